@@ -1,0 +1,46 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+extension Span<UInt8> {
+    /// Whether both hold the same bytes. Not constant-time: nothing compared with it is secret.
+    @inline(__always)
+    func equals(_ other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        guard count > 0 else { return true }
+        return unsafe withUnsafeBytes { left in
+            // SAFETY: both buffers are non-empty and hold `count` bytes.
+            unsafe other.withUnsafeBytes { right in unsafe memcmp(left.baseAddress!, right.baseAddress!, count) == 0 }
+        }
+    }
+
+    /// Whether these are the bytes.
+    @inline(__always)
+    func equals(_ other: [UInt8]) -> Bool {
+        equals(other.span)
+    }
+
+    /// Whether a part holds these bytes.
+    @inline(__always)
+    func equals(_ range: Range<Int>, _ other: [UInt8]) -> Bool {
+        extracting(range).equals(other.span)
+    }
+
+    /// Whether two parts hold the same bytes.
+    func equals(_ range: Range<Int>, _ other: Range<Int>) -> Bool {
+        extracting(range).equals(extracting(other))
+    }
+
+    /// A copy of a part.
+    func copy(_ range: Range<Int>) -> [UInt8] {
+        let part = extracting(range)
+        return unsafe part.withUnsafeBytes { bytes in unsafe Array(bytes) }
+    }
+}

@@ -1,0 +1,94 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+// Certificate ::= SEQUENCE {
+//     tbsCertificate      TBSCertificate,
+//     signatureAlgorithm  AlgorithmIdentifier,
+//     signatureValue      BIT STRING }                           -- RFC 5280 §4.1
+//
+// TBSCertificate ::= SEQUENCE {
+//     version          [0] EXPLICIT INTEGER DEFAULT v1,          -- 2: v3, the only one with extensions
+//     serialNumber     INTEGER,
+//     signature        AlgorithmIdentifier,                      -- the same as signatureAlgorithm
+//     issuer           Name,
+//     validity         Validity,
+//     subject          Name,
+//     subjectPublicKeyInfo  SubjectPublicKeyInfo,
+//     issuerUniqueID   [1] IMPLICIT BIT STRING OPTIONAL,         -- not used by Apple: refused
+//     subjectUniqueID  [2] IMPLICIT BIT STRING OPTIONAL,         -- not used by Apple: refused
+//     extensions       [3] EXPLICIT Extensions OPTIONAL }        -- RFC 5280 §4.1.2
+
+/// One X.509 certificate, read but not trusted. Offsets are in the bytes it was read from.
+struct Certificate: Sendable {
+    /// The whole certificate.
+    let encoding: Range<Int>
+    /// What its signature covers.
+    let tbsCertificate: Range<Int>
+    /// The contents of the serial number.
+    let serialNumber: Range<Int>
+    let issuer: Range<Int>
+    let subject: Range<Int>
+    let validity: Validity
+    let publicKey: RSAPublicKeyInfo
+    let extensions: CertificateExtensions
+    let signatureAlgorithm: SignatureAlgorithm?
+    let signature: Range<Int>
+
+    /// Any fault of the encoding is `certificate_malformed`: which one matters to nobody who holds a receipt.
+    init(_ bytes: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {
+        do throws(ReceiptError) {
+            self = try Certificate(reading: bytes, in: range)
+        } catch where error.rule.isAboutDER {
+            throw ReceiptError(.certificateMalformed, at: error.location)
+        }
+    }
+
+    private init(reading bytes: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {
+        encoding = range
+        var outer = DERReader(bytes, in: range)
+        var fields = try outer.enter(.sequence)
+        try outer.finish()
+        let tbs = try fields.next(.sequence)
+        tbsCertificate = tbs.encoding
+        let algorithm = try fields.algorithmIdentifier()
+        signatureAlgorithm = SignatureAlgorithm(bytes.extracting(algorithm))
+        signature = try fields.bitString()
+        try fields.finish()
+
+        var body = fields.reader(of: tbs)
+        try Self.checkVersion(&body)
+        serialNumber = try body.next(.integer).contents
+        // RFC 5280 §4.1.1.2: both places name the same algorithm; only the inner one is signed.
+        guard bytes.equals(try body.algorithmIdentifier(), algorithm) else { throw ReceiptError(.certificateMalformed) }
+        issuer = try body.next(.sequence).encoding
+        validity = try Validity(&body)
+        subject = try body.next(.sequence).encoding
+        publicKey = try RSAPublicKeyInfo(&body)
+        extensions = try CertificateExtensions(&body)
+        try body.finish()
+    }
+
+    private static func checkVersion(_ body: inout DERReader) throws(ReceiptError) {
+        var version = try body.enter(.context(0))
+        guard try version.integer() == 2 else { throw ReceiptError(.certificateMalformed) }
+        try version.finish()
+    }
+}
+
+extension Rule {
+    /// Whether the rule is one of the encoding rather than of what is encoded.
+    fileprivate var isAboutDER: Bool {
+        rawValue.hasPrefix("der_")
+    }
+}
+
+extension DERReader {
+    /// Reads a BIT STRING of whole bytes and returns the range of those bytes (X.690 §8.6).
+    mutating func bitString() throws(ReceiptError) -> Range<Int> {
+        let contents = try next(.bitString).contents
+        guard let unusedBits = contents.first, bytes[unusedBits] == 0 else {
+            throw ReceiptError(.derUnexpectedTag, at: .offset(contents.lowerBound))
+        }
+        return contents.dropFirst()
+    }
+}

@@ -1,0 +1,103 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+// Extension ::= SEQUENCE {
+//     extnID     OBJECT IDENTIFIER,
+//     critical   BOOLEAN DEFAULT FALSE,
+//     extnValue  OCTET STRING }                                  -- RFC 5280 §4.1
+
+/// What a certificate's extensions say, as far as it decides about a receipt.
+struct CertificateExtensions: Sendable {
+    /// Basic constraints (RFC 5280 §4.2.1.9): whether the certificate may issue others.
+    private(set) var isCA = false
+    /// How many intermediates may stand between this one and the leaf; nil for any number.
+    private(set) var pathLength: Int64?
+    /// Key usage (RFC 5280 §4.2.1.3); nil if not restricted.
+    private(set) var keyUsage: KeyUsage?
+    private(set) var hasReceiptSigningMarker = false
+    private(set) var hasIntermediateMarker = false
+    private(set) var hasUnknownCriticalExtension = false
+
+    init(_ fields: inout DERReader) throws(ReceiptError) {
+        guard !fields.isAtEnd else { return }
+        var explicit = try fields.enter(.context(3))
+        var list = try explicit.enter(.sequence)
+        try explicit.finish()
+        var seen: [Range<Int>] = []
+        while !list.isAtEnd {
+            let identifier = try read(&list)
+            // RFC 5280 §4.2: an extension stands at most once. Which of two would count?
+            guard !seen.contains(where: { list.bytes.equals($0, identifier) }), seen.count < Self.maximumCount else {
+                throw ReceiptError(.certificateMalformed)
+            }
+            seen.append(identifier)
+        }
+    }
+
+    private static let maximumCount = 32
+
+    /// Reads one extension and returns its identifier.
+    private mutating func read(_ list: inout DERReader) throws(ReceiptError) -> Range<Int> {
+        var fields = try list.enter(.sequence)
+        let identifier = try fields.objectIdentifier()
+        let isCritical = try fields.isTrueIfPresent()
+        let value = try fields.next(.octetString)
+        try fields.finish()
+        try note(list.bytes.extracting(identifier), isCritical: isCritical, fields.reader(of: value))
+        return identifier
+    }
+
+    private mutating func note(
+        _ identifier: Span<UInt8>, isCritical: Bool, _ value: consuming DERReader
+    ) throws(ReceiptError) {
+        if identifier.equals(ObjectIdentifier.basicConstraints) {
+            try readBasicConstraints(value)
+        } else if identifier.equals(ObjectIdentifier.keyUsage) {
+            keyUsage = try KeyUsage(value)
+        } else if identifier.equals(ObjectIdentifier.receiptSigningMarker) {
+            hasReceiptSigningMarker = true
+        } else if identifier.equals(ObjectIdentifier.intermediateMarker) {
+            hasIntermediateMarker = true
+        } else if isCritical {
+            hasUnknownCriticalExtension = true
+        }
+    }
+
+    /// BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER OPTIONAL }
+    private mutating func readBasicConstraints(_ value: consuming DERReader) throws(ReceiptError) {
+        var fields = try value.enter(.sequence)
+        try value.finish()
+        isCA = try fields.isTrueIfPresent()
+        pathLength = fields.isAtEnd ? nil : try fields.integer()
+        try fields.finish()
+    }
+}
+
+/// KeyUsage ::= BIT STRING { digitalSignature (0), …, keyCertSign (5), … }
+struct KeyUsage: Sendable {
+    private let firstByte: UInt8
+
+    init(_ value: consuming DERReader) throws(ReceiptError) {
+        let contents = try value.next(.bitString).contents
+        try value.finish()
+        guard contents.count >= 2 else { throw ReceiptError(.certificateMalformed) }
+        firstByte = value.bytes[contents.lowerBound + 1]
+    }
+
+    /// Bit 0 is the most significant one.
+    var allowsSignatures: Bool { firstByte & 0x80 != 0 }
+    var allowsSigningCertificates: Bool { firstByte & 0x04 != 0 }
+}
+
+extension DERReader {
+    /// Reads a BOOLEAN if one is next; false otherwise. DER writes true as 0xFF (X.690 §11.1).
+    fileprivate mutating func isTrueIfPresent() throws(ReceiptError) -> Bool {
+        guard let element = try nextIfPresent(.boolean) else { return false }
+        guard element.contents.count == 1 else { throw ReceiptError(.certificateMalformed) }
+        switch bytes[element.contents.lowerBound] {
+        case 0x00: return false
+        case 0xFF: return true
+        default: throw ReceiptError(.certificateMalformed)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The signer's certificate, its issuers in order, and the trust anchor they end in. Found by names; not yet verified.
+struct CertificatePath {
+    /// The certificates from the container that belong to the path, the signer's first. Ends before the anchor.
+    let certificates: [Certificate]
+    let anchor: TrustAnchor
+    let anchorCertificate: OwnedCertificate
+
+    /// A path of leaf, WWDR intermediate and root has 2 certificates before its anchor; two more are room enough.
+    private static let maximumLength = 4
+
+    init(_ container: SignedData, in receipt: Span<UInt8>, trustStore: TrustStore) throws(ReceiptError) {
+        let all = try Self.certificates(container, in: receipt)
+        var path = [try Self.signer(container.signer, among: all, in: receipt)]
+        while let last = path.last, !last.isSelfIssued(in: receipt), let issuer = Self.issuer(of: last, all, receipt) {
+            guard path.count <= Self.maximumLength else { throw ReceiptError(.pathLengthExceeded) }
+            path.append(issuer)
+        }
+        // Extra certificates are not signed by anyone: whoever could add them could make endless variants of a receipt.
+        guard path.count == all.count else { throw ReceiptError(.certificateUnused) }
+        (anchor, anchorCertificate) = try Self.anchor(endingOf: &path, in: receipt, trustStore)
+        certificates = path
+    }
+
+    private static func certificates(_ container: SignedData, in receipt: Span<UInt8>) throws(ReceiptError) -> [Certificate] {
+        var certificates: [Certificate] = []
+        for range in container.certificates { certificates.append(try Certificate(receipt, in: range)) }
+        return certificates
+    }
+
+    private static func signer(
+        _ signer: SignerInfo, among all: [Certificate], in receipt: Span<UInt8>
+    ) throws(ReceiptError) -> Certificate {
+        let matches = all.filter { certificate in
+            receipt.equals(certificate.serialNumber, signer.serialNumber)
+                && receipt.equals(certificate.issuer, signer.issuer)
+        }
+        guard let match = matches.first else { throw ReceiptError(.signerCertificateMissing) }
+        guard matches.count == 1 else { throw ReceiptError(.signerCertificateAmbiguous) }
+        return match
+    }
+
+    private static func issuer(of certificate: Certificate, _ all: [Certificate], _ receipt: Span<UInt8>) -> Certificate? {
+        all.first { receipt.equals($0.subject, certificate.issuer) }
+    }
+
+    /// Takes the root off the path if it is there, or finds an anchor whose certificate is known and comes next.
+    private static func anchor(
+        endingOf path: inout [Certificate], in receipt: Span<UInt8>, _ trustStore: TrustStore
+    ) throws(ReceiptError) -> (TrustAnchor, OwnedCertificate) {
+        guard let last = path.last else { throw ReceiptError(.signerCertificateMissing) }
+        if last.isSelfIssued(in: receipt) {
+            let root = receipt.extracting(last.encoding)
+            guard let anchor = trustStore.anchor(with: Fingerprint(of: root)) else {
+                throw ReceiptError(.anchorUntrusted)
+            }
+            path.removeLast()
+            return (anchor, try OwnedCertificate(receipt.copy(last.encoding)))
+        }
+        guard let anchor = trustStore.anchor(withSubject: receipt.extracting(last.issuer)),
+            let certificate = anchor.certificate
+        else { throw ReceiptError(.issuerCertificateMissing) }
+        return (anchor, certificate)
+    }
+}

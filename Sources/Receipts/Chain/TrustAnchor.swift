@@ -1,0 +1,87 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A root certificate that is trusted, and the environments it may sign for.
+///
+/// Genuine receipts carry their root, so a fingerprint is all that trusting Apple takes. An anchor that also holds its
+/// certificate closes chains whose root was left out.
+public struct TrustAnchor: Sendable {
+    /// SHA-256 of the root's DER encoding.
+    public let fingerprint: Fingerprint
+    /// The environments whose receipts it may sign.
+    public let environments: Set<Environment>
+    /// The certificate itself, where it is known.
+    let certificate: OwnedCertificate?
+
+    /// Trusts the root with this fingerprint.
+    public init(fingerprint: Fingerprint, environments: Set<Environment>) {
+        self.fingerprint = fingerprint
+        self.environments = environments
+        certificate = nil
+    }
+
+    /// Trusts this root, a self-issued certificate in DER.
+    public init(der: [UInt8], environments: Set<Environment>) throws(TrustAnchorError) {
+        let certificate: OwnedCertificate
+        do throws(ReceiptError) {
+            certificate = try OwnedCertificate(der)
+            try certificate.fields.publicKey.check()
+        } catch {
+            throw .certificateUnusable(error.rule)
+        }
+        guard certificate.fields.isSelfIssued(in: der.span) else { throw .notSelfIssued }
+        fingerprint = Fingerprint(of: der.span)
+        self.environments = environments
+        self.certificate = certificate
+    }
+}
+
+/// Why a file's roots cannot be trusted.
+public enum TrustAnchorError: Error, Hashable, Sendable {
+    /// The text holds no `-----BEGIN CERTIFICATE-----` block.
+    case noCertificate
+    /// A block's contents are no base64.
+    case malformedPEM(Base64Error)
+    /// A block begins and does not end.
+    case unterminatedPEM
+    /// A certificate breaks a rule that no anchor may break.
+    case certificateUnusable(Rule)
+    /// A certificate was issued by another one; a trust anchor must be a root.
+    case notSelfIssued
+}
+
+extension TrustAnchorError: CustomStringConvertible {
+    /// One sentence that says what to mend.
+    public var description: String {
+        switch self {
+        case .noCertificate: "holds no PEM certificate (no line '-----BEGIN CERTIFICATE-----')"
+        case .malformedPEM(let fault): "holds a PEM block that \(fault)"
+        case .unterminatedPEM: "holds a PEM block without '-----END CERTIFICATE-----'"
+        case .certificateUnusable(let rule): "holds a certificate that breaks \(rule.rawValue): \(rule.explanation)"
+        case .notSelfIssued: "holds a certificate that is no root: its issuer is not its subject"
+        }
+    }
+}
+
+/// A certificate together with the bytes its offsets refer to.
+struct OwnedCertificate: Sendable {
+    let bytes: [UInt8]
+    let fields: Certificate
+
+    init(_ der: [UInt8]) throws(ReceiptError) {
+        bytes = der
+        fields = try Certificate(der.span, in: 0..<der.count)
+    }
+
+    var subject: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { bytes.span.extracting(fields.subject) }
+    }
+}
+
+extension Certificate {
+    /// Whether the certificate names itself as its issuer, as roots do.
+    func isSelfIssued(in bytes: Span<UInt8>) -> Bool {
+        bytes.equals(issuer, subject)
+    }
+}

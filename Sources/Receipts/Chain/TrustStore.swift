@@ -1,0 +1,68 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The trust anchors a verifier accepts: Apple's roots, and what an operator adds to them.
+public struct TrustStore: Sendable {
+    /// All anchors, Apple's first.
+    public private(set) var anchors: [TrustAnchor]
+
+    /// A store of exactly these anchors.
+    public init(anchors: [TrustAnchor]) {
+        self.anchors = anchors
+    }
+
+    /// Apple's roots, pinned by fingerprint (<https://www.apple.com/certificateauthority/>). They sign for the App
+    /// Store's production and sandbox environments.
+    public static let apple = TrustStore(
+        anchors: [
+            "B0B1730ECBC7FF4505142C49F1295E6EDA6BCAED7E2C68C5BE91B5A11001F024",  // Apple Inc. Root CA
+            "C2B9B042DD57830E7D117DAC55AC8AE19407D38E41D88F3215BC3A890444A050",  // Apple Root CA - G2
+            "63343ABFB89A6A03EBB57E9B3F5FA7BE7C4F5C756F3017B3A8C488C3653E9179",  // Apple Root CA - G3
+        ].compactMap(Fingerprint.init(hexadecimal:)).map {
+            TrustAnchor(fingerprint: $0, environments: [.production, .sandbox])
+        })
+
+    /// Adds an anchor. An anchor that is there already gains the environments.
+    public mutating func add(_ anchor: TrustAnchor) {
+        guard let index = anchors.firstIndex(where: { $0.fingerprint == anchor.fingerprint }) else {
+            return anchors.append(anchor)
+        }
+        anchors[index] = anchors[index].merged(with: anchor)
+    }
+
+    /// Adds every certificate of a PEM text (RFC 7468); text between the blocks is ignored.
+    public mutating func add(pem: String, environments: Set<Environment>) throws(TrustAnchorError) {
+        let blocks = try PEM.certificates(in: pem)
+        guard !blocks.isEmpty else { throw .noCertificate }
+        for der in blocks { add(try TrustAnchor(der: der, environments: environments)) }
+    }
+
+    /// Whether receipts made by Xcode can be genuine at all here; only then is their BER form read.
+    var acceptsXcode: Bool { anchors.contains { $0.environments.contains(.xcode) } }
+
+    func anchor(with fingerprint: Fingerprint) -> TrustAnchor? {
+        anchors.first { $0.fingerprint == fingerprint }
+    }
+
+    /// An anchor whose certificate is known and has this subject.
+    func anchor(withSubject subject: Span<UInt8>) -> TrustAnchor? {
+        for anchor in anchors {
+            if let certificate = anchor.certificate, certificate.subject.equals(subject) { return anchor }
+        }
+        return nil
+    }
+}
+
+extension TrustAnchor {
+    fileprivate func merged(with other: TrustAnchor) -> TrustAnchor {
+        TrustAnchor(
+            fingerprint: fingerprint, environments: environments.union(other.environments),
+            certificate: certificate ?? other.certificate)
+    }
+
+    private init(fingerprint: Fingerprint, environments: Set<Environment>, certificate: OwnedCertificate?) {
+        self.fingerprint = fingerprint
+        self.environments = environments
+        self.certificate = certificate
+    }
+}

@@ -1,0 +1,74 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+// Validity ::= SEQUENCE { notBefore Time, notAfter Time }
+// Time ::= CHOICE { utcTime UTCTime, generalTime GeneralizedTime }           -- RFC 5280 §4.1.2.5
+
+/// The time a certificate, or a whole chain, may be relied on; both ends included.
+struct Validity: Hashable, Sendable {
+    var notBefore: Timestamp
+    var notAfter: Timestamp
+
+    init(_ fields: inout DERReader) throws(ReceiptError) {
+        var times = try fields.enter(.sequence)
+        notBefore = try Self.time(&times)
+        notAfter = try Self.time(&times)
+        try times.finish()
+    }
+
+    /// Narrows the time to what is also in `other`.
+    func intersection(_ other: Validity) -> Validity {
+        var both = self
+        both.notBefore = max(notBefore, other.notBefore)
+        both.notAfter = min(notAfter, other.notAfter)
+        return both
+    }
+
+    /// A receipt made at `date` needs certificates that were valid then; `grace` is added to their end.
+    func check(at date: Timestamp, grace: Duration) throws(ReceiptError) {
+        guard date >= notBefore else { throw ReceiptError(.certificateNotYetValid) }
+        guard date <= notAfter.advanced(by: grace) else { throw ReceiptError(.certificateExpired) }
+    }
+
+    /// RFC 5280 §4.1.2.5.1 and .2: `YYMMDDHHMMSSZ` with a pivot at 50, or `YYYYMMDDHHMMSSZ`.
+    private static func time(_ times: inout DERReader) throws(ReceiptError) -> Timestamp {
+        let element = try times.next()
+        let yearDigits = element.tag == .utcTime ? 2 : 4
+        guard element.tag == .utcTime || element.tag == .generalizedTime,
+            element.contents.count == yearDigits + 11,
+            times.bytes[element.contents.upperBound - 1] == UInt8(ascii: "Z"),
+            let year = times.bytes.decimal(at: element.contents.lowerBound, digits: yearDigits)
+        else { throw ReceiptError(.certificateMalformed) }
+        let century = yearDigits == 4 ? 0 : (year < 50 ? 2000 : 1900)
+        let rest = element.contents.lowerBound + yearDigits
+        guard let time = CivilTime(times.bytes, year: century + year, twoDigitPairsAt: rest) else {
+            throw ReceiptError(.certificateMalformed)
+        }
+        return Timestamp(millisecondsSince1970: time.secondsSince1970 * 1000)
+    }
+}
+
+extension CivilTime {
+    /// Reads `MMDDHHMMSS`; nil if the calendar has no such time.
+    fileprivate init?(_ bytes: Span<UInt8>, year: Int, twoDigitPairsAt start: Int) {
+        guard let month = bytes.decimal(at: start, digits: 2), let day = bytes.decimal(at: start + 2, digits: 2),
+            let hour = bytes.decimal(at: start + 4, digits: 2), let minute = bytes.decimal(at: start + 6, digits: 2),
+            let second = bytes.decimal(at: start + 8, digits: 2)
+        else { return nil }
+        self.init(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+        guard exists else { return nil }
+    }
+}
+
+extension Span<UInt8> {
+    /// The number that so many decimal digits stand for; nil if one is no digit.
+    func decimal(at start: Int, digits: Int) -> Int? {
+        var value = 0
+        for index in start..<start + digits {
+            let digit = self[index] &- UInt8(ascii: "0")
+            guard digit <= 9 else { return nil }
+            value = value * 10 + Int(digit)
+        }
+        return value
+    }
+}

@@ -1,0 +1,72 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+// SignerInfo ::= SEQUENCE {
+//     version             INTEGER,                               -- 1: signer named by issuer and serial number
+//     sid                 IssuerAndSerialNumber,
+//     digestAlgorithm     AlgorithmIdentifier,
+//     signedAttrs         [0] IMPLICIT SET OF Attribute OPTIONAL,     -- must be absent
+//     signatureAlgorithm  AlgorithmIdentifier,
+//     signature           OCTET STRING,
+//     unsignedAttrs       [1] IMPLICIT SET OF Attribute OPTIONAL }    -- must be absent; RFC 5652 §5.3
+//
+// IssuerAndSerialNumber ::= SEQUENCE {
+//     issuer        Name,
+//     serialNumber  INTEGER }                                    -- RFC 5652 §10.2.4
+
+/// Who signed the content, and how. Offsets are in the receipt.
+struct SignerInfo: Sendable {
+    /// The signer's issuer, a Name's whole encoding.
+    let issuer: Range<Int>
+    /// The contents of the signer's serial number.
+    let serialNumber: Range<Int>
+    let digest: DigestAlgorithm
+    let signature: Range<Int>
+
+    init(_ signers: inout DERReader) throws(ReceiptError) {
+        var fields = try signers.enter(.sequence)
+        guard try fields.integer() == 1 else { throw ReceiptError(.unsupportedVersion) }
+        (issuer, serialNumber) = try Self.issuerAndSerialNumber(&fields)
+        digest = try Self.digest(&fields)
+        // RFC 5652 §5.4: with signed attributes the signature covers their DER SET instead of the content. A receipt's
+        // payload is a SET too, so Apple's own signature would verify over "attributes" that are really a payload,
+        // beside any content an attacker likes.
+        guard fields.nextTag != .context(0) else { throw ReceiptError(.signedAttributesPresent) }
+        try Self.checkSignatureAlgorithm(&fields, digest: digest)
+        signature = try fields.next(.octetString).contents
+        guard fields.nextTag != .context(1) else { throw ReceiptError(.unsignedAttributesPresent) }
+        try fields.finish()
+    }
+
+    private static func issuerAndSerialNumber(
+        _ fields: inout DERReader
+    ) throws(ReceiptError) -> (issuer: Range<Int>, serialNumber: Range<Int>) {
+        var identifier = try fields.enter(.sequence)
+        let issuer = try identifier.next(.sequence).encoding
+        let serialNumber = try identifier.next(.integer).contents
+        try fields.bytes.checkShortestForm(ofInteger: serialNumber)
+        try identifier.finish()
+        return (issuer, serialNumber)
+    }
+
+    private static func digest(_ fields: inout DERReader) throws(ReceiptError) -> DigestAlgorithm {
+        let identifier = try fields.algorithmIdentifier()
+        guard let digest = DigestAlgorithm(fields.bytes.extracting(identifier)) else {
+            throw ReceiptError(.digestAlgorithmUnsupported)
+        }
+        return digest
+    }
+
+    /// Receipts say rsaEncryption; RFC 5754 §3.2 also allows the form that names the digest, which must then agree.
+    private static func checkSignatureAlgorithm(
+        _ fields: inout DERReader, digest: DigestAlgorithm
+    ) throws(ReceiptError) {
+        let identifier = try fields.algorithmIdentifier()
+        guard let algorithm = SignatureAlgorithm(fields.bytes.extracting(identifier)) else {
+            throw ReceiptError(.signatureAlgorithmUnsupported)
+        }
+        guard algorithm.digest == nil || algorithm.digest == digest else {
+            throw ReceiptError(.signatureAlgorithmMismatch)
+        }
+    }
+}

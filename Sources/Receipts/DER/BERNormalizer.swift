@@ -1,0 +1,95 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Rewrites the BER form that Xcode gives its receipts into DER.
+///
+/// Xcode writes the outer nodes with indefinite lengths and the content as a constructed OCTET STRING of one primitive
+/// segment (X.690 §8.1.3.6, §8.7.3). Everything of definite length is copied as it stands, unread; the DER reader is
+/// the one to judge it. Only verifiers with an operator's root for environment Xcode come here.
+struct BERNormalizer {
+    let maximumDepth: Int
+
+    /// Whether the bytes start like the BER form, with a SEQUENCE of indefinite length.
+    static func recognizes(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count >= 2 && bytes[0] == DERTag.sequence.byte && bytes[1] == indefinite
+    }
+
+    /// The same receipt in DER.
+    func normalize(_ bytes: Span<UInt8>) throws(ReceiptError) -> [UInt8] {
+        var cursor = Cursor(bytes: bytes, position: 0)
+        var output: [UInt8] = []
+        try copyElement(from: &cursor, to: &output, depth: 1)
+        guard cursor.position == bytes.count else { throw cursor.broken(.derTrailingBytes) }
+        return output
+    }
+
+    private static let indefinite: UInt8 = 0x80
+
+    private struct Cursor: ~Escapable {
+        let bytes: Span<UInt8>
+        var position: Int
+
+        @_lifetime(copy bytes)
+        init(bytes: Span<UInt8>, position: Int) {
+            self.bytes = bytes
+            self.position = position
+        }
+
+        func broken(_ rule: Rule) -> ReceiptError { ReceiptError(rule, at: .offset(position)) }
+
+        /// X.690 §8.1.5: two zero bytes end contents of indefinite length.
+        mutating func takeEndOfContents() throws(ReceiptError) -> Bool {
+            guard bytes.count - position >= 2 else { throw broken(.derTruncated) }
+            guard bytes[position] == 0, bytes[position + 1] == 0 else { return false }
+            position += 2
+            return true
+        }
+    }
+
+    private func copyElement(
+        from cursor: inout Cursor, to output: inout [UInt8], depth: Int
+    ) throws(ReceiptError) {
+        guard depth <= maximumDepth else { throw cursor.broken(.derTooDeep) }
+        guard cursor.bytes.count - cursor.position >= 2 else { throw cursor.broken(.derTruncated) }
+        guard cursor.bytes[cursor.position + 1] == Self.indefinite else {
+            return try copyDefinite(from: &cursor, to: &output)
+        }
+        let tag = DERTag(byte: cursor.bytes[cursor.position])
+        guard tag.isConstructed else { throw cursor.broken(.derIndefiniteLength) }
+        cursor.position += 2
+        var contents: [UInt8] = []
+        while try !cursor.takeEndOfContents() {
+            try copyElement(from: &cursor, to: &contents, depth: depth + 1)
+        }
+        try append(contents, tagged: tag, to: &output, at: cursor.position)
+    }
+
+    private func copyDefinite(from cursor: inout Cursor, to output: inout [UInt8]) throws(ReceiptError) {
+        var reader = DERReader(cursor.bytes, in: cursor.position..<cursor.bytes.count)
+        let element = try reader.next()
+        output += cursor.bytes.copy(element.encoding)
+        cursor.position = element.encoding.upperBound
+    }
+
+    /// A segmented OCTET STRING has exactly one segment and becomes that segment.
+    private func append(
+        _ contents: [UInt8], tagged tag: DERTag, to output: inout [UInt8], at position: Int
+    ) throws(ReceiptError) {
+        if tag == DERTag.octetString.segmented {
+            var segments = DERReader(contents.span)
+            _ = try segments.next(.octetString)
+            guard segments.isAtEnd else { throw ReceiptError(.derConstructedString, at: .offset(position)) }
+            output += contents
+        } else {
+            output.append(tag.byte)
+            output += Self.length(contents.count)
+            output += contents
+        }
+    }
+
+    private static func length(_ count: Int) -> [UInt8] {
+        if count < 0x80 { return [UInt8(count)] }
+        let bytes = (0..<4).reversed().map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }.drop { $0 == 0 }
+        return [0x80 | UInt8(bytes.count)] + bytes
+    }
+}

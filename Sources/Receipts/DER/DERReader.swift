@@ -1,0 +1,151 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reads DER elements one after the other, without copying: it hands out offsets into the bytes it borrows.
+///
+/// Strict where OpenSSL's `d2i_*` are lenient: every length in its shortest form and inside its parent (X.690 §10.1),
+/// nothing left over. It does not recurse, so nesting costs a hostile sender nothing but bytes.
+struct DERReader: ~Escapable {
+    /// Everything that is read; offsets count from its start.
+    let bytes: Span<UInt8>
+    private(set) var position: Int
+    let end: Int
+
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>) {
+        self.init(bytes, in: 0..<bytes.count)
+    }
+
+    /// A reader of the given part of `bytes`.
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>, in range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count)
+        self.bytes = bytes
+        position = range.lowerBound
+        end = range.upperBound
+    }
+
+    var isAtEnd: Bool { position == end }
+
+    /// The tag of the next element, without reading it; nil at the end.
+    var nextTag: DERTag? { isAtEnd ? nil : DERTag(byte: bytes[position]) }
+
+    /// Reads the next element, whatever its tag.
+    @inline(__always)
+    mutating func next() throws(ReceiptError) -> DERElement {
+        guard end - position >= 2 else { throw broken(.derTruncated) }
+        let tag = DERTag(byte: bytes[position])
+        // X.690 §8.1.2.4: the multi-byte form is for tag numbers from 31; nothing in a receipt has one.
+        guard tag.byte & 0x1F != 0x1F else { throw broken(.derUnexpectedTag) }
+        let first = bytes[position + 1]
+        let (length, headerLength) = first < 0x80 ? (Int(first), 2) : try longLength(first)
+        let contentStart = position + headerLength
+        guard length <= end - contentStart else { throw broken(.derTruncated) }
+        defer { position = contentStart + length }
+        return DERElement(tag: tag, start: position, contents: contentStart..<contentStart + length)
+    }
+
+    /// Reads the next element, which must have this tag.
+    @inline(__always)
+    mutating func next(_ tag: DERTag) throws(ReceiptError) -> DERElement {
+        guard let found = nextTag else { throw broken(.derTruncated) }
+        guard found == tag else {
+            throw broken(!tag.isConstructed && found == tag.segmented ? .derConstructedString : .derUnexpectedTag)
+        }
+        return try next()
+    }
+
+    /// Reads the next element if it has this tag.
+    mutating func nextIfPresent(_ tag: DERTag) throws(ReceiptError) -> DERElement? {
+        nextTag == tag ? try next() : nil
+    }
+
+    /// Reads the next element, which must have this tag, and returns a reader of its contents.
+    @_lifetime(copy self)
+    mutating func enter(_ tag: DERTag) throws(ReceiptError) -> DERReader {
+        let element = try next(tag)
+        return DERReader(bytes, in: element.contents)
+    }
+
+    /// A reader of an element's contents.
+    @_lifetime(copy self)
+    func reader(of element: DERElement) -> DERReader {
+        DERReader(bytes, in: element.contents)
+    }
+
+    /// Nothing may follow.
+    func finish() throws(ReceiptError) {
+        guard isAtEnd else { throw broken(.derTrailingBytes) }
+    }
+
+    /// Moves on by `count` bytes that the caller has recognised as whole elements.
+    @inline(__always)
+    mutating func skip(_ count: Int) {
+        precondition(count <= end - position)
+        position += count
+    }
+
+    /// X.690 §8.1.3.5: the first byte gives the number of length bytes; §10.1: only where one byte would not do.
+    @inline(never)
+    private func longLength(_ first: UInt8) throws(ReceiptError) -> (length: Int, headerLength: Int) {
+        let count = Int(first & 0x7F)
+        guard count > 0 else { throw broken(.derIndefiniteLength) }
+        guard count <= 4 else { throw broken(.derLengthTooLarge) }
+        guard end - position >= 2 + count else { throw broken(.derTruncated) }
+        var length = 0
+        for index in 0..<count { length = length << 8 | Int(bytes[position + 2 + index]) }
+        guard length >= 0x80, length >> (8 * (count - 1)) != 0 else { throw broken(.derNonMinimalLength) }
+        return (length, 2 + count)
+    }
+
+    private func broken(_ rule: Rule) -> ReceiptError {
+        ReceiptError(rule, at: .offset(position))
+    }
+}
+
+// MARK: - Values
+
+extension DERReader {
+    /// Reads an INTEGER that fits 64 bits, in its shortest form (X.690 §8.3.2).
+    mutating func integer() throws(ReceiptError) -> Int64 {
+        let element = try next(.integer)
+        return try bytes.derInteger(in: element.contents)
+    }
+
+    /// Reads an OBJECT IDENTIFIER and returns the range of its contents.
+    mutating func objectIdentifier() throws(ReceiptError) -> Range<Int> {
+        try next(.objectIdentifier).contents
+    }
+}
+
+extension Span<UInt8> {
+    /// The value of an INTEGER's contents.
+    @inline(__always)
+    func derInteger(in contents: Range<Int>) throws(ReceiptError) -> Int64 {
+        if contents.count == 1 { return Int64(Int8(bitPattern: self[contents.lowerBound])) }
+        return try longDERInteger(in: contents)
+    }
+
+    @inline(never)
+    private func longDERInteger(in contents: Range<Int>) throws(ReceiptError) -> Int64 {
+        try checkShortestForm(ofInteger: contents)
+        guard contents.count <= 8 else {
+            throw ReceiptError(.derIntegerOutOfRange, at: .offset(contents.lowerBound))
+        }
+        var value = Int64(Int8(bitPattern: self[contents.lowerBound]))
+        for index in contents.dropFirst() { value = value << 8 | Int64(self[index]) }
+        return value
+    }
+
+    /// X.690 §8.3.2: the first nine bits are neither all zero nor all one; §8.3.1: there is at least one byte.
+    func checkShortestForm(ofInteger contents: Range<Int>) throws(ReceiptError) {
+        guard let first = contents.first else {
+            throw ReceiptError(.derTruncated, at: .offset(contents.lowerBound))
+        }
+        guard contents.count > 1 else { return }
+        let sign = self[first], next = self[first + 1] & 0x80
+        guard !(sign == 0x00 && next == 0), !(sign == 0xFF && next != 0) else {
+            throw ReceiptError(.derNonMinimalInteger, at: .offset(first))
+        }
+    }
+}

@@ -1,0 +1,29 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The world a receipt was issued in. Apple spells it in several ways; this is the one spelling of the gateway.
+public enum Environment: String, CaseIterable, Hashable, Sendable {
+    /// The App Store, volume purchases included.
+    case production = "Production"
+    /// TestFlight, App Review and sandbox accounts.
+    case sandbox = "Sandbox"
+    /// StoreKit testing in Xcode, signed on the developer's machine.
+    case xcode = "Xcode"
+}
+
+extension Environment {
+    /// The environment that a `receipt_type` (attribute 0) stands for; nil for a type Apple does not document.
+    init?(receiptType: Span<UInt8>) {
+        for (type, environment) in Self.receiptTypes where receiptType.equals(type) {
+            self = environment
+            return
+        }
+        return nil
+    }
+
+    private static let receiptTypes: [(type: [UInt8], environment: Environment)] = [
+        (Array("Production".utf8), .production), (Array("ProductionVPP".utf8), .production),
+        (Array("ProductionSandbox".utf8), .sandbox), (Array("ProductionVPPSandbox".utf8), .sandbox),
+        (Array("Xcode".utf8), .xcode),
+    ]
+}

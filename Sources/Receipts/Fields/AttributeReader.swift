@@ -1,0 +1,108 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+// ReceiptAttribute ::= SEQUENCE {
+//     type     INTEGER,
+//     version  INTEGER,
+//     value    OCTET STRING }
+//
+// Payload ::= SET OF ReceiptAttribute              -- Apple, "Validating receipts on the device"
+
+/// An attribute where it stands: its type, and the range of its value in the receipt.
+struct AttributeSlice {
+    let type: Int
+    let version: Int
+    let value: Range<Int>
+}
+
+/// Reads the attributes of a payload or of a purchase, which have the same form, in the order they stand.
+struct AttributeReader: ~Escapable {
+    private var reader: DERReader
+
+    /// Reads the SET that fills `range`.
+    @_lifetime(copy receipt)
+    init(_ receipt: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {
+        var outer = DERReader(receipt, in: range)
+        let set = try outer.next(.set)
+        try outer.finish()
+        reader = DERReader(receipt, in: set.contents)
+    }
+
+    @inline(__always)
+    mutating func next() throws(ReceiptError) -> AttributeSlice? {
+        if let attribute = reader.shortAttribute() { return attribute }
+        if reader.isAtEnd { return nil }
+        return try nextOfAnyForm()
+    }
+
+    @inline(never)
+    private mutating func nextOfAnyForm() throws(ReceiptError) -> AttributeSlice {
+        var fields = try reader.enter(.sequence)
+        let type = try fields.integer()
+        let version = try fields.integer()
+        let value = try fields.next(.octetString).contents
+        try fields.finish()
+        // A type that were cut to 32 bits could pass for another: 2^32 + 2 for the bundle ID.
+        guard let number = Int32(exactly: type), number >= 0 else { throw ReceiptError(.attributeTypeOutOfRange) }
+        return AttributeSlice(type: Int(number), version: Int(version), value: value)
+    }
+}
+
+extension DERReader {
+    /// Reads an attribute of the form nearly all attributes of purchases have, recognised with one comparison:
+    /// `30 L  02 02 t t  02 01 v  04 l  …`, that is a type of two bytes and a value below 128 bytes that ends with its
+    /// attribute. Leaves every other form, the faulty ones too, to the full reader.
+    @inline(__always)
+    fileprivate mutating func shortAttribute() -> AttributeSlice? {
+        let left = end - position
+        guard left >= 11 else { return nil }
+        let header = bytes.load64(at: position + 2)
+        let length = Int(bytes[position + 1]), valueLength = Int(bytes[position + 10])
+        let type = Int(UInt16(truncatingIfNeeded: header >> 16).byteSwapped)
+        guard header & 0xFF00_FFFF_0000_FFFF == 0x0400_0102_0000_0202, bytes[position] == DERTag.sequence.byte,
+            length == valueLength + 9, length < 0x80, length + 2 <= left,
+            type >= 0x80, type < 0x8000  // Positive, and in its shortest form.
+        else { return nil }
+        let value = position + 11..<position + 11 + valueLength
+        let version = Int(Int8(truncatingIfNeeded: header >> 48))
+        skip(2 + length)
+        return AttributeSlice(type: type, version: version, value: value)
+    }
+}
+
+/// Which attribute types a set has shown, to refuse a second one of any: readers disagree about which of two counts.
+struct SeenAttributes {
+    private let limit: Int
+    private var count = 0
+    /// One bit for each type from 0 (the payload's) and from 1700 (a purchase's).
+    private var payloadTypes: UInt64 = 0
+    private var purchaseTypes: UInt64 = 0
+    private var others: Set<Int> = []
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    @inline(__always)
+    mutating func insert(_ type: Int) throws(ReceiptError) {
+        count += 1
+        guard count <= limit else { throw ReceiptError(.tooManyAttributes) }
+        let isNew: Bool
+        switch type {
+        case 0..<64: isNew = payloadTypes.insertBit(type)
+        case 1700..<1764: isNew = purchaseTypes.insertBit(type - 1700)
+        default: isNew = others.insert(type).inserted
+        }
+        guard isNew else { throw ReceiptError(.attributeDuplicate, at: .attribute(type)) }
+    }
+}
+
+extension UInt64 {
+    /// Sets a bit; false if it was set before.
+    @inline(__always)
+    fileprivate mutating func insertBit(_ index: Int) -> Bool {
+        let bit: UInt64 = 1 << UInt64(index)
+        defer { self |= bit }
+        return self & bit == 0
+    }
+}

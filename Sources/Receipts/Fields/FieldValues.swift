@@ -1,0 +1,149 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where a text stands in the receipt. Empty means absent, as Apple writes it (`0C 00`, `16 00`).
+struct TextRange: Sendable {
+    // A receipt is far smaller than 4 GiB (see `Limits`), and purchases are many.
+    private let lowerBound: UInt32
+    private let upperBound: UInt32
+
+    static let absent = TextRange(0..<0)
+
+    init(_ range: Range<Int>) {
+        (lowerBound, upperBound) = (UInt32(range.lowerBound), UInt32(range.upperBound))
+    }
+
+    var range: Range<Int> { Int(lowerBound)..<Int(upperBound) }
+    var isAbsent: Bool { lowerBound == upperBound }
+
+    /// The text, copied out of the receipt it was read from; nil if absent.
+    func text(in receipt: [UInt8]) -> String? {
+        isAbsent ? nil : String(decoding: receipt[range], as: UTF8.self)
+    }
+}
+
+/// Reads the values of attributes: each is one DER element that fills the value.
+struct FieldReader: ~Escapable {
+    let receipt: Span<UInt8>
+    /// Xcode writes dates with an offset (`+0100`) where the App Store writes `Z`.
+    let acceptsOffsets: Bool
+
+    @_lifetime(copy receipt)
+    init(_ receipt: Span<UInt8>, acceptsOffsets: Bool) {
+        self.receipt = receipt
+        self.acceptsOffsets = acceptsOffsets
+    }
+
+    /// An INTEGER.
+    @inline(__always)
+    func integer(_ attribute: AttributeSlice) throws(ReceiptError) -> Int64 {
+        let element = try value(of: attribute)
+        guard element.tag == .integer else { throw malformed(attribute) }
+        return try receipt.derInteger(in: element.contents)
+    }
+
+    /// An INTEGER that stands for a truth.
+    @inline(__always)
+    func flag(_ attribute: AttributeSlice) throws(ReceiptError) -> Bool {
+        try integer(attribute) != 0
+    }
+
+    /// A UTF8String or IA5String, without NUL: C code behind us would end the text there.
+    @inline(__always)
+    func text(_ attribute: AttributeSlice) throws(ReceiptError) -> TextRange {
+        let contents = try stringContents(attribute)
+        try receipt.checkText(in: contents, of: attribute)
+        return TextRange(contents)
+    }
+
+    /// An RFC 3339 date in an IA5String; nil if the string is empty.
+    @inline(__always)
+    func date(_ attribute: AttributeSlice) throws(ReceiptError) -> Timestamp? {
+        let contents = try stringContents(attribute)
+        if contents.isEmpty { return nil }
+        if contents.count == 20, let date = Timestamp(plainRFC3339: receipt, at: contents.lowerBound) { return date }
+        if acceptsOffsets, let date = Timestamp(xcode: receipt, in: contents) { return date }
+        throw ReceiptError(.dateInvalid, at: .attribute(attribute.type))
+    }
+
+    @inline(__always)
+    private func stringContents(_ attribute: AttributeSlice) throws(ReceiptError) -> Range<Int> {
+        let element = try value(of: attribute)
+        guard element.tag == .utf8String || element.tag == .ia5String else { throw malformed(attribute) }
+        return element.contents
+    }
+
+    /// The element that fills the attribute's value.
+    @inline(__always)
+    private func value(of attribute: AttributeSlice) throws(ReceiptError) -> DERElement {
+        let value = attribute.value
+        // Nearly always the length fits one byte.
+        if value.count >= 2, value.count < 0x82, Int(receipt[value.lowerBound + 1]) == value.count - 2 {
+            let contents = value.lowerBound + 2..<value.upperBound
+            return DERElement(tag: DERTag(byte: receipt[value.lowerBound]), start: value.lowerBound, contents: contents)
+        }
+        return try longValue(of: attribute)
+    }
+
+    @inline(never)
+    private func longValue(of attribute: AttributeSlice) throws(ReceiptError) -> DERElement {
+        do throws(ReceiptError) {
+            var reader = DERReader(receipt, in: attribute.value)
+            let element = try reader.next()
+            try reader.finish()
+            return element
+        } catch {
+            throw ReceiptError(error.rule, at: .attribute(attribute.type))
+        }
+    }
+
+    private func malformed(_ attribute: AttributeSlice) -> ReceiptError {
+        ReceiptError(.attributeMalformed, at: .attribute(attribute.type))
+    }
+}
+
+extension Span<UInt8> {
+    /// Eight bytes at once, the first in the lowest bits. Traps outside the span.
+    @inline(__always)
+    func load64(at offset: Int) -> UInt64 {
+        // SAFETY: the load checks its bounds, and every bit pattern is a number.
+        unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    /// Four bytes at once, the first in the lowest bits. Traps outside the span.
+    @inline(__always)
+    func load32(at offset: Int) -> UInt32 {
+        // SAFETY: the load checks its bounds, and every bit pattern is a number.
+        unsafe UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
+    /// Valid UTF-8 without NUL; nearly all text is ASCII, which is recognised eight bytes at a time.
+    @inline(__always)
+    fileprivate func checkText(in range: Range<Int>, of attribute: AttributeSlice) throws(ReceiptError) {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        var position = range.lowerBound
+        var suspicious: UInt64 = 0
+        while range.upperBound - position >= 8 {
+            let word = load64(at: position)
+            suspicious |= (word &- ones) | word
+            position += 8
+        }
+        while position < range.upperBound {
+            let byte = UInt64(self[position])
+            suspicious |= (byte &- 1) | byte
+            position += 1
+        }
+        // A byte's high bit is set by anything beyond ASCII, and by borrowing for a NUL.
+        if suspicious & 0x8080_8080_8080_8080 != 0 { try checkUnusualText(in: range, of: attribute) }
+    }
+
+    @inline(never)
+    private func checkUnusualText(in range: Range<Int>, of attribute: AttributeSlice) throws(ReceiptError) {
+        for index in range where self[index] == 0 {
+            throw ReceiptError(.textContainsNUL, at: .attribute(attribute.type))
+        }
+        guard (try? UTF8Span(validating: extracting(range))) != nil else {
+            throw ReceiptError(.textInvalidUTF8, at: .attribute(attribute.type))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The attributes of a receipt. Texts stay where they are in the receipt; an absent attribute is nil.
+struct ReceiptFields: Sendable {
+    private(set) var receiptType = TextRange.absent
+    private(set) var bundleID = TextRange.absent
+    private(set) var applicationVersion = TextRange.absent
+    private(set) var originalApplicationVersion = TextRange.absent
+    private(set) var ageRating = TextRange.absent
+    /// Raw bytes.
+    private(set) var opaqueValue = TextRange.absent
+    /// Raw bytes.
+    private(set) var deviceHash = TextRange.absent
+    /// The bundle ID's whole value, tag and length included, as the device hash covers it.
+    private(set) var encodedBundleID = TextRange.absent
+    private(set) var creationDate: Timestamp
+    private(set) var originalReceiptCreationDate: Timestamp?
+    private(set) var originalPurchaseDate: Timestamp?
+    private(set) var expirationDate: Timestamp?
+    private(set) var preorderDate: Timestamp?
+    private(set) var adamID: Int64?
+    private(set) var developerID: Int64?
+    private(set) var downloadID: Int64?
+    private(set) var versionExternalIdentifier: Int64?
+    private(set) var purchases: [PurchaseFields] = []
+
+    private static let neverRead = Timestamp(millisecondsSince1970: .min)
+
+    /// Reads the payload in `range`, which must be content whose signature was verified.
+    init(
+        _ receipt: Span<UInt8>, in range: Range<Int>, acceptsOffsets: Bool, limits: Limits
+    ) throws(ReceiptError) {
+        creationDate = Self.neverRead
+        let reader = FieldReader(receipt, acceptsOffsets: acceptsOffsets)
+        var seen = SeenAttributes(limit: limits.maximumAttributes)
+        var slices = try AttributeReader(receipt, in: range)
+        while let attribute = try slices.next() {
+            if attribute.type == AttributeType.inAppPurchase {
+                guard purchases.count < limits.maximumPurchases else { throw ReceiptError(.tooManyPurchases) }
+                purchases.append(try PurchaseFields(reader, in: attribute.value, limits: limits))
+            } else {
+                try seen.insert(attribute.type)
+                try read(attribute, reader)
+            }
+        }
+        try require(receiptType, AttributeType.receiptType)
+        try require(bundleID, AttributeType.bundleID)
+        guard creationDate != Self.neverRead else {
+            throw ReceiptError(.attributeMissing, at: .attribute(AttributeType.creationDate))
+        }
+    }
+
+    private mutating func read(_ attribute: AttributeSlice, _ reader: borrowing FieldReader) throws(ReceiptError) {
+        switch attribute.type {
+        case AttributeType.receiptType: receiptType = try reader.text(attribute)
+        case AttributeType.adamID: adamID = try reader.integer(attribute)
+        case AttributeType.bundleID:
+            bundleID = try reader.text(attribute)
+            encodedBundleID = TextRange(attribute.value)
+        case AttributeType.applicationVersion: applicationVersion = try reader.text(attribute)
+        case AttributeType.opaqueValue: opaqueValue = TextRange(attribute.value)
+        case AttributeType.deviceHash: deviceHash = TextRange(attribute.value)
+        case AttributeType.originalReceiptCreationDate: originalReceiptCreationDate = try reader.date(attribute)
+        case AttributeType.ageRating: ageRating = try reader.text(attribute)
+        case AttributeType.developerID: developerID = try reader.integer(attribute)
+        case AttributeType.creationDate: creationDate = try reader.date(attribute) ?? Self.neverRead
+        case AttributeType.downloadID: downloadID = try reader.integer(attribute)
+        case AttributeType.versionExternalIdentifier: versionExternalIdentifier = try reader.integer(attribute)
+        case AttributeType.originalPurchaseDate: originalPurchaseDate = try reader.date(attribute)
+        case AttributeType.originalApplicationVersion: originalApplicationVersion = try reader.text(attribute)
+        case AttributeType.expirationDate: expirationDate = try reader.date(attribute)
+        case AttributeType.preorderDate: preorderDate = try reader.date(attribute)
+        default: break  // Kept where it stands; see `VerifiedReceipt.otherAttributes`.
+        }
+    }
+}

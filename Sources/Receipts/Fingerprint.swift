@@ -1,0 +1,48 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A SHA-256 digest: names a certificate, a receipt's bytes or its signed content.
+public struct Fingerprint: Hashable, Sendable {
+    /// The 32 bytes as four big-endian words, which compare and hash faster than an array.
+    let words: InlineWords
+
+    struct InlineWords: Hashable, Sendable {
+        var first: UInt64, second: UInt64, third: UInt64, fourth: UInt64
+    }
+
+    /// The digest of these bytes.
+    public init(of bytes: Span<UInt8>) {
+        words = Self.contexts.lend(orMake: DigestContext(.sha256)) { context in
+            context.withDigest(of: bytes) { InlineWords($0) }
+        }
+    }
+
+    /// Reads 64 hexadecimal digits of either case.
+    public init?(hexadecimal text: String) {
+        let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map(UInt64.init) }
+        guard digits.count == 64, text.utf8.count == 64 else { return nil }
+        func word(at offset: Int) -> UInt64 { digits[offset..<offset + 16].reduce(0) { $0 << 4 | $1 } }
+        words = InlineWords(first: word(at: 0), second: word(at: 16), third: word(at: 32), fourth: word(at: 48))
+    }
+
+    private static let contexts = Pool<DigestContext>()
+}
+
+extension Fingerprint: CustomStringConvertible {
+    /// 64 lower-case hexadecimal digits.
+    public var description: String {
+        [words.first, words.second, words.third, words.fourth].map { word in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}
+
+extension Fingerprint.InlineWords {
+    fileprivate init(_ digest: Span<UInt8>) {
+        func word(at offset: Int) -> UInt64 {
+            (offset..<offset + 8).reduce(0) { $0 << 8 | UInt64(digest[$1]) }
+        }
+        self.init(first: word(at: 0), second: word(at: 8), third: word(at: 16), fourth: word(at: 24))
+    }
+}

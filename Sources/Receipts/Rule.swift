@@ -1,0 +1,150 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The rules a genuine receipt keeps, one case each; the raw value is the `reason` callers see.
+///
+/// Sources: RFC 5652 (CMS), RFC 5280 (certificates), Apple's "Validating receipts on the device", and the shape that
+/// real receipts have. A case never carries bytes of the receipt.
+public enum Rule: String, Error, CaseIterable, Hashable, Sendable {
+    // DER: ITU-T X.690, the encoding itself.
+    case derTruncated = "der_truncated"
+    case derTrailingBytes = "der_trailing_bytes"
+    case derNonMinimalLength = "der_non_minimal_length"
+    case derLengthTooLarge = "der_length_too_large"
+    case derIndefiniteLength = "der_indefinite_length"
+    case derNonMinimalInteger = "der_non_minimal_integer"
+    case derIntegerOutOfRange = "der_integer_out_of_range"
+    case derUnexpectedTag = "der_unexpected_tag"
+    case derConstructedString = "der_constructed_string"
+    case derTooDeep = "der_too_deep"
+
+    // Limits.
+    case receiptTooLarge = "receipt_too_large"
+    case tooManyCertificates = "too_many_certificates"
+    case tooManyAttributes = "too_many_attributes"
+    case tooManyPurchases = "too_many_purchases"
+
+    // The PKCS #7 container.
+    case notSignedData = "not_signed_data"
+    case unsupportedVersion = "unsupported_version"
+    case contentTypeNotData = "content_type_not_data"
+    case contentMissing = "content_missing"
+    case contentEmpty = "content_empty"
+    case signerCountNotOne = "signer_count_not_one"
+    case signedAttributesPresent = "signed_attributes_present"
+    case unsignedAttributesPresent = "unsigned_attributes_present"
+    case digestAlgorithmUnsupported = "digest_algorithm_unsupported"
+    case digestAlgorithmNotListed = "digest_algorithm_not_listed"
+    case signatureAlgorithmUnsupported = "signature_algorithm_unsupported"
+    case signatureAlgorithmMismatch = "signature_algorithm_mismatch"
+
+    // The certificate chain.
+    case certificateMalformed = "certificate_malformed"
+    case signerCertificateMissing = "signer_certificate_missing"
+    case signerCertificateAmbiguous = "signer_certificate_ambiguous"
+    case issuerCertificateMissing = "issuer_certificate_missing"
+    case certificateUnused = "certificate_unused"
+    case anchorUntrusted = "anchor_untrusted"
+    case leafMarkerMissing = "leaf_marker_missing"
+    case intermediateMarkerMissing = "intermediate_marker_missing"
+    case leafIsCA = "leaf_is_ca"
+    case issuerNotCA = "issuer_not_ca"
+    case pathLengthExceeded = "path_length_exceeded"
+    case keyUsageViolation = "key_usage_violation"
+    case criticalExtensionUnknown = "critical_extension_unknown"
+    case keyNotRSA = "key_not_rsa"
+    case keyTooSmall = "key_too_small"
+    case exponentTooSmall = "exponent_too_small"
+    case certificateSignatureAlgorithmUnsupported = "certificate_signature_algorithm_unsupported"
+    case certificateSignatureInvalid = "certificate_signature_invalid"
+    case certificateExpired = "certificate_expired"
+    case certificateNotYetValid = "certificate_not_yet_valid"
+    case environmentNotAllowed = "environment_not_allowed"
+
+    // The signature over the content.
+    case signatureInvalid = "signature_invalid"
+
+    // The fields.
+    case attributeTypeOutOfRange = "attribute_type_out_of_range"
+    case attributeDuplicate = "attribute_duplicate"
+    case attributeMissing = "attribute_missing"
+    case attributeMalformed = "attribute_malformed"
+    case textInvalidUTF8 = "text_invalid_utf8"
+    case textContainsNUL = "text_contains_nul"
+    case dateInvalid = "date_invalid"
+    case receiptTypeUnknown = "receipt_type_unknown"
+    case creationDateInFuture = "creation_date_in_future"
+
+    // What the caller expects of a genuine receipt.
+    case bundleIDMismatch = "bundle_id_mismatch"
+    case appVersionMismatch = "app_version_mismatch"
+    case deviceHashMismatch = "device_hash_mismatch"
+}
+
+extension Rule {
+    /// One sentence for the engineer who reads the answer.
+    public var explanation: String {
+        switch self {
+        case .derTruncated: "An element runs past the end of what contains it."
+        case .derTrailingBytes: "Bytes follow where the encoding must end."
+        case .derNonMinimalLength: "A length is not in its shortest form."
+        case .derLengthTooLarge: "A length takes more than four bytes."
+        case .derIndefiniteLength: "A length is indefinite, which DER forbids."
+        case .derNonMinimalInteger: "An integer is not in its shortest form."
+        case .derIntegerOutOfRange: "An integer does not fit in 64 bits."
+        case .derUnexpectedTag: "An element has another type than its place requires."
+        case .derConstructedString: "A string is cut into segments, which DER forbids."
+        case .derTooDeep: "Elements are nested deeper than the limit."
+        case .receiptTooLarge: "The receipt is larger than the limit."
+        case .tooManyCertificates: "The receipt carries more certificates than the limit."
+        case .tooManyAttributes: "A set holds more attributes than the limit."
+        case .tooManyPurchases: "The receipt lists more purchases than the limit."
+        case .notSignedData: "The container is no PKCS #7 SignedData."
+        case .unsupportedVersion: "A version number is not the one receipts have."
+        case .contentTypeNotData: "The signed content is not declared as id-data."
+        case .contentMissing: "The container holds no content (detached signature)."
+        case .contentEmpty: "The signed content is empty."
+        case .signerCountNotOne: "The container does not have exactly one signer."
+        case .signedAttributesPresent: "The signer has signed attributes, which no genuine receipt has."
+        case .unsignedAttributesPresent: "The signer has unsigned attributes, which no genuine receipt has."
+        case .digestAlgorithmUnsupported: "The digest is neither SHA-1 nor SHA-256."
+        case .digestAlgorithmNotListed: "The signer's digest is not in the container's list of digests."
+        case .signatureAlgorithmUnsupported: "The signature algorithm is not RSA with PKCS #1 v1.5 padding."
+        case .signatureAlgorithmMismatch: "The signature algorithm names another digest than the signer."
+        case .certificateMalformed: "A certificate is not well formed."
+        case .signerCertificateMissing: "No certificate has the signer's issuer and serial number."
+        case .signerCertificateAmbiguous: "Several certificates have the signer's issuer and serial number."
+        case .issuerCertificateMissing: "The certificate that issued another one is missing."
+        case .certificateUnused: "A certificate does not belong to the signer's chain."
+        case .anchorUntrusted: "The chain does not end in a trust anchor."
+        case .leafMarkerMissing: "The signer's certificate is not marked for signing receipts (1.2.840.113635.100.6.11.1)."
+        case .intermediateMarkerMissing: "The intermediate is not marked as Apple's WWDR (1.2.840.113635.100.6.2.1)."
+        case .leafIsCA: "The signer's certificate is a certificate authority."
+        case .issuerNotCA: "A certificate was issued by one that is no certificate authority."
+        case .pathLengthExceeded: "The chain is longer than one of its certificates allows."
+        case .keyUsageViolation: "A certificate's key is used for what its key usage forbids."
+        case .criticalExtensionUnknown: "A certificate has a critical extension that is not understood."
+        case .keyNotRSA: "A certificate's key is not an RSA key."
+        case .keyTooSmall: "An RSA key has fewer than 2048 bits."
+        case .exponentTooSmall: "An RSA key's public exponent is below 65537 or even."
+        case .certificateSignatureAlgorithmUnsupported: "A certificate is signed with neither SHA-1 nor SHA-256 and RSA."
+        case .certificateSignatureInvalid: "A certificate's signature does not verify under its issuer's key."
+        case .certificateExpired: "A certificate had expired when the receipt was created."
+        case .certificateNotYetValid: "A certificate was not yet valid when the receipt was created."
+        case .environmentNotAllowed: "The trust anchor may not sign for the receipt's environment."
+        case .signatureInvalid: "The signature does not match the content."
+        case .attributeTypeOutOfRange: "An attribute type lies outside 0 ..< 2^31."
+        case .attributeDuplicate: "An attribute that may stand once stands twice."
+        case .attributeMissing: "A required attribute is missing."
+        case .attributeMalformed: "An attribute's value has not the type it should have."
+        case .textInvalidUTF8: "A text is not valid UTF-8."
+        case .textContainsNUL: "A text contains a NUL character."
+        case .dateInvalid: "A date is not a valid RFC 3339 date."
+        case .receiptTypeUnknown: "The receipt type is none that Apple documents."
+        case .creationDateInFuture: "The receipt's creation date lies in the future."
+        case .bundleIDMismatch: "The receipt is genuine, but was issued for another app."
+        case .appVersionMismatch: "The receipt is genuine, but was issued for another version of the app."
+        case .deviceHashMismatch: "The receipt is genuine, but was issued for another device."
+        }
+    }
+}

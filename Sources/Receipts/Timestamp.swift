@@ -1,0 +1,126 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A point in time, in milliseconds since 1970-01-01T00:00:00Z without leap seconds, as Apple's `_ms` fields count.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since the epoch; negative before 1970.
+    public var millisecondsSince1970: Int64
+
+    /// The point so many milliseconds after the epoch.
+    public init(millisecondsSince1970: Int64) {
+        self.millisecondsSince1970 = millisecondsSince1970
+    }
+
+    /// The earlier of two points is the smaller.
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.millisecondsSince1970 < right.millisecondsSince1970
+    }
+
+    /// The point so much later; stops at the ends of what can be represented.
+    public func advanced(by duration: Duration) -> Timestamp {
+        let (sum, overflow) = millisecondsSince1970.addingReportingOverflow(duration.wholeMilliseconds)
+        if overflow { return Timestamp(millisecondsSince1970: duration < .zero ? .min : .max) }
+        return Timestamp(millisecondsSince1970: sum)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded towards zero, clamped to what 64 bits hold.
+    package var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        if overflow { return seconds < 0 ? .min : .max }
+        return product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000).partialValue
+    }
+}
+
+// MARK: - Calendar
+
+/// A date and time of day in the proleptic Gregorian calendar, UTC.
+package struct CivilTime: Hashable, Sendable {
+    package var year: Int, month: Int, day: Int
+    package var hour: Int, minute: Int, second: Int
+
+    package init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        (self.year, self.month, self.day) = (year, month, day)
+        (self.hour, self.minute, self.second) = (hour, minute, second)
+    }
+
+    /// Whether the calendar has this day and the clock this time (no leap seconds).
+    var exists: Bool {
+        (1...12).contains(month) && day >= 1 && day <= Self.days(inMonth: month, of: year)
+            && (0..<24).contains(hour) && (0..<60).contains(minute) && (0..<60).contains(second)
+    }
+
+    /// Seconds since the epoch.
+    var secondsSince1970: Int64 {
+        Int64(daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+    }
+
+    /// Days since the epoch, counted in eras of 400 years that begin in March, so that a leap day ends its year.
+    private var daysSince1970: Int {
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    private static func days(inMonth month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension CivilTime {
+    /// The calendar's reading of a point in time; milliseconds are dropped.
+    package init(_ timestamp: Timestamp) {
+        let seconds = Int(timestamp.millisecondsSince1970).flooredQuotient(by: 1000)
+        let days = seconds.flooredQuotient(by: 86_400)
+        let secondOfDay = seconds - days * 86_400
+        self.init(daysSince1970: days)
+        (hour, minute, second) = (secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60)
+    }
+
+    private init(daysSince1970: Int) {
+        let shifted = daysSince1970 + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        self.init(
+            year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month: month,
+            day: dayOfYear - (153 * marchMonth + 2) / 5 + 1, hour: 0, minute: 0, second: 0)
+    }
+}
+
+extension Int {
+    /// Division that rounds down, also below zero.
+    fileprivate func flooredQuotient(by divisor: Int) -> Int {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}
+
+// MARK: - RFC 3339
+
+extension Timestamp: CustomStringConvertible {
+    /// `2025-12-26T18:39:47Z`; milliseconds are printed only where there are any (RFC 3339 §5.6).
+    public var description: String {
+        let time = CivilTime(self)
+        let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
+        let fraction = milliseconds == 0 ? "" : "." + padded(milliseconds, to: 3)
+        return "\(padded(time.year, to: 4))-\(padded(time.month, to: 2))-\(padded(time.day, to: 2))"
+            + "T\(padded(time.hour, to: 2)):\(padded(time.minute, to: 2)):\(padded(time.second, to: 2))\(fraction)Z"
+    }
+
+    private func padded(_ number: Int, to width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

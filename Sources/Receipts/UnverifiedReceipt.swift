@@ -1,0 +1,30 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// An app receipt that has the form of one. Says nothing: only a `ReceiptVerifier` turns it into a `VerifiedReceipt`.
+public struct UnverifiedReceipt: Sendable {
+    /// The receipt in DER.
+    let der: [UInt8]
+    let container: SignedData
+    /// Whether the receipt came in Xcode's BER form.
+    let wasBER: Bool
+
+    /// Reads the container (PKCS #7 SignedData, RFC 5652) of a receipt after base64.
+    ///
+    /// - Parameters:
+    ///   - bytes: the receipt, in DER.
+    ///   - limits: what one receipt may ask for.
+    /// - Throws: the first rule that the container's form breaks.
+    public init(_ bytes: [UInt8], limits: Limits = Limits()) throws(ReceiptError) {
+        self = try UnverifiedReceipt(bytes, acceptsBER: false, limits: limits)
+    }
+
+    /// Reads a receipt that may also have Xcode's BER form.
+    init(_ bytes: [UInt8], acceptsBER: Bool, limits: Limits) throws(ReceiptError) {
+        guard bytes.count <= limits.maximumReceiptBytes else { throw ReceiptError(.receiptTooLarge) }
+        wasBER = acceptsBER && BERNormalizer.recognizes(bytes.span)
+        let der = wasBER ? try BERNormalizer(maximumDepth: limits.maximumDepth).normalize(bytes.span) : bytes
+        container = try SignedData(der.span, limits: limits)
+        self.der = der
+    }
+}

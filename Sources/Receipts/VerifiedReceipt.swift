@@ -1,0 +1,97 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A receipt that Apple, or an operator's trust anchor, signed. Only a `ReceiptVerifier` makes one.
+///
+/// It proves that the App Store issued this receipt for this app with these purchases, at its creation date. It does
+/// not prove who sent it: a receipt is a bearer token. Names follow Apple's `verifyReceipt` answer.
+public struct VerifiedReceipt: Sendable {
+    /// The environment the receipt was issued in.
+    public let environment: Environment
+    private let der: [UInt8]
+    private let content: Range<Int>
+    private let fields: ReceiptFields
+
+    init(der: [UInt8], content: Range<Int>, fields: ReceiptFields, environment: Environment) {
+        self.der = der
+        self.content = content
+        self.fields = fields
+        self.environment = environment
+    }
+
+    /// The octets that were signed: the same for every re-encoding of this receipt.
+    public var signedContent: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { der.span.extracting(content) }
+    }
+
+    /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox` or `Xcode`.
+    public var receiptType: String { fields.receiptType.text(in: der) ?? "" }
+    /// The app the receipt was issued for.
+    public var bundleID: String { fields.bundleID.text(in: der) ?? "" }
+    /// The version of the app (`CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS).
+    public var applicationVersion: String? { fields.applicationVersion.text(in: der) }
+    /// The version that was first bought.
+    public var originalApplicationVersion: String? { fields.originalApplicationVersion.text(in: der) }
+    /// The age rating of the app, such as `4+`.
+    public var ageRating: String? { fields.ageRating.text(in: der) }
+    /// When the App Store made the receipt.
+    public var creationDate: Timestamp { fields.creationDate }
+    /// When the receipt on the device was first made.
+    public var originalReceiptCreationDate: Timestamp? { fields.originalReceiptCreationDate }
+    /// When the app was first bought.
+    public var originalPurchaseDate: Timestamp? { fields.originalPurchaseDate }
+    /// When an app bought in volume expires.
+    public var expirationDate: Timestamp? { fields.expirationDate }
+    /// When the app was ordered ahead of its release.
+    public var preorderDate: Timestamp? { fields.preorderDate }
+    /// The app's number in the App Store, also called `app_item_id`; 0 in the sandbox.
+    public var adamID: Int64? { fields.adamID }
+    /// The developer's number.
+    public var developerID: Int64? { fields.developerID }
+    /// The number of the app's download; up to 60 bits.
+    public var downloadID: Int64? { fields.downloadID }
+    /// The number of the app's version; 0 in the sandbox.
+    public var versionExternalIdentifier: Int64? { fields.versionExternalIdentifier }
+
+    /// The in-app purchases, in the order they stand in the receipt, which means nothing.
+    public var purchases: InAppPurchases { InAppPurchases(receipt: der, fields: fields.purchases) }
+
+    /// The attributes that have no name here, as they stand.
+    public var otherAttributes: [ReceiptAttribute] {
+        ReceiptAttribute.all(in: content, of: der, except: AttributeType.ofReceipt)
+    }
+}
+
+// MARK: - Expectations
+
+extension VerifiedReceipt {
+    /// Whether the receipt was issued for this app.
+    public func isIssued(forBundleID bundleID: String) -> Bool {
+        der[fields.bundleID.range].elementsEqual(bundleID.utf8)
+    }
+
+    /// Throws unless the receipt was issued for this app.
+    public func check(bundleID: String) throws(ReceiptError) {
+        guard isIssued(forBundleID: bundleID) else { throw ReceiptError(.bundleIDMismatch) }
+    }
+
+    /// Throws unless the receipt was issued for this version of the app.
+    public func check(applicationVersion: String) throws(ReceiptError) {
+        guard der[fields.applicationVersion.range].elementsEqual(applicationVersion.utf8) else {
+            throw ReceiptError(.appVersionMismatch)
+        }
+    }
+
+    /// Throws unless the receipt was issued for this device: attribute 5 is SHA-1 of the device's identifier, the opaque
+    /// attribute 4 and the bundle ID's encoded value (Apple, "Validating receipts on the device").
+    ///
+    /// - Parameter deviceIdentifier: the 16 bytes of `identifierForVendor`, or a Mac's 6-byte GUID.
+    public func check(deviceIdentifier: [UInt8]) throws(ReceiptError) {
+        let hashed = deviceIdentifier + der[fields.opaqueValue.range] + der[fields.encodedBundleID.range]
+        let matches = DigestContext(.sha1).withDigest(of: hashed.span) { digest in
+            der.span.extracting(fields.deviceHash.range).equals(digest)
+        }
+        guard matches else { throw ReceiptError(.deviceHashMismatch) }
+    }
+}
