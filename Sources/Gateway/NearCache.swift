@@ -1,0 +1,101 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+internal import Synchronization
+
+/// The answers this process gave lately, bounded in bytes.
+///
+/// Rejections have a small share of their own, so that a flood of junk pushes out nobody's genuine answer.
+final class NearCache: Sendable {
+    /// The same key means the same answer, whoever asks: the client's permissions are checked on what is found.
+    struct Key: Hashable, Sendable {
+        private let evidence: Fingerprint
+        private let expectations: Expectations
+        private let mode: Mode
+        private let excludesOldTransactions: Bool
+
+        init(_ request: VerificationRequest) {
+            switch request.evidence {
+            case .appReceipt(let bytes): evidence = Fingerprint(of: bytes.span)
+            }
+            expectations = request.expectations
+            mode = request.mode
+            excludesOldTransactions = request.excludesOldTransactions
+        }
+    }
+
+    private let genuine: Mutex<Generations>
+    private let others: Mutex<Generations>
+
+    /// - Parameter maximumBytes: what all answers together may take; 0 keeps none.
+    init(maximumBytes: Int) {
+        let share = maximumBytes / 16
+        genuine = Mutex(Generations(maximumBytes: maximumBytes - share))
+        others = Mutex(Generations(maximumBytes: share))
+    }
+
+    /// The answer to the same question, if it is fresh at `now` and not older than `maximumAge`.
+    func answer(for key: Key, maximumAge: Duration?, at now: Timestamp) -> Answer? {
+        guard let found = genuine.withLock({ $0.find(key) }) ?? others.withLock({ $0.find(key) }),
+            now < found.freshUntil, !found.isOlder(than: maximumAge, at: now)
+        else { return nil }
+        return found
+    }
+
+    /// Remembers an answer.
+    func insert(_ answer: Answer, for key: Key) {
+        if answer.verdict == .genuine {
+            genuine.withLock { $0.insert(answer, for: key) }
+        } else {
+            others.withLock { $0.insert(answer, for: key) }
+        }
+    }
+}
+
+/// Two generations approximate "least recently used" without a list: answers enter the young one and are moved back to
+/// it when they are found in the old one; when the young one is full it becomes the old one, and the old one is gone.
+private struct Generations: Sendable {
+    private var young: [NearCache.Key: Answer] = [:]
+    private var old: [NearCache.Key: Answer] = [:]
+    private var youngByteCount = 0
+    private let maximumYoungByteCount: Int
+
+    init(maximumBytes: Int) {
+        maximumYoungByteCount = maximumBytes / 2
+    }
+
+    mutating func find(_ key: NearCache.Key) -> Answer? {
+        if let answer = young[key] { return answer }
+        guard let answer = old.removeValue(forKey: key) else { return nil }
+        insert(answer, for: key)
+        return answer
+    }
+
+    /// An answer larger than a generation is not kept.
+    mutating func insert(_ answer: Answer, for key: NearCache.Key) {
+        guard answer.byteCount <= maximumYoungByteCount else { return }
+        youngByteCount -= young.removeValue(forKey: key)?.byteCount ?? 0
+        if youngByteCount + answer.byteCount > maximumYoungByteCount {
+            old = young
+            young = [:]
+            youngByteCount = 0
+        }
+        young[key] = answer
+        youngByteCount += answer.byteCount
+    }
+}
+
+extension Answer {
+    fileprivate func isOlder(than maximumAge: Duration?, at now: Timestamp) -> Bool {
+        guard let maximumAge else { return false }
+        return provenance.verifiedAt.advanced(by: maximumAge) < now
+    }
+
+    /// What the answer takes in memory, roughly: the receipt, and a fixed part for everything around it.
+    fileprivate var byteCount: Int {
+        Self.fixedByteCount + (receipt?.byteCount ?? 0) + purchases.count * MemoryLayout<InAppPurchase>.stride
+    }
+
+    private static let fixedByteCount = 1024
+}

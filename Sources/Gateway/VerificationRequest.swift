@@ -1,0 +1,80 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a client sends to have verified.
+public enum Evidence: Hashable, Sendable {
+    /// An app receipt after base64: PKCS #7, in DER.
+    case appReceipt([UInt8])
+}
+
+/// Who should be asked. The raw values are those of the API.
+public enum Mode: String, CaseIterable, Hashable, Sendable {
+    /// The best source that can be had.
+    case auto
+    /// Only the receipt itself: no call to Apple.
+    case local
+    /// Apple; without Apple the answer is undecided.
+    case apple
+}
+
+/// The apps a client may ask about.
+public enum PermittedApps: Hashable, Sendable {
+    /// Any app.
+    case all
+    /// The apps with these bundle IDs.
+    case only(Set<String>)
+
+    /// Whether the client may ask about this app.
+    public func contains(_ bundleID: String) -> Bool {
+        switch self {
+        case .all: true
+        case .only(let bundleIDs): bundleIDs.contains(bundleID)
+        }
+    }
+}
+
+/// One question: is this evidence genuine, and what does it entitle the customer to now?
+public struct VerificationRequest: Sendable {
+    /// The bytes Apple is said to have signed.
+    public var evidence: Evidence
+    /// What the receipt must have been issued for, as far as the caller knows.
+    public var expectations: Expectations
+    /// Who should be asked.
+    public var mode: Mode
+    /// The oldest answer from a cache the caller accepts; nil for any that is fresh.
+    public var maximumAge: Duration?
+    /// Whether `in_app` lists only the latest transaction of each subscription.
+    public var excludesOldTransactions: Bool
+    /// The apps the client may ask about.
+    public var permittedApps: PermittedApps
+
+    /// A question in mode `auto` without expectations, of a client that may ask about every app.
+    public init(
+        evidence: Evidence, expectations: Expectations = Expectations(), mode: Mode = .auto,
+        maximumAge: Duration? = nil, excludesOldTransactions: Bool = false, permittedApps: PermittedApps = .all
+    ) {
+        self.evidence = evidence
+        self.expectations = expectations
+        self.mode = mode
+        self.maximumAge = maximumAge
+        self.excludesOldTransactions = excludesOldTransactions
+        self.permittedApps = permittedApps
+    }
+}
+
+/// What the caller knows of the app and the device, to be compared with the receipt. What is nil is not compared.
+public struct Expectations: Hashable, Sendable {
+    /// The bundle ID of the app.
+    public var bundleID: String?
+    /// The app's version, as in attribute 3 of the receipt.
+    public var applicationVersion: String?
+    /// The device's identifier: 16 bytes of `identifierForVendor`, or a Mac's GUID.
+    public var deviceIdentifier: [UInt8]?
+
+    /// Expects these, and nothing of what is nil.
+    public init(bundleID: String? = nil, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil) {
+        self.bundleID = bundleID
+        self.applicationVersion = applicationVersion
+        self.deviceIdentifier = deviceIdentifier
+    }
+}
