@@ -44,3 +44,32 @@ extension Span<UInt8> {
         return unsafe part.withUnsafeBytes { bytes in unsafe Array(bytes) }
     }
 }
+
+// Several bytes at once, the first in the lowest bits.
+extension Span<UInt8> {
+    /// Eight bytes. Traps outside the span.
+    @inline(__always)
+    func load64(at offset: Int) -> UInt64 {
+        // SAFETY: the load checks its bounds, and every bit pattern is a number.
+        unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    /// Four bytes. Traps outside the span.
+    @inline(__always)
+    func load32(at offset: Int) -> UInt32 {
+        // SAFETY: the load checks its bounds, and every bit pattern is a number.
+        unsafe UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
+    /// Eight bytes, which the caller knows to lie within the span.
+    @unsafe @inline(__always)
+    func load64(uncheckedAt offset: Int) -> UInt64 {
+        unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
+    }
+
+    /// Four bytes, which the caller knows to lie within the span.
+    @unsafe @inline(__always)
+    func load32(uncheckedAt offset: Int) -> UInt32 {
+        unsafe UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self))
+    }
+}

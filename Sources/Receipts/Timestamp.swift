@@ -57,13 +57,13 @@ package struct CivilTime: Hashable, Sendable {
         Int64(daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
-    /// Days since the epoch, counted in eras of 400 years that begin in March, so that a leap day ends its year.
+    /// Days since the epoch, for years from 0. Years begin in March here, so that a leap day ends its year; 400 are
+    /// added so that no division sees a negative number.
     private var daysSince1970: Int {
-        let marchYear = month <= 2 ? year - 1 : year
-        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
-        let yearOfEra = marchYear - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+        let year = UInt32(truncatingIfNeeded: year &+ (month <= 2 ? 399 : 400))
+        let dayOfYear = (153 &* UInt32(truncatingIfNeeded: month &+ (month > 2 ? -3 : 9)) &+ 2) / 5
+        let daysOfYears = year &* 365 &+ year / 4 &- year / 100 &+ year / 400
+        return Int(daysOfYears &+ dayOfYear) &+ day &- (1 + 719_468 + 146_097)
     }
 
     private static func days(inMonth month: Int, of year: Int) -> Int {

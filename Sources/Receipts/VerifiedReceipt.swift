@@ -25,6 +25,9 @@ public struct VerifiedReceipt: Sendable {
         get { der.span.extracting(content) }
     }
 
+    /// What the receipt takes in memory, in bytes.
+    public var byteCount: Int { der.count + fields.purchases.count * MemoryLayout<PurchaseFields>.stride }
+
     /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox` or `Xcode`.
     public var receiptType: String { fields.receiptType.text(in: der) ?? "" }
     /// The app the receipt was issued for.

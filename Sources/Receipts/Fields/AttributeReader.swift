@@ -49,24 +49,25 @@ struct AttributeReader: ~Escapable {
 }
 
 extension DERReader {
-    /// Reads an attribute of the form nearly all attributes of purchases have, recognised with one comparison:
+    /// Reads an attribute of the form nearly all attributes of purchases have, recognised with two comparisons:
     /// `30 L  02 02 t t  02 01 v  04 l  …`, that is a type of two bytes and a value below 128 bytes that ends with its
     /// attribute. Leaves every other form, the faulty ones too, to the full reader.
     @inline(__always)
     fileprivate mutating func shortAttribute() -> AttributeSlice? {
-        let left = end - position
-        guard left >= 11 else { return nil }
-        let header = bytes.load64(at: position + 2)
-        let length = Int(bytes[position + 1]), valueLength = Int(bytes[position + 10])
-        let type = Int(UInt16(truncatingIfNeeded: header >> 16).byteSwapped)
-        guard header & 0xFF00_FFFF_0000_FFFF == 0x0400_0102_0000_0202, bytes[position] == DERTag.sequence.byte,
-            length == valueLength + 9, length < 0x80, length + 2 <= left,
+        guard end &- position >= 12 else { return nil }
+        // SAFETY: `position` and `end` lie within `bytes`, and twelve bytes lie between them.
+        let start = unsafe bytes.load64(uncheckedAt: position)  // 30 L 02 02 t t 02 01
+        let rest = unsafe bytes.load32(uncheckedAt: position &+ 8)  // v 04 l and a byte of the value
+        let length = Int(UInt8(truncatingIfNeeded: start >> 8))
+        let valueLength = Int(UInt8(truncatingIfNeeded: rest >> 16))
+        let type = Int(UInt16(truncatingIfNeeded: start >> 32).byteSwapped)
+        guard start & 0xFFFF_0000_FFFF_00FF == 0x0102_0000_0202_0030, rest & 0xFF00 == 0x0400,
+            length == valueLength &+ 9, length < 0x80, length &+ 2 <= end &- position,
             type >= 0x80, type < 0x8000  // Positive, and in its shortest form.
         else { return nil }
-        let value = position + 11..<position + 11 + valueLength
-        let version = Int(Int8(truncatingIfNeeded: header >> 48))
-        skip(2 + length)
-        return AttributeSlice(type: type, version: version, value: value)
+        let value = position &+ 11..<position &+ 2 &+ length
+        skip(length &+ 2)
+        return AttributeSlice(type: type, version: Int(Int8(truncatingIfNeeded: rest)), value: value)
     }
 }
 

@@ -103,38 +103,25 @@ struct FieldReader: ~Escapable {
 }
 
 extension Span<UInt8> {
-    /// Eight bytes at once, the first in the lowest bits. Traps outside the span.
-    @inline(__always)
-    func load64(at offset: Int) -> UInt64 {
-        // SAFETY: the load checks its bounds, and every bit pattern is a number.
-        unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-    }
-
-    /// Four bytes at once, the first in the lowest bits. Traps outside the span.
-    @inline(__always)
-    func load32(at offset: Int) -> UInt32 {
-        // SAFETY: the load checks its bounds, and every bit pattern is a number.
-        unsafe UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
-    }
-
     /// Valid UTF-8 without NUL; nearly all text is ASCII, which is recognised eight bytes at a time.
     @inline(__always)
     fileprivate func checkText(in range: Range<Int>, of attribute: AttributeSlice) throws(ReceiptError) {
-        let ones: UInt64 = 0x0101_0101_0101_0101
         var position = range.lowerBound
-        var suspicious: UInt64 = 0
-        while range.upperBound - position >= 8 {
-            let word = load64(at: position)
-            suspicious |= (word &- ones) | word
-            position += 8
+        var suspicious = false
+        if range.count >= 8 {
+            let lastWord = range.upperBound - 8
+            while position < lastWord {
+                suspicious = suspicious || load64(at: position).isUnusualText
+                position += 8
+            }
+            suspicious = suspicious || load64(at: lastWord).isUnusualText
+        } else {
+            while position < range.upperBound {
+                suspicious = suspicious || self[position] == 0 || self[position] >= 0x80
+                position += 1
+            }
         }
-        while position < range.upperBound {
-            let byte = UInt64(self[position])
-            suspicious |= (byte &- 1) | byte
-            position += 1
-        }
-        // A byte's high bit is set by anything beyond ASCII, and by borrowing for a NUL.
-        if suspicious & 0x8080_8080_8080_8080 != 0 { try checkUnusualText(in: range, of: attribute) }
+        if suspicious { try checkUnusualText(in: range, of: attribute) }
     }
 
     @inline(never)
@@ -145,5 +132,13 @@ extension Span<UInt8> {
         guard (try? UTF8Span(validating: extracting(range))) != nil else {
             throw ReceiptError(.textInvalidUTF8, at: .attribute(attribute.type))
         }
+    }
+}
+
+extension UInt64 {
+    /// Whether one of eight bytes may be NUL or beyond ASCII: its high bit is set, or is set by borrowing.
+    @inline(__always)
+    fileprivate var isUnusualText: Bool {
+        ((self &- 0x0101_0101_0101_0101) | self) & 0x8080_8080_8080_8080 != 0
     }
 }

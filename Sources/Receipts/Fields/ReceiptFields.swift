@@ -25,6 +25,8 @@ struct ReceiptFields: Sendable {
     private(set) var versionExternalIdentifier: Int64?
     private(set) var purchases: [PurchaseFields] = []
 
+    /// Purchases take about 400 bytes each; more than their fields take in memory.
+    private static let typicalPurchaseByteCount = 380
     private static let neverRead = Timestamp(millisecondsSince1970: .min)
 
     /// Reads the payload in `range`, which must be content whose signature was verified.
@@ -32,6 +34,7 @@ struct ReceiptFields: Sendable {
         _ receipt: Span<UInt8>, in range: Range<Int>, acceptsOffsets: Bool, limits: Limits
     ) throws(ReceiptError) {
         creationDate = Self.neverRead
+        purchases.reserveCapacity(range.count / Self.typicalPurchaseByteCount)
         let reader = FieldReader(receipt, acceptsOffsets: acceptsOffsets)
         var seen = SeenAttributes(limit: limits.maximumAttributes)
         var slices = try AttributeReader(receipt, in: range)
