@@ -1,0 +1,29 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension ForgedPKI {
+    /// A genuine receipt: one encoding of the payload and one RSA signature, about a millisecond.
+    public func sign(_ contents: ReceiptContents) -> [UInt8] {
+        container(signing: contents.payload).encoded
+    }
+
+    /// The container of a genuine receipt, open to edits.
+    func container(signing payload: [UInt8]) -> SignedData {
+        SignedData(
+            digestAlgorithms: [AlgorithmIdentifier(digest.objectIdentifier)],
+            encapsulatedContentInfo: EncapsulatedContentInfo(eContent: .octetString(payload)),
+            certificates: certificates,
+            signerInfos: [signerInfo(signing: payload, key: keys.key(for: .leaf), certificate: leaf)])
+    }
+
+    /// A signature directly over `message`, as RFC 5652 §5.4 has it when there are no signed attributes.
+    func signerInfo(
+        signing message: [UInt8], key: RSAPrivateKey, certificate: Certificate, digest: DigestAlgorithm? = nil
+    ) -> SignerInfo {
+        let digest = digest ?? self.digest
+        return SignerInfo(
+            signerIdentifier: certificate.issuerAndSerialNumber,
+            digestAlgorithm: AlgorithmIdentifier(digest.objectIdentifier),
+            signature: key.signature(over: message, digest: digest))
+    }
+}
