@@ -18,3 +18,8 @@ enum Samples {
         return contents
     }
 }
+
+extension OpenSSLVerifier {
+    /// Judges receipts of the sample authority on the day the samples were created.
+    static let samples = OpenSSLVerifier(root: Samples.pki.root, moment: Samples.date)
+}

@@ -28,6 +28,14 @@ enum DERElement: Sendable, Hashable {
         return output
     }
 
+    /// The contents octets, without identifier and length.
+    var contents: [UInt8] {
+        switch self {
+        case .element(_, _, let contents): contents
+        case .verbatim(let octets): octets
+        }
+    }
+
     /// The same element with its length written in another form.
     func with(lengthForm: DERLengthForm) -> DERElement {
         switch self {

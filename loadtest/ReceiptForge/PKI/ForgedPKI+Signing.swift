@@ -9,21 +9,27 @@ extension ForgedPKI {
 
     /// The container of a genuine receipt, open to edits.
     func container(signing payload: [UInt8]) -> SignedData {
+        container(signing: payload, by: .leaf, certificates: certificates, digest: digest)
+    }
+
+    /// A container signed by the holder of the first of `certificates`.
+    func container(
+        signing payload: [UInt8], by signer: KeyRole, certificates: [Certificate], digest: DigestAlgorithm
+    ) -> SignedData {
         SignedData(
             digestAlgorithms: [AlgorithmIdentifier(digest.objectIdentifier)],
             encapsulatedContentInfo: EncapsulatedContentInfo(eContent: .octetString(payload)),
             certificates: certificates,
-            signerInfos: [signerInfo(signing: payload, key: keys.key(for: .leaf), certificate: leaf)])
+            signerInfos: [signerInfo(signing: payload, by: signer, certificate: certificates[0], digest: digest)])
     }
 
     /// A signature directly over `message`, as RFC 5652 §5.4 has it when there are no signed attributes.
     func signerInfo(
-        signing message: [UInt8], key: RSAPrivateKey, certificate: Certificate, digest: DigestAlgorithm? = nil
+        signing message: [UInt8], by signer: KeyRole, certificate: Certificate, digest: DigestAlgorithm
     ) -> SignerInfo {
-        let digest = digest ?? self.digest
-        return SignerInfo(
+        SignerInfo(
             signerIdentifier: certificate.issuerAndSerialNumber,
             digestAlgorithm: AlgorithmIdentifier(digest.objectIdentifier),
-            signature: key.signature(over: message, digest: digest))
+            signature: keys.key(for: signer).signature(over: message, digest: digest))
     }
 }

@@ -6,33 +6,29 @@
 public struct ForgedPKI: Sendable {
     /// The digest receipts are signed with.
     public let digest: DigestAlgorithm
-    /// Self-signed; what a verifier must be told to trust. Valid 2014 to 2044.
-    public let root: Certificate
-    /// Carries marker 1.2.840.113635.100.6.2.1. Valid 2015 to 2040.
-    public let intermediate: Certificate
-    /// Signs receipts; carries marker 1.2.840.113635.100.6.11.1. Valid 2016 to 2036.
-    public let leaf: Certificate
+    /// Leaf, intermediate, root: the order in which receipts list them.
+    public let certificates: [Certificate]
     let keys: KeyRing
 
-    /// Makes three keys (a fraction of a second each) and their certificates.
+    /// Makes three keys, about a tenth of a second each, and their certificates.
     public init(seed: UInt64, digest: DigestAlgorithm = .sha256) {
         let keys = KeyRing(seed: seed)
-        let chain = Chain(keys: keys)
-        self.keys = keys
         self.digest = digest
-        root = chain.root.signed(by: keys.key(for: .root))
-        intermediate = chain.intermediate.signed(by: keys.key(for: .root))
-        leaf = chain.leaf.signed(by: keys.key(for: .intermediate))
+        self.keys = keys
+        certificates = Chain(keys: keys).certificates(signedWith: keys)
     }
+
+    /// Signs receipts; carries marker 1.2.840.113635.100.6.11.1. Valid 2016 to 2036.
+    public var leaf: Certificate { certificates[0] }
+
+    /// Carries marker 1.2.840.113635.100.6.2.1. Valid 2015 to 2040.
+    public var intermediate: Certificate { certificates[1] }
+
+    /// Self-signed; what a verifier must be told to trust. Valid 2014 to 2044.
+    public var root: Certificate { certificates[2] }
 
     /// The root as text, for a file of trusted roots.
     public var rootPEM: String { root.pem }
-
-    /// Leaf, intermediate, root: the order in which receipts list them.
-    public var certificates: [Certificate] { [leaf, intermediate, root] }
-
-    /// The templates the chain was made from, to be edited and signed again.
-    var chain: Chain { Chain(keys: keys) }
 }
 
 extension ForgedPKI {
