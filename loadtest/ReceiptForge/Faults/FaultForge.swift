@@ -95,3 +95,20 @@ extension PurchaseContents {
         return purchase
     }
 }
+
+extension FaultForge {
+    /// What a verifier must read out of a receipt with this fault; nil unless it is genuine.
+    public func contents(with fault: Fault) -> ReceiptContents? {
+        guard fault.expected == .genuine else { return nil }
+        switch fault.recipe {
+        case .contents(let edit): return edited(contents, by: edit)
+        case .attributes(let edit): return keepingPurchases(of: edited(contents.attributeSet, by: edit))
+        case .text, .octets, .container, .afterSigning, .chain: return contents
+        }
+    }
+
+    private func keepingPurchases(of attributes: AttributeSet) -> ReceiptContents {
+        let count = attributes.attributes.count { $0.type == .inAppPurchase }
+        return edited(contents) { $0.purchases.removeLast($0.purchases.count - count) }
+    }
+}

@@ -4,9 +4,9 @@
 internal import FoundationEssentials
 
 /// Base64 with the standard alphabet and padding (RFC 4648 §4), as `receipt-data` carries it.
-public enum Base64 {
+enum Base64 {
     /// The encoding of `octets` on one line.
-    public static func text(_ octets: [UInt8]) -> String {
+    static func text(_ octets: [UInt8]) -> String {
         Data(octets).base64EncodedString()
     }
 
