@@ -1,0 +1,79 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import ReceiptForge
+import Testing
+
+struct CorpusTests {
+    private static let corpus = Corpus(seed: 7, genuineReceipts: 40)
+
+    @Test func `two corpora of the same seed are equal entry by entry`() {
+        let again = Corpus(seed: 7, genuineReceipts: 40)
+        for position in 0..<40 {
+            #expect(again[position].evidence == Self.corpus[position].evidence)
+        }
+    }
+
+    /// A value seen once and kept, so that corpora of different builds can be compared by their seeds.
+    @Test func `the first receipt of seed 7 is the one it always was`() {
+        #expect(Fingerprint.of(Self.corpus[0].evidence.base64.utf8) == "f43ed19040bb12af")
+    }
+
+    @Test func `a larger corpus begins with the receipts of a smaller one`() {
+        let larger = Corpus(seed: 7, genuineReceipts: 41)
+        #expect(larger[39].evidence == Self.corpus[39].evidence)
+        #expect(larger[40].fault == nil && Self.corpus[40].fault != nil)
+    }
+
+    @Test func `another seed gives other receipts`() {
+        #expect(Corpus(seed: 8, genuineReceipts: 1)[0].evidence != Self.corpus[0].evidence)
+    }
+
+    @Test func `OpenSSL verifies the random receipts`() throws {
+        for position in 0..<40 {
+            guard case .der(let receipt) = Self.corpus[position].evidence else { continue }
+            let verifier = OpenSSLVerifier(root: Self.corpus.pki.root, moment: Samples.date)
+            #expect(verifier.signedContent(of: receipt) != nil)
+        }
+    }
+
+    @Test func `random receipts show every state a subscription can be in`() {
+        var generator = SplitMix64(seed: 7)
+        let receipts = (0..<200).map { _ in ReceiptContents.random(using: &generator, purchases: 6) }
+        let last = receipts.compactMap { receipt in receipt.purchases.last { $0.expiresDate != nil } }
+        let purchases = receipts.flatMap(\.purchases)
+        let active = zip(receipts, last).filter { receipt, purchase in
+            purchase.expiresDate.map { $0 > receipt.creationDate } ?? false
+        }
+        #expect((60...190).contains(active.count))
+        #expect(purchases.contains { $0.isTrialPeriod == true })
+        #expect(purchases.contains { $0.isInIntroOfferPeriod == true })
+        #expect(purchases.contains { $0.cancellationDate != nil })
+        #expect(purchases.contains { $0.promotionalOfferID != nil })
+        #expect(purchases.contains { $0.expiresDate == nil })
+        #expect(receipts.allSatisfy { $0.purchases.count == 6 && $0.creationDate < Corpus.issuedBefore })
+    }
+
+    @Test func `a written corpus has a root, an index and the files it names`() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "receipt-forge-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        var written = 0
+        try CorpusWriter(directory: directory.path).write(Corpus(seed: 7, genuineReceipts: 2)) { written = $0 }
+        let index = try Data(contentsOf: directory.appending(path: "index.json"))
+        let rows = try JSONDecoder().decode([IndexRow].self, from: index)
+        #expect(written == rows.count && rows.count == 2 + Fault.allCases.count)
+        let root = try Data(contentsOf: directory.appending(path: "root.pem"))
+        #expect(root == Data(Self.corpus.pki.rootPEM.utf8))
+        for row in rows {
+            #expect(FileManager.default.fileExists(atPath: directory.appending(path: row.file).path))
+            #expect((row.reason == nil) == (row.expected == "genuine") && (row.bundle_id != nil) == (row.reason == nil))
+        }
+    }
+
+    private struct IndexRow: Decodable {
+        let file, expected, explanation: String
+        let reason, bundle_id, environment, fault: String?
+        let purchases: Int?
+    }
+}

@@ -1,0 +1,59 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Testing
+
+struct FaultTests {
+    private static let forge = FaultForge(pki: Samples.pki)
+    /// Every fault once: the large ones take a moment.
+    private static let evidence = Dictionary(
+        uniqueKeysWithValues: Fault.allCases.map { ($0.name, forge.evidence(with: $0).base64) })
+
+    @Test func `names are unique and in kebab case`() {
+        let names = Fault.allCases.map(\.name)
+        #expect(Set(names).count == names.count)
+        for name in names {
+            #expect(name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" })
+        }
+    }
+
+    @Test func `a fault is found by its name`() {
+        #expect(Fault(named: "leaf-without-marker")?.expected == .rejected(.leafMarkerMissing))
+        #expect(Fault(named: "no-such-fault") == nil)
+    }
+
+    @Test func `every fault makes other octets than every other fault and than an ordinary receipt`() {
+        let texts = Self.evidence.values + [ForgedEvidence.der(Self.forge.wellFormed).base64]
+        #expect(Set(texts).count == Fault.allCases.count + 1)
+    }
+
+    @Test func `faults are made alike from scratch`() {
+        let again = FaultForge(pki: ForgedPKI(seed: 1))
+        for fault in Fault.allCases {
+            #expect(again.evidence(with: fault).base64 == Self.evidence[fault.name], "\(fault)")
+        }
+    }
+
+    @Test func `every rule a receipt can break alone is broken by some fault`() {
+        let broken = Set(Fault.allCases.compactMap(\.expected.rule))
+        #expect(Set(Rule.allCases).subtracting(broken) == [])
+    }
+
+    @Test func `truncations are all proper prefixes`() {
+        let receipt = Self.forge.wellFormed
+        let lengths = Self.forge.truncations(of: receipt).map(\.count)
+        #expect(lengths == Array(0..<receipt.count))
+    }
+
+    @Test func `the confused signature is the one of the genuine payload`() throws {
+        let genuine = Self.forge.wellFormed
+        let content = try #require(OpenSSLVerifier.samples.signedContent(of: genuine))
+        let fault = try #require(Fault(named: "signed-attributes-confusion"))
+        guard case .der(let confused) = Self.forge.evidence(with: fault) else { return }
+        // The same signature, and the payload it covers under the tag of signedAttrs, which is read as a SET.
+        #expect(confused.suffix(256) == genuine.suffix(256))
+        #expect(confused.firstRange(of: [0xA0] + content.dropFirst()) != nil)
+        #expect(confused.firstRange(of: content) == nil)
+    }
+}

@@ -1,0 +1,78 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Faults of the text: they are errors of the request, not verdicts on a receipt.
+extension Fault {
+    static let base64: [Fault] = [
+        Fault(
+            "base64-empty", .badRequest(.base64Empty),
+            "An app sends an empty string when its receipt file is missing.",
+            .text { _ in "" }),
+        Fault(
+            "base64-invalid-character", .badRequest(.base64InvalidCharacter),
+            "Lenient decoders skip what they do not know, and one receipt gets endless spellings.",
+            .text { Base64Text(of: $0).replacing(at: 100, with: "*") }),
+        Fault(
+            "base64-url-alphabet", .badRequest(.base64URLAlphabet),
+            "`-` and `_` are another alphabet (RFC 4648 §5), a frequent mistake of clients that deserves its own answer.",
+            .text { Base64Text(of: $0).inURLAlphabet }),
+        Fault(
+            "base64-plus-as-space", .badRequest(.base64MissingPadding),
+            "A form decoder turned `+` into a space, which white space tolerance then swallows.",
+            .text { Base64Text(of: $0, lengthModulo3: 0).replacingFirst("+", with: " ") }),
+        Fault(
+            "base64-missing-padding", .badRequest(.base64MissingPadding),
+            "Without `=` a text cut short cannot be told from a complete one.",
+            .text { Base64Text(of: $0, lengthModulo3: 1).text.replacing("=", with: "") }),
+        Fault(
+            "base64-non-canonical-bits", .badRequest(.base64NonCanonicalBits),
+            "RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same receipt.",
+            .text { Base64Text(of: $0, lengthModulo3: 1).withUnusedBitSet }),
+        Fault(
+            "base64-trailing-data", .badRequest(.base64TrailingData),
+            "Common decoders stop at `=` and ignore whatever follows.",
+            .text { Base64Text(of: $0, lengthModulo3: 1).text + "AAAA" }),
+        Fault(
+            "base64-twice", .rejected(.derUnexpectedTag),
+            "Encoding twice gives perfect base64 of something that is no receipt.",
+            .text { Base64.text(Array(Base64Text(of: $0).text.utf8)) }),
+    ]
+}
+
+/// Base64 text of the sample, and edits that strike exactly where they should.
+private struct Base64Text {
+    let text: String
+
+    init(of forge: FaultForge) {
+        text = Base64.text(forge.wellFormed)
+    }
+
+    /// A text with a known amount of padding: opaque octets lengthen the receipt until it fits.
+    init(of forge: FaultForge, lengthModulo3 remainder: Int) {
+        var contents = forge.contents
+        while forge.pki.sign(contents).count % 3 != remainder {
+            contents.opaque7.append(0)
+        }
+        text = Base64.text(forge.pki.sign(contents))
+    }
+
+    var inURLAlphabet: String {
+        text.replacing("+", with: "-").replacing("/", with: "_")
+    }
+
+    /// Of the last character before `==` only two bits count; `A`, `Q`, `g` and `w` are the canonical ones.
+    var withUnusedBitSet: String {
+        let body = text.prefix(text.utf8.count - 3)
+        let next: [Character: Character] = ["A": "B", "Q": "R", "g": "h", "w": "x"]
+        let last = text[body.endIndex]
+        return body + String(next[last] ?? last) + "=="
+    }
+
+    func replacing(at offset: Int, with character: String) -> String {
+        text.prefix(offset) + character + text.dropFirst(offset + 1)
+    }
+
+    func replacingFirst(_ character: String, with replacement: String) -> String {
+        text.replacing(character, with: replacement, maxReplacements: 1)
+    }
+}

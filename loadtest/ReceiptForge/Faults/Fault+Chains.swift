@@ -1,0 +1,101 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Every certificate is in order; they do not make the chain that is needed.
+extension Fault {
+    static let chains: [Fault] = [
+        Fault(
+            "signer-certificate-missing", .rejected(.signerCertificateMissing),
+            "The certificate that the signer names is not in the container.",
+            .afterSigning { $0.certificates.removeFirst() }),
+        Fault(
+            "intermediate-missing", .rejected(.issuerCertificateMissing),
+            "The chain breaks after the leaf; fetching the missing link from the net is not an option.",
+            .afterSigning { $0.certificates.remove(at: 1) }),
+        Fault(
+            "lookalike-chain", .rejected(.anchorUntrusted),
+            "The same names, serial numbers and markers, other keys: names prove nothing.",
+            .container { $0.signed(by: .attackerLeaf, certificates: $0.lookalikeCertificates) }),
+        Fault(
+            "lookalike-chain-with-genuine-root", .rejected(.certificateSignatureInvalid),
+            "A forged chain ends in the genuine root, which anybody may copy: its fingerprint is right, the signature is not.",
+            .container { $0.lookalikeUnderGenuineRoot }),
+        Fault(
+            "decoy-signer-first", .rejected(.signerCertificateAmbiguous),
+            "A second certificate claims the signer's issuer and serial number and stands first.",
+            .container { $0.withDecoy(at: 0) }),
+        Fault(
+            "decoy-signer-last", .rejected(.signerCertificateAmbiguous),
+            "The same decoy at the end: neither the first match nor the last one may win.",
+            .container { $0.withDecoy(at: 3) }),
+        Fault(
+            "leaf-issued-by-leaf", .rejected(.issuerNotCA),
+            "Whoever holds a leaf could issue further leaves if nobody looked at CA:FALSE.",
+            .container { $0.issuedByLeaf }),
+        Fault(
+            "path-length-exceeded", .rejected(.pathLengthExceeded),
+            "An authority below the intermediate, whose path length is 0 (RFC 5280 §4.2.1.9).",
+            .container { $0.issuedBySubordinate }),
+        Fault(
+            "chain-in-a-circle", .rejected(.pathLengthExceeded),
+            "Two authorities that issued each other: following issuers without a limit never ends.",
+            .container { $0.issuedInCircle }),
+    ]
+}
+
+extension FaultForge {
+    fileprivate var lookalikeUnderGenuineRoot: SignedData {
+        signed(by: .attackerLeaf, certificates: lookalikeCertificates.dropLast() + [pki.root])
+    }
+
+    fileprivate func withDecoy(at index: Int) -> SignedData {
+        var container = container
+        container.certificates.insert(lookalikeCertificates[0], at: index)
+        return container
+    }
+
+    /// The issuing leaf carries both markers, so that nothing but CA:FALSE stands in the way.
+    fileprivate var issuedByLeaf: SignedData {
+        var issuer = Chain(keys: pki.keys).leaf
+        issuer.extensions.append(.marker(.worldwideDeveloperRelationsMarker))
+        var rogue = Chain(keys: pki.keys, roles: Chain.Roles(leaf: .attackerLeaf)).leaf
+        rogue.issuer = issuer.subject
+        rogue.subject = TestNames.bystander
+        let certificates = [rogue.signed(by: .leaf, pki), issuer.signed(by: .intermediate, pki)]
+        return signed(by: .attackerLeaf, certificates: certificates + [pki.intermediate, pki.root])
+    }
+
+    fileprivate var issuedBySubordinate: SignedData {
+        let subordinate = authority(TestNames.subordinate, issuer: TestNames.intermediate)
+        var leaf = Chain(keys: pki.keys).leaf
+        leaf.issuer = TestNames.subordinate
+        let certificates = [
+            leaf.signed(by: .attackerIntermediate, pki), subordinate.signed(by: .intermediate, pki),
+        ]
+        return signed(by: .leaf, certificates: certificates + [pki.intermediate, pki.root])
+    }
+
+    fileprivate var issuedInCircle: SignedData {
+        let first = authority(TestNames.subordinate, issuer: TestNames.bystander)
+        let second = authority(TestNames.bystander, issuer: TestNames.subordinate)
+        var leaf = Chain(keys: pki.keys).leaf
+        leaf.issuer = TestNames.subordinate
+        return signed(
+            by: .leaf, certificates: [leaf, first, second].map { $0.signed(by: .attackerIntermediate, pki) })
+    }
+
+    /// A marked authority without a path length, holding the attacker's intermediate key.
+    private func authority(_ subject: DistinguishedName, issuer: DistinguishedName) -> CertificateTemplate {
+        var template = Chain(keys: pki.keys, roles: .attacker).intermediate
+        template.subject = subject
+        template.issuer = issuer
+        template.replace(with: .certificateAuthority())
+        return template
+    }
+}
+
+extension CertificateTemplate {
+    fileprivate func signed(by role: KeyRole, _ pki: ForgedPKI) -> Certificate {
+        signed(by: pki.keys.key(for: role))
+    }
+}

@@ -1,0 +1,82 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Containers that generic CMS software accepts and a genuine receipt never is.
+extension Fault {
+    static let container: [Fault] = [
+        Fault(
+            "not-signed-data", .rejected(.notSignedData),
+            "The outer content type says envelopedData.",
+            .afterSigning { $0.contentType = .envelopedData }),
+        Fault(
+            "signed-data-version-three", .rejected(.unsupportedVersion),
+            "RFC 5652 §5.1 gives version 1 to content of type data; genuine receipts have no other.",
+            .afterSigning { $0.version = 3 }),
+        Fault(
+            "signer-by-key-identifier", .rejected(.unsupportedVersion),
+            "A version 3 SignerInfo names its signer by key identifier, which any certificate can claim.",
+            .container { $0.signedByKeyIdentifier }),
+        Fault(
+            "no-signers", .rejected(.signerCountNotOne),
+            "A degenerate container verifies in software that asks whether any signature is bad.",
+            .afterSigning { $0.signerInfos = [] }),
+        Fault(
+            "two-signers", .rejected(.signerCountNotOne),
+            "A good signature beside an attacker's: which of the two did the verifier look at?",
+            .container { $0.withSecondSigner }),
+        Fault(
+            "detached-content", .rejected(.contentMissing),
+            "The signature is there, the content is not.",
+            .afterSigning { $0.encapsulatedContentInfo.eContent = nil }),
+        Fault(
+            "empty-content", .rejected(.contentEmpty),
+            "A genuine signature over nothing.",
+            .container { $0.pki.container(signing: []) }),
+        Fault(
+            "content-type-changed", .rejected(.contentTypeNotData),
+            "Without signed attributes nothing signs the content type, so it must not be believed.",
+            .afterSigning { $0.encapsulatedContentInfo.eContentType = .envelopedData }),
+        Fault(
+            "digest-md5", .rejected(.digestAlgorithmUnsupported),
+            "Properly signed with MD5, whose collisions take seconds.",
+            .container { $0.signed(with: .md5) }),
+        Fault(
+            "digest-algorithms-without-the-signers", .rejected(.digestAlgorithmNotListed),
+            "The container announces SHA-1 and the signer uses SHA-256.",
+            .afterSigning { $0.digestAlgorithms = [AlgorithmIdentifier(.sha1)] }),
+        Fault(
+            "digest-algorithms-empty", .rejected(.digestAlgorithmNotListed),
+            "The container announces no digest at all.",
+            .afterSigning { $0.digestAlgorithms = [] }),
+        Fault(
+            "signature-algorithm-mismatch", .rejected(.signatureAlgorithmMismatch),
+            "sha1WithRSAEncryption beside a SHA-256 digest: the weaker one must not be a matter of choice.",
+            .afterSigning { $0.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(.sha1WithRSAEncryption) }),
+        Fault(
+            "signature-algorithm-unsupported", .rejected(.signatureAlgorithmUnsupported),
+            "RSASSA-PSS, which Apple does not use for receipts.",
+            .afterSigning { $0.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(.rsassaPSS) }),
+        Fault(
+            "unsigned-attributes", .rejected(.unsignedAttributesPresent),
+            "Nothing signs them, so they make endless variants of one genuine receipt.",
+            .afterSigning { $0.signerInfos[0].unsignedAttributes = CMSAttribute.challenge.encoded }),
+    ]
+}
+
+extension FaultForge {
+    fileprivate var signedByKeyIdentifier: SignedData {
+        var container = container
+        container.signerInfos[0].version = 3
+        container.signerInfos[0].signerIdentifier = DERElement(
+            .context(0), pki.keys.key(for: .leaf).keyIdentifier)
+        return container
+    }
+
+    fileprivate var withSecondSigner: SignedData {
+        var container = container
+        let second = lookalikeCertificates[0]
+        container.signerInfos.append(
+            pki.signerInfo(signing: contents.payload, by: .attackerLeaf, certificate: second, digest: pki.digest))
+        return container
+    }
+}

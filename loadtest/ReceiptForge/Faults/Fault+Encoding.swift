@@ -1,0 +1,126 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The octets a lenient reader would accept and DER forbids. Every one of them gives a second encoding to the same
+/// signed content, and so a second cache key, a second upstream call, or a reader that sees something else than we do.
+extension Fault {
+    static let encoding: [Fault] = [
+        Fault(
+            "truncated-in-the-middle", .rejected(.derTruncated),
+            "Half a receipt, as a mobile connection leaves it.",
+            .octets { Array($0.wellFormed.prefix($0.wellFormed.count / 2)) }),
+        Fault(
+            "trailing-byte", .rejected(.derTrailingBytes),
+            "One octet after the ContentInfo; OpenSSL ignores it.",
+            .octets { $0.wellFormed + [0x00] }),
+        Fault(
+            "trailing-receipt", .rejected(.derTrailingBytes),
+            "A second complete receipt behind the first.",
+            .octets { $0.wellFormed + $0.wellFormed }),
+        Fault(
+            "non-minimal-length", .rejected(.derNonMinimalLength),
+            "A length in three octets where two are enough (X.690 §10.1).",
+            .octets { $0.container.contentInfo.with(lengthForm: .long(octets: 3)).encoded }),
+        Fault(
+            "length-of-five-octets", .rejected(.derLengthTooLarge),
+            "Five length octets overflow a 32-bit reader.",
+            .octets { $0.container.contentInfo.with(lengthForm: .long(octets: 5)).encoded }),
+        Fault(
+            "indefinite-length", .rejected(.derIndefiniteLength),
+            "Only the outermost length is indefinite: BER, re-wrapped by a proxy or an attacker.",
+            .octets { $0.container.contentInfo.with(lengthForm: .indefinite).encoded }),
+        Fault(
+            "xcode-shape", .rejected(.derIndefiniteLength),
+            "The shape of Xcode's receipts around a chain that is not Xcode's.",
+            .container { $0.inXcodeShape }),
+        Fault(
+            "xcode-receipt", .rejected(.derIndefiniteLength),
+            "A real Xcode-style receipt where nobody trusts Xcode's certificate: everybody has its private key.",
+            .octets { XcodePKI(seed: 1).signLikeXcode($0.contents) }),
+        Fault(
+            "constructed-octet-string", .rejected(.derConstructedString),
+            "The content cut into two segments of definite length (X.690 §8.7.3, forbidden by §10.2).",
+            .container { $0.withContent { DERElement.constructedOctetString($0.halves) } }),
+        Fault(
+            "nested-constructed-octet-string", .rejected(.derConstructedString),
+            "Segments inside segments: a recursive reader can be sent down as deep as one likes.",
+            .container { $0.withContent { DERElement.nestedOctetString($0, depth: 3) } }),
+        Fault(
+            "nested-too-deep", .rejected(.derTooDeep),
+            "Ten thousand SEQUENCEs inside each other exhaust the stack of a recursive reader.",
+            .octets { _ in DERElement.nestedSequences(depth: 10_000) }),
+        Fault(
+            "inner-value-too-long", .rejected(.derTruncated),
+            "The bundle ID's length points past its OCTET STRING into the next attribute.",
+            .attributes { $0.replace(with: ReceiptAttribute(.bundleID, value: [0x0C, 0x20] + Array("short".utf8))) }),
+        Fault(
+            "bytes-after-inner-value", .rejected(.derTrailingBytes),
+            "A second value behind the bundle ID, read by some and ignored by others.",
+            .attributes { $0.editValue(of: .bundleID) { $0 += DERElement.utf8String("com.example.victim").encoded } }),
+        Fault(
+            "bytes-after-last-field", .rejected(.derTrailingBytes),
+            "A fourth field in the SEQUENCE of the bundle ID.",
+            .attributes { $0.edit(.bundleID) { $0.trailing = [.utf8String("com.example.victim")] } }),
+        Fault(
+            "bytes-after-payload", .rejected(.derTrailingBytes),
+            "A second SET behind the payload, inside the signed content.",
+            .container { $0.pki.container(signing: $0.contents.payload + [0x31, 0x00]) }),
+        Fault(
+            "payload-as-sequence", .rejected(.derUnexpectedTag),
+            "The payload is a SEQUENCE instead of a SET.",
+            .container { $0.pki.container(signing: [0x30] + $0.contents.payload.dropFirst()) }),
+        Fault(
+            "bundle-id-as-integer", .rejected(.derUnexpectedTag),
+            "The bundle ID is an INTEGER.",
+            .attributes { $0.replace(with: .integer(.bundleID, 7)) }),
+        Fault(
+            "non-minimal-integer", .rejected(.derNonMinimalInteger),
+            "An INTEGER with a leading zero octet it does not need (X.690 §8.3.2).",
+            .attributes { $0.replace(with: ReceiptAttribute(.adamID, value: [0x02, 0x02, 0x00, 0x07])) }),
+        Fault(
+            "integer-over-64-bits", .rejected(.derIntegerOutOfRange),
+            "2^64 becomes 0 in a reader that drops what does not fit.",
+            .attributes { $0.replace(with: ReceiptAttribute(.adamID, value: [0x02, 0x09, 1] + .zeros(8))) }),
+    ]
+}
+
+extension FaultForge {
+    /// The sample with its content written in another way; the signature covers the same octets.
+    fileprivate func withContent(_ write: ([UInt8]) -> DERElement) -> SignedData {
+        var container = container
+        container.encapsulatedContentInfo.eContent = write(contents.payload)
+        return container
+    }
+
+    fileprivate var inXcodeShape: SignedData {
+        var container = withContent { .segmentedOctetString([$0]) }
+        container.outerLengthForm = .indefinite
+        return container
+    }
+}
+
+extension DERElement {
+    fileprivate static func constructedOctetString(_ segments: [[UInt8]]) -> DERElement {
+        DERElement(DERTag.octetString.constructed, children: segments.map { .octetString($0) })
+    }
+
+    fileprivate static func nestedOctetString(_ octets: [UInt8], depth: Int) -> DERElement {
+        (0..<depth).reduce(.octetString(octets)) { inner, _ in
+            DERElement(DERTag.octetString.constructed, children: [inner])
+        }
+    }
+
+    fileprivate static func nestedSequences(depth: Int) -> [UInt8] {
+        (0..<depth).reduce(DERElement.null) { inner, _ in .sequence(inner) }.encoded
+    }
+}
+
+extension [UInt8] {
+    fileprivate static func zeros(_ count: Int) -> [UInt8] {
+        [UInt8](repeating: 0, count: count)
+    }
+
+    fileprivate var halves: [[UInt8]] {
+        [Array(prefix(count / 2)), Array(suffix(from: count / 2))]
+    }
+}

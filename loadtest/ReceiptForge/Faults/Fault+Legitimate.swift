@@ -1,0 +1,119 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Odd, but genuine: refusing any of these turns paying customers away.
+extension Fault {
+    static let legitimate: [Fault] = [
+        Fault(
+            "certificates-reversed", .genuine,
+            "A SET has no order: the signer is found by issuer and serial number, never by position.",
+            .afterSigning { $0.certificates.reverse() }),
+        Fault(
+            "root-omitted", .genuine,
+            "The container need not carry the root: a configured trust anchor closes the chain.",
+            .afterSigning { $0.certificates.removeLast() }),
+        Fault(
+            "unrelated-certificate", .genuine,
+            "A certificate beside the chain proves nothing and spoils nothing.",
+            .container { $0.withBystander }),
+        Fault(
+            "unsorted-sets", .genuine,
+            "The signature covers the octets as they are, so the order inside a SET cannot be forged.",
+            .attributes { attributes in
+                attributes.order = .asWritten
+                attributes.attributes.reverse()
+            }),
+        Fault(
+            "unknown-attributes", .genuine,
+            "Apple adds attribute types without notice; unknown ones are kept, not refused.",
+            .contents { $0.unknownAttributes = [.text(9_999, "later"), ReceiptAttribute(2_147_483_647, value: [1])] }),
+        Fault(
+            "optional-attributes-missing", .genuine,
+            "Only receipt type, bundle ID and creation date are required.",
+            .attributes { attributes in
+                let required: [AttributeType] = [.receiptType, .bundleID, .creationDate]
+                attributes.attributes.removeAll { !required.contains($0.type) }
+            }),
+        Fault(
+            "optional-attributes-present", .genuine,
+            "A volume licence, a preorder, a refund and an offer fill attributes most receipts leave empty.",
+            .contents { $0.fillOptionalAttributes() }),
+        Fault(
+            "empty-strings", .genuine,
+            "`0C 00` and `16 00` are how Apple writes an absent text or date.",
+            .attributes { attributes in
+                attributes.replace(with: .text(.applicationVersion, ""))
+                attributes.replace(with: .date(.originalPurchaseDate, nil))
+            }),
+        Fault(
+            "no-purchases", .genuine,
+            "A free app, or one whose consumables are all finished, has an empty list of purchases.",
+            .contents { $0.purchases = [] }),
+        Fault(
+            "sixty-bit-numbers", .genuine,
+            "Download numbers exceed 2^53, beyond which a JSON number read as a double loses digits.",
+            .contents { $0.downloadID = 0x0FFF_FFFF_FFFF_FFFF }),
+        Fault(
+            "signature-algorithm-with-digest", .genuine,
+            "sha256WithRSAEncryption says the same as rsaEncryption beside a SHA-256 digest (RFC 5754 §3.2).",
+            .afterSigning {
+                $0.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(.sha256WithRSAEncryption)
+            }),
+        Fault(
+            "digest-parameters-absent", .genuine,
+            "RFC 5754 §2: parameters of a SHA-2 digest may be NULL or left out.",
+            .afterSigning {
+                $0.digestAlgorithms[0].parameters = nil
+                $0.signerInfos[0].digestAlgorithm.parameters = nil
+            }),
+        Fault(
+            "sha1-digest", .genuine,
+            "Receipts issued before August 2023 are signed with SHA-1 and still arrive every day.",
+            .container { $0.signed(with: .sha1) }),
+        Fault(
+            "length-in-one-octet-form", .genuine,
+            "A product ID of 200 characters needs the length form `81`.",
+            .contents { $0.purchases[0].productID = String(repeating: "p", count: 200) }),
+        Fault(
+            "length-in-three-octet-form", .genuine,
+            "Above 64 KiB lengths take the form `83`, and the base64 text begins with MIMB or alike.",
+            .contents { $0.unknownAttributes = [ReceiptAttribute(9_999, value: [UInt8](repeating: 7, count: 100_000))] }
+        ),
+        Fault(
+            "five-hundred-purchases", .genuine,
+            "Customers with years of weekly subscriptions exist; the largest receipt on record had five million octets.",
+            .contents { $0.purchases = Array(repeating: $0.purchases[0], count: 500) }),
+        Fault(
+            "base64-with-line-breaks", .genuine,
+            "Several client libraries wrap base64 at 76 characters (RFC 2045 §6.8).",
+            .text { Base64.lines(Base64.text($0.wellFormed), width: 76, separator: "\r\n") }),
+    ]
+}
+
+extension FaultForge {
+    fileprivate var withBystander: SignedData {
+        var bystander = Chain(keys: pki.keys).leaf
+        bystander.subject = TestNames.bystander
+        bystander.serialNumber = Array("Bystander".utf8)
+        var container = container
+        container.certificates.insert(bystander.signed(by: pki.keys.key(for: .intermediate)), at: 0)
+        return container
+    }
+
+    /// The sample signed with another digest.
+    func signed(with digest: DigestAlgorithm) -> SignedData {
+        pki.container(signing: contents.payload, by: .leaf, certificates: pki.certificates, digest: digest)
+    }
+}
+
+extension ReceiptContents {
+    fileprivate mutating func fillOptionalAttributes() {
+        expirationDate = UTCDate(2030, 1, 1)
+        preorderDate = UTCDate(2023, 6, 1)
+        purchases[0].cancellationDate = creationDate
+        purchases[0].cancellationReason = .issueInApp
+        purchases[0].promotionalOfferID = "come.back"
+        purchases[1].isTrialPeriod = true
+        purchases[1].isInIntroOfferPeriod = true
+    }
+}

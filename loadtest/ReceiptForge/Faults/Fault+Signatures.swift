@@ -1,0 +1,46 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Everything reads well, and the signature is not by this signer over this content.
+extension Fault {
+    static let signatures: [Fault] = [
+        Fault(
+            "signature-bit-flipped", .rejected(.signatureInvalid),
+            "One bit of the signature is wrong.",
+            .afterSigning { $0.signerInfos[0].signature[128] ^= 1 }),
+        Fault(
+            "signature-too-short", .rejected(.signatureInvalid),
+            "An RSA signature is exactly as long as the modulus (RFC 8017 §8.2.2).",
+            .afterSigning { $0.signerInfos[0].signature.removeLast() }),
+        Fault(
+            "payload-bit-flipped", .rejected(.signatureInvalid),
+            "One bit of an opaque attribute is wrong; every field still reads well.",
+            .container { $0.withContentReplaced { $0.opaque6[10] ^= 1 } }),
+        Fault(
+            "content-spliced", .rejected(.signatureInvalid),
+            "The content of another receipt under this receipt's signature.",
+            .container { $0.withContentReplaced { $0.bundleID = "com.example.victim" } }),
+        Fault(
+            "expiry-moved", .rejected(.signatureInvalid),
+            "The cheapest attack of all: edit the expiry in place.",
+            .container { $0.withContentReplaced { $0.purchases[1].expiresDate = UTCDate(2099, 1, 1) } }),
+        Fault(
+            "digest-relabelled", .rejected(.signatureInvalid),
+            "Signed with SHA-256 and labelled SHA-1 throughout; the digest inside the signature gives it away.",
+            .afterSigning {
+                $0.digestAlgorithms = [AlgorithmIdentifier(.sha1)]
+                $0.signerInfos[0].digestAlgorithm = AlgorithmIdentifier(.sha1)
+            }),
+    ]
+}
+
+extension FaultForge {
+    /// Edited contents under the sample's signature.
+    fileprivate func withContentReplaced(_ edit: (inout ReceiptContents) -> Void) -> SignedData {
+        var edited = contents
+        edit(&edited)
+        var container = container
+        container.encapsulatedContentInfo.eContent = .octetString(edited.payload)
+        return container
+    }
+}

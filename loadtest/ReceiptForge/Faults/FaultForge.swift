@@ -1,0 +1,114 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Applies faults to one sample receipt.
+public struct FaultForge: Sendable {
+    /// The authority a verifier under test must trust.
+    public let pki: ForgedPKI
+    /// What the sample receipt says: a sandbox receipt with an active and an expired period of one subscription.
+    public let contents: ReceiptContents
+
+    /// Applies faults to receipts of this authority.
+    public init(pki: ForgedPKI) {
+        self.pki = pki
+        contents = .faultSample
+    }
+
+    /// The sample without any fault.
+    public var wellFormed: [UInt8] {
+        pki.sign(contents)
+    }
+
+    /// What a client with this fault would send.
+    public func evidence(with fault: Fault) -> ForgedEvidence {
+        switch fault.recipe {
+        case .text(let make): .text(make(self))
+        case .octets(let make): .der(make(self))
+        case .container(let make): .der(make(self).encoded)
+        case .afterSigning(let edit): .der(edited(container, by: edit).encoded)
+        case .contents(let edit): .der(pki.sign(edited(contents, by: edit)))
+        case .attributes(let edit): .der(signed(edited(contents.attributeSet, by: edit)).encoded)
+        case .chain(let edit): .der(signed(underChain: edited(Chain(keys: pki.keys), by: edit)).encoded)
+        }
+    }
+
+    /// Every proper prefix of `receipt`, shortest first: none of them is a receipt.
+    public func truncations(of receipt: [UInt8]) -> some Sequence<ArraySlice<UInt8>> {
+        receipt.indices.lazy.map { receipt[..<$0] }
+    }
+
+    private func edited<Value>(_ value: Value, by edit: (inout Value) -> Void) -> Value {
+        var value = value
+        edit(&value)
+        return value
+    }
+}
+
+/// Parts that recipes build on.
+extension FaultForge {
+    /// The sample's container, signed and in order.
+    var container: SignedData {
+        pki.container(signing: contents.payload)
+    }
+
+    /// A container whose payload is this set of attributes.
+    func signed(_ attributes: AttributeSet) -> SignedData {
+        pki.container(signing: attributes.element.encoded)
+    }
+
+    /// The sample signed by the leaf of another chain.
+    func signed(underChain chain: Chain) -> SignedData {
+        signed(by: chain.roles.leaf, certificates: chain.certificates(signedWith: pki.keys))
+    }
+
+    /// The sample signed by the holder of the first of `certificates`.
+    func signed(by signer: KeyRole, certificates: [Certificate]) -> SignedData {
+        pki.container(signing: contents.payload, by: signer, certificates: certificates, digest: pki.digest)
+    }
+
+    /// A chain with the genuine names and an attacker's keys.
+    var lookalikeCertificates: [Certificate] {
+        Chain(keys: pki.keys, roles: .attacker).certificates(signedWith: pki.keys)
+    }
+}
+
+extension ReceiptContents {
+    static let faultSample: ReceiptContents = {
+        let created = UTCDate(2024, 3, 1, 12, 30, 15)
+        var contents = ReceiptContents(bundleID: "com.example.forge", creationDate: created)
+        contents.purchases = [
+            .monthly("2000000000000001", from: created.advanced(byDays: -31)),
+            .monthly("2000000000000002", from: created.advanced(byDays: -1)),
+        ]
+        return contents
+    }()
+}
+
+extension PurchaseContents {
+    /// A month of the sample's subscription.
+    static func monthly(_ transactionID: String, from date: UTCDate) -> PurchaseContents {
+        var purchase = PurchaseContents(
+            productID: "com.example.forge.monthly", transactionID: transactionID, purchaseDate: date)
+        purchase.originalTransactionID = "2000000000000001"
+        purchase.expiresDate = date.advanced(byDays: 30)
+        purchase.webOrderLineItemID = 2_000_000_000_000_100
+        return purchase
+    }
+}
+
+extension FaultForge {
+    /// What a verifier must read out of a receipt with this fault; nil unless it is genuine.
+    public func contents(with fault: Fault) -> ReceiptContents? {
+        guard fault.expected == .genuine else { return nil }
+        switch fault.recipe {
+        case .contents(let edit): return edited(contents, by: edit)
+        case .attributes(let edit): return keepingPurchases(of: edited(contents.attributeSet, by: edit))
+        case .text, .octets, .container, .afterSigning, .chain: return contents
+        }
+    }
+
+    private func keepingPurchases(of attributes: AttributeSet) -> ReceiptContents {
+        let count = attributes.attributes.count { $0.type == .inAppPurchase }
+        return edited(contents) { $0.purchases.removeLast($0.purchases.count - count) }
+    }
+}

@@ -1,0 +1,18 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a client would send.
+public enum ForgedEvidence: Sendable, Hashable {
+    /// A receipt, well encoded or not.
+    case der([UInt8])
+    /// Text that stands where base64 should.
+    case text(String)
+
+    /// The text of the request field.
+    public var base64: String {
+        switch self {
+        case .der(let octets): Base64.text(octets)
+        case .text(let text): text
+        }
+    }
+}

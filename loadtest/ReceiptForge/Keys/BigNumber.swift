@@ -1,0 +1,84 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import COpenSSL
+
+/// A non-negative integer of any size: the owner of one OpenSSL `BIGNUM`.
+///
+/// Safe because the pointer never leaves this file, no operation changes a number once it is made, and `deinit` frees
+/// it exactly once. Running out of memory is the only way an operation can fail; it stops the program.
+@safe final class BigNumber {
+    private let pointer: OpaquePointer
+
+    private init(owning pointer: OpaquePointer?) {
+        guard let pointer = unsafe pointer else { preconditionFailure("OpenSSL is out of memory") }
+        unsafe self.pointer = pointer
+    }
+
+    /// A number from its octets, most significant first.
+    convenience init(_ octets: [UInt8]) {
+        unsafe self.init(owning: BN_bin2bn(octets, Int32(octets.count), nil))
+    }
+
+    /// A number that fits a machine word.
+    convenience init(_ value: UInt64) {
+        self.init((0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) })
+    }
+
+    deinit {
+        unsafe BN_free(pointer)
+    }
+
+    /// The octets of the number, most significant first, without leading zeros.
+    var octets: [UInt8] {
+        let bits = Int(unsafe BN_num_bits(pointer))
+        var output = [UInt8](repeating: 0, count: (bits + 7) / 8)
+        _ = unsafe BN_bn2bin(pointer, &output)
+        return output
+    }
+
+    var isOne: Bool { unsafe BN_is_one(pointer) == 1 }
+
+    /// OpenSSL's Miller-Rabin test draws its own random bases. They decide how sure the answer is, not what it is:
+    /// a prime always passes, and a composite passes with a probability below 2⁻¹²⁸.
+    var isPrime: Bool { unsafe BN_check_prime(pointer, nil, nil) == 1 }
+
+    func adding(_ other: BigNumber) -> BigNumber {
+        unsafe result { number, _ in unsafe BN_add(number, pointer, other.pointer) }
+    }
+
+    func subtracting(_ other: BigNumber) -> BigNumber {
+        unsafe result { number, _ in unsafe BN_sub(number, pointer, other.pointer) }
+    }
+
+    func multiplied(by other: BigNumber) -> BigNumber {
+        unsafe result { unsafe BN_mul($0, pointer, other.pointer, $1) }
+    }
+
+    func remainder(dividingBy modulus: BigNumber) -> BigNumber {
+        unsafe result { unsafe BN_div(nil, $0, pointer, modulus.pointer, $1) }
+    }
+
+    func greatestCommonDivisor(with other: BigNumber) -> BigNumber {
+        unsafe result { unsafe BN_gcd($0, pointer, other.pointer, $1) }
+    }
+
+    /// The inverse modulo `modulus`, which must be coprime to this number.
+    func inverse(modulo modulus: BigNumber) -> BigNumber {
+        unsafe result { unsafe BN_mod_inverse($0, pointer, modulus.pointer, $1) == nil ? 0 : 1 }
+    }
+
+    private func result(of operation: (_ result: OpaquePointer, _ context: OpaquePointer) -> Int32) -> BigNumber {
+        guard let context = unsafe BN_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
+        defer { unsafe BN_CTX_free(context) }
+        let number = unsafe BigNumber(owning: BN_new())
+        precondition(unsafe operation(number.pointer, context) == 1, "OpenSSL could not compute")
+        return number
+    }
+}
+
+extension BigNumber {
+    static func == (left: BigNumber, right: BigNumber) -> Bool {
+        unsafe BN_cmp(left.pointer, right.pointer) == 0
+    }
+}

@@ -1,0 +1,51 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import COpenSSL
+
+/// The digests that receipts were or could be signed with. Apple used SHA-1 until January 2024 and uses SHA-256 now;
+/// MD5 exists to be refused.
+public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
+    /// 128 bits, broken.
+    case md5
+    /// 160 bits; still found in every receipt issued before August 2023.
+    case sha1
+    /// 256 bits.
+    case sha256
+
+    var objectIdentifier: ObjectIdentifier {
+        switch self {
+        case .md5: .md5
+        case .sha1: .sha1
+        case .sha256: .sha256
+        }
+    }
+
+    /// The signature algorithm that names this digest together with RSA (RFC 8017 appendix A.2.4).
+    var withRSAEncryption: ObjectIdentifier {
+        switch self {
+        case .md5: .md5WithRSAEncryption
+        case .sha1: .sha1WithRSAEncryption
+        case .sha256: .sha256WithRSAEncryption
+        }
+    }
+
+    /// The digest of `message`.
+    func hash(_ message: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        // Safe: OpenSSL writes at most EVP_MAX_MD_SIZE octets and reads exactly `message.count`.
+        let status = unsafe EVP_Digest(message, message.count, &output, &count, evp, nil)
+        precondition(status == 1, "OpenSSL refused digest \(rawValue)")
+        return Array(output.prefix(Int(count)))
+    }
+
+    /// OpenSSL's constant for this algorithm; static, never freed.
+    var evp: OpaquePointer? {
+        switch self {
+        case .md5: unsafe EVP_md5()
+        case .sha1: unsafe EVP_sha1()
+        case .sha256: unsafe EVP_sha256()
+        }
+    }
+}

@@ -1,0 +1,35 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension ForgedPKI {
+    /// A genuine receipt: one encoding of the payload and one RSA signature, about a millisecond.
+    public func sign(_ contents: ReceiptContents) -> [UInt8] {
+        container(signing: contents.payload).encoded
+    }
+
+    /// The container of a genuine receipt, open to edits.
+    func container(signing payload: [UInt8]) -> SignedData {
+        container(signing: payload, by: .leaf, certificates: certificates, digest: digest)
+    }
+
+    /// A container signed by the holder of the first of `certificates`.
+    func container(
+        signing payload: [UInt8], by signer: KeyRole, certificates: [Certificate], digest: DigestAlgorithm
+    ) -> SignedData {
+        SignedData(
+            digestAlgorithms: [AlgorithmIdentifier(digest.objectIdentifier)],
+            encapsulatedContentInfo: EncapsulatedContentInfo(eContent: .octetString(payload)),
+            certificates: certificates,
+            signerInfos: [signerInfo(signing: payload, by: signer, certificate: certificates[0], digest: digest)])
+    }
+
+    /// A signature directly over `message`, as RFC 5652 §5.4 has it when there are no signed attributes.
+    func signerInfo(
+        signing message: [UInt8], by signer: KeyRole, certificate: Certificate, digest: DigestAlgorithm
+    ) -> SignerInfo {
+        SignerInfo(
+            signerIdentifier: certificate.issuerAndSerialNumber,
+            digestAlgorithm: AlgorithmIdentifier(digest.objectIdentifier),
+            signature: keys.key(for: signer).signature(over: message, digest: digest))
+    }
+}

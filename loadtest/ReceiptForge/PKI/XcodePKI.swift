@@ -1,0 +1,65 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Signs the way Xcode does for StoreKit testing: one self-signed certificate, BER around the content.
+///
+/// Every Xcode carries the same private key, so such a receipt proves nothing; a gateway accepts one only where its
+/// operator trusts that certificate for the environment Xcode.
+public struct XcodePKI: Sendable {
+    /// The self-signed certificate that signs receipts and is its own root. Valid 2020 to 2040.
+    public let certificate: Certificate
+    private let key: RSAPrivateKey
+
+    /// Makes one key and its certificate.
+    public init(seed: UInt64) {
+        let key = KeyRing(seed: seed).key(for: .xcode)
+        self.key = key
+        certificate = CertificateTemplate.xcode(key: key).signed(by: key)
+    }
+
+    /// The certificate as text, for a file of trusted roots.
+    public var rootPEM: String { certificate.pem }
+
+    /// A receipt as Xcode writes it. The receipt type is `Xcode` whatever `contents` says.
+    public func signLikeXcode(_ contents: ReceiptContents) -> [UInt8] {
+        let payload = contents.xcodePayload
+        return SignedData(
+            digestAlgorithms: [AlgorithmIdentifier(.sha256)],
+            encapsulatedContentInfo: EncapsulatedContentInfo(eContent: .segmentedOctetString([payload])),
+            certificates: [certificate],
+            signerInfos: [signerInfo(signing: payload)],
+            outerLengthForm: .indefinite
+        ).encoded
+    }
+
+    private func signerInfo(signing payload: [UInt8]) -> SignerInfo {
+        SignerInfo(
+            signerIdentifier: certificate.issuerAndSerialNumber,
+            digestAlgorithm: AlgorithmIdentifier(.sha256),
+            signatureAlgorithm: AlgorithmIdentifier(.sha256WithRSAEncryption),
+            signature: key.signature(over: payload, digest: .sha256))
+    }
+}
+
+extension DERElement {
+    /// A constructed OCTET STRING of indefinite length (X.690 §8.7.3): legal BER, never DER.
+    static func segmentedOctetString(_ segments: [[UInt8]]) -> DERElement {
+        DERElement(
+            DERTag.octetString.constructed, lengthForm: .indefinite, children: segments.map { .octetString($0) })
+    }
+}
+
+extension CertificateTemplate {
+    /// A code-signing authority that signs itself, without markers.
+    static func xcode(key: RSAPrivateKey) -> Self {
+        CertificateTemplate(
+            serialNumber: [1], issuer: TestNames.xcode, subject: TestNames.xcode,
+            validity: Validity(UTCDate(2020, 4, 1, 17, 52, 35), UTCDate(2040, 3, 27, 17, 52, 35)),
+            subjectPublicKeyInfo: key.subjectPublicKeyInfo,
+            extensions: [
+                .certificateAuthority(),
+                .keyUsage([.digitalSignature, .keyCertSign]),
+                .extendedKeyUsage(.codeSigning),
+            ])
+    }
+}

@@ -1,0 +1,85 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Invents what one customer bought in one app: a subscription with its renewals, and single items between them.
+struct PurchaseHistory {
+    let bundleID: String
+    let plan: SubscriptionPlan
+    /// When the receipt is issued; everything was bought before.
+    let creationDate: UTCDate
+    private var generator: SplitMix64
+    private var nextTransactionNumber: Int64
+
+    init(bundleID: String, creationDate: UTCDate, using generator: inout SplitMix64) {
+        self.bundleID = bundleID
+        self.creationDate = creationDate
+        plan = .random(bundleID: bundleID, using: &generator)
+        // Sandbox transaction identifiers have 16 digits and begin with 2.
+        nextTransactionNumber = 2_000_000_000_000_000 + generator.number(in: 1...900_000_000)
+        self.generator = SplitMix64(seed: generator.next())
+    }
+
+    /// `count` purchases, oldest subscription period first, single items last.
+    mutating func purchases(_ count: Int) -> [PurchaseContents] {
+        guard count > 0 else { return [] }
+        let items = Int(generator.number(in: 0...Int64(count - 1) / 3))
+        let periods = subscription(periods: count - items)
+        return periods + (0..<items).map { _ in singleItem() }
+    }
+
+    /// Periods of the plan back to back. Two in three customers are still subscribed when the receipt is issued.
+    private mutating func subscription(periods: Int) -> [PurchaseContents] {
+        let lapsedPeriods = generator.chance(percent: 65) ? 0 : generator.number(in: 1...6)
+        let elapsed = generator.number(in: 0...plan.days * 86_400 - 1)
+        let age = (Int64(periods - 1) + lapsedPeriods) * plan.days
+        let start = creationDate.advanced(byDays: -age).advanced(bySeconds: -elapsed)
+        var first: PurchaseContents?
+        return (0..<periods).map { period in
+            let purchase = renewal(of: first, from: start.advanced(byDays: Int64(period) * plan.days))
+            first = first ?? purchase
+            return purchase
+        }
+    }
+
+    private mutating func renewal(of first: PurchaseContents?, from date: UTCDate) -> PurchaseContents {
+        var purchase = PurchaseContents(
+            productID: plan.productID, transactionID: nextTransactionID(), purchaseDate: date)
+        purchase.originalTransactionID = first?.transactionID ?? purchase.transactionID
+        purchase.originalPurchaseDate = first?.purchaseDate ?? date
+        purchase.expiresDate = date.advanced(byDays: plan.days)
+        purchase.webOrderLineItemID = generator.number(in: 2_000_000_000_000_000...2_000_000_099_999_999)
+        first == nil ? open(&purchase) : amend(&purchase)
+        return purchase
+    }
+
+    /// The first period is often free or cheaper.
+    private mutating func open(_ purchase: inout PurchaseContents) {
+        purchase.isTrialPeriod = generator.chance(percent: 30)
+        purchase.isInIntroOfferPeriod = purchase.isTrialPeriod == false && generator.chance(percent: 20)
+    }
+
+    /// A renewal is sometimes discounted and sometimes refunded.
+    private mutating func amend(_ purchase: inout PurchaseContents) {
+        if generator.chance(percent: 5) {
+            purchase.promotionalOfferID = generator.element(of: Vocabulary.promotionalOffers)
+        }
+        guard generator.chance(percent: 5) else { return }
+        purchase.cancellationDate = min(creationDate, purchase.purchaseDate.advanced(byDays: plan.days / 2))
+        purchase.cancellationReason = generator.element(of: PurchaseContents.CancellationReason.allCases)
+    }
+
+    private mutating func singleItem() -> PurchaseContents {
+        let date = creationDate.advanced(bySeconds: -generator.number(in: 60...500 * 86_400))
+        let name = generator.element(of: Vocabulary.singleItems)
+        var purchase = PurchaseContents(
+            productID: "\(bundleID).\(name)", transactionID: nextTransactionID(), purchaseDate: date)
+        purchase.productType = generator.element(of: [.nonConsumable, .consumable, .nonRenewingSubscription])
+        purchase.quantity = purchase.productType == .consumable ? generator.number(in: 1...10) : 1
+        return purchase
+    }
+
+    private mutating func nextTransactionID() -> String {
+        nextTransactionNumber += generator.number(in: 1...9_999)
+        return String(nextTransactionNumber)
+    }
+}

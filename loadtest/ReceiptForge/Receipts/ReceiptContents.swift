@@ -1,0 +1,55 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What an app receipt says, before anyone signs it.
+public struct ReceiptContents: Sendable, Hashable {
+    /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox`, or `Xcode`.
+    public var receiptType = "ProductionSandbox"
+    /// The app's number in the App Store; 0 in the sandbox.
+    public var adamID: Int64 = 0
+    /// The app's bundle identifier.
+    public var bundleID: String
+    /// The app's `CFBundleVersion`.
+    public var applicationVersion = "1"
+    /// Salt of the device hash, 16 octets in genuine receipts.
+    public var opaqueValue: [UInt8]
+    /// The vendor identifier of the device, 16 octets; only its hash enters the receipt.
+    public var deviceIdentifier: [UInt8]
+    /// Undocumented raw octets, 30 to 60 of them.
+    public var opaque6: [UInt8]
+    /// Undocumented raw octets, 30 to 60 of them.
+    public var opaque7: [UInt8]
+    /// When the receipt was issued; the moment its certificates must be valid at.
+    public var creationDate: UTCDate
+    /// The App Store's age rating.
+    public var ageRating = "4+"
+    /// The developer's number; 0 in the sandbox.
+    public var developerID: Int64 = 0
+    /// The number of the download, up to 60 bits; 0 in the sandbox.
+    public var downloadID: Int64 = 0
+    /// The number of the app's version in the App Store; 0 in the sandbox.
+    public var versionExternalIdentifier: Int64 = 0
+    /// When the app was first bought. Apple's sandbox always says 2013-08-01T07:00:00Z.
+    public var originalPurchaseDate = UTCDate(2013, 8, 1, 7)
+    /// The version that was first bought. Apple's sandbox always says 1.0.
+    public var originalApplicationVersion = "1.0"
+    /// The end of a volume licence.
+    public var expirationDate: UTCDate?
+    /// When the app was ordered before its release.
+    public var preorderDate: UTCDate?
+    /// Attributes beside the documented ones.
+    public var unknownAttributes: [ReceiptAttribute] = []
+    /// The in-app purchases, none to thousands.
+    public var purchases: [PurchaseContents] = []
+
+    /// The receipt of a free app without purchases. Opaque octets are derived from the bundle ID.
+    public init(bundleID: String, creationDate: UTCDate) {
+        var generator = SplitMix64(seed: 0, purpose: bundleID)
+        self.bundleID = bundleID
+        self.creationDate = creationDate
+        opaqueValue = generator.bytes(count: 16)
+        deviceIdentifier = generator.bytes(count: 16)
+        opaque6 = generator.bytes(count: 55)
+        opaque7 = generator.bytes(count: 54)
+    }
+}

@@ -1,0 +1,20 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+
+/// Base64 with the standard alphabet and padding (RFC 4648 §4), as `receipt-data` carries it.
+enum Base64 {
+    /// The encoding of `octets` on one line.
+    static func text(_ octets: [UInt8]) -> String {
+        Data(octets).base64EncodedString()
+    }
+
+    /// The same text in lines of `width` characters.
+    static func lines(_ text: String, width: Int, separator: String = "\n") -> String {
+        let characters = Array(text.utf8)
+        return stride(from: 0, to: characters.count, by: width)
+            .map { String(decoding: characters[$0..<min($0 + width, characters.count)], as: UTF8.self) }
+            .joined(separator: separator)
+    }
+}
