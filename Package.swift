@@ -21,8 +21,6 @@ let package = Package(
     name: "receipt-gateway",
     products: [
         .library(name: "Receipts", targets: ["Receipts"]),
-        .executable(name: "receipt-gateway", targets: ["Server"]),
-        .executable(name: "receipt-loadtest", targets: ["LoadTest"]),
     ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -41,8 +39,13 @@ let package = Package(
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house),
+        .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
         .target(
-            name: "ReceiptForge", dependencies: ["COpenSSL"], path: "loadtest/ReceiptForge",
+            name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",
             swiftSettings: house),
+        .testTarget(
+            name: "ReceiptForgeTests", dependencies: ["ReceiptForge", "COpenSSL", "Receipts"], swiftSettings: house),
+        .testTarget(
+            name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
     ]
 )

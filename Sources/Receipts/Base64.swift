@@ -1,46 +1,42 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a text is not base64 (RFC 4648 §4). Positions count bytes from 0.
-public enum Base64Error: Error, Hashable, Sendable {
-    /// Nothing but white space.
-    case empty
-    /// A byte that is neither of the alphabet, nor white space, nor padding.
-    case invalidCharacter(position: Int)
-    /// `-` or `_`: the text is base64url (RFC 4648 §5).
-    case urlAlphabet(position: Int)
-    /// The text ends inside a group of four.
-    case missingPadding
-    /// The last group has bits that stand for nothing and are not zero: two texts would mean the same bytes.
-    case nonCanonicalBits(position: Int)
-    /// Something follows the padding, or the padding stands where none may.
-    case trailingData(position: Int)
-
-    /// The fault's name in answers.
-    public var name: String {
-        switch self {
-        case .empty: "base64_empty"
-        case .invalidCharacter: "base64_invalid_character"
-        case .urlAlphabet: "base64_url_alphabet"
-        case .missingPadding: "base64_missing_padding"
-        case .nonCanonicalBits: "base64_non_canonical_bits"
-        case .trailingData: "base64_trailing_data"
-        }
+/// Why a text is not base64 (RFC 4648 §4), and where. Holds no character of the text.
+public struct Base64Error: Error, Hashable, Sendable {
+    /// The ways in which a text can fail to be base64; the raw value is the fault's name in answers.
+    public enum Fault: String, CaseIterable, Hashable, Sendable {
+        /// Nothing but white space.
+        case empty = "base64_empty"
+        /// A byte that is neither of the alphabet, nor white space, nor padding.
+        case invalidCharacter = "base64_invalid_character"
+        /// `-` or `_`: the text is base64url (RFC 4648 §5).
+        case urlAlphabet = "base64_url_alphabet"
+        /// The text ends inside a group of four.
+        case missingPadding = "base64_missing_padding"
+        /// The last group has bits that stand for nothing and are not zero: two texts would mean the same bytes.
+        case nonCanonicalBits = "base64_non_canonical_bits"
+        /// Something follows the padding, or the padding stands where none may.
+        case trailingData = "base64_trailing_data"
     }
+
+    /// What is wrong.
+    public let fault: Fault
+    /// Where, in bytes from 0; at the end of the text where something is missing.
+    public let position: Int
 }
 
 extension Base64Error: CustomStringConvertible {
-    /// One sentence that says what to mend.
+    /// What to mend, as the rest of a sentence about the text.
     public var description: String {
-        switch self {
+        switch fault {
         case .empty: "holds no base64 characters"
-        case .invalidCharacter(let position): "has a character outside the base64 alphabet at position \(position)"
-        case .urlAlphabet(let position):
+        case .invalidCharacter: "has a character outside the base64 alphabet at position \(position)"
+        case .urlAlphabet:
             "has a base64url character ('-' or '_') at position \(position); use the standard alphabet ('+' and '/')"
         case .missingPadding:
             "ends inside a group of four characters: padding or data is missing, or a '+' became a space on the way"
-        case .nonCanonicalBits(let position): "has unused bits that are not zero at position \(position)"
-        case .trailingData(let position): "goes on after its padding at position \(position)"
+        case .nonCanonicalBits: "has unused bits that are not zero at position \(position)"
+        case .trailingData: "goes on after its padding, or has padding too early, at position \(position)"
         }
     }
 }
@@ -62,7 +58,7 @@ public enum Base64 {
             }
         }
         if let failure { throw failure }
-        guard !bytes.isEmpty else { throw .empty }
+        guard !bytes.isEmpty else { throw Base64Error(fault: .empty, position: text.count) }
         return bytes
     }
 
@@ -78,14 +74,14 @@ public enum Base64 {
         let values = values.span
         var position = 0
         while text.count - position >= 4 {
-            let bits =
-                values[Int(text[position])] << 18 | values[Int(text[position + 1])] << 12
-                | values[Int(text[position + 2])] << 6 | values[Int(text[position + 3])]
-            guard bits < invalid else {
+            let (first, second) = (values[Int(text[position])], values[Int(text[position + 1])])
+            let (third, fourth) = (values[Int(text[position + 2])], values[Int(text[position + 3])])
+            guard first | second | third | fourth < invalid else {
                 let group = try Group(text, at: &position)
                 try unsafe group.write(to: output, count: &count)
                 continue
             }
+            let bits = first << 18 | second << 12 | third << 6 | fourth
             unsafe output[count] = UInt8(truncatingIfNeeded: bits >> 16)
             unsafe output[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
             unsafe output[count + 2] = UInt8(truncatingIfNeeded: bits)
@@ -96,10 +92,10 @@ public enum Base64 {
         try unsafe rest.write(to: output, count: &count)
     }
 
-    /// Marks what is not in the alphabet: too large for four characters of it, wherever in a group it stands.
-    private static let invalid: UInt32 = 1 << 24
+    /// One bit above the six of an alphabet character.
+    private static let invalid: UInt32 = 1 << 6
 
-    /// The value of each alphabet character; `invalid`, in all four places of a group, for everything else.
+    /// The value of each alphabet character; `invalid` for everything else.
     private static let values: [UInt32] = {
         var values = [UInt32](repeating: invalid, count: 256)
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -127,21 +123,23 @@ private struct Group {
             position += 1
         }
         if padding > 0 { try Self.skipWhiteSpace(to: &position, of: text) }
-        guard characters + padding == 4 || characters + padding == 0 else { throw .missingPadding }
+        guard characters + padding == 4 || characters + padding == 0 else {
+            throw Base64Error(fault: .missingPadding, position: position)
+        }
     }
 
     private mutating func take(_ character: UInt8, at position: Int) throws(Base64Error) {
         if let value = Base64.value(of: character) {
-            guard padding == 0 else { throw .trailingData(position: position) }
+            guard padding == 0 else { throw Base64Error(fault: .trailingData, position: position) }
             bits = bits << 6 | value
             characters += 1
             lastPosition = position
         } else if character == UInt8(ascii: "=") {
-            guard characters >= 2 else { throw .trailingData(position: position) }
+            guard characters >= 2 else { throw Base64Error(fault: .trailingData, position: position) }
             padding += 1
         } else if !Self.isWhiteSpace(character) {
             let isURL = character == UInt8(ascii: "-") || character == UInt8(ascii: "_")
-            throw isURL ? .urlAlphabet(position: position) : .invalidCharacter(position: position)
+            throw Base64Error(fault: isURL ? .urlAlphabet : .invalidCharacter, position: position)
         }
     }
 
@@ -149,7 +147,9 @@ private struct Group {
     func write(to output: UnsafeMutableBufferPointer<UInt8>, count: inout Int) throws(Base64Error) {
         guard characters > 0 else { return }
         let aligned = bits << UInt32(6 * padding)
-        guard aligned & ((1 << UInt32(8 * padding)) - 1) == 0 else { throw .nonCanonicalBits(position: lastPosition) }
+        guard aligned & ((1 << UInt32(8 * padding)) - 1) == 0 else {
+            throw Base64Error(fault: .nonCanonicalBits, position: lastPosition)
+        }
         for index in 0..<3 - padding {
             unsafe output[count] = UInt8(truncatingIfNeeded: aligned >> UInt32(16 - 8 * index))
             count += 1
@@ -158,7 +158,7 @@ private struct Group {
 
     private static func skipWhiteSpace(to position: inout Int, of text: Span<UInt8>) throws(Base64Error) {
         while position < text.count {
-            guard isWhiteSpace(text[position]) else { throw .trailingData(position: position) }
+            guard isWhiteSpace(text[position]) else { throw Base64Error(fault: .trailingData, position: position) }
             position += 1
         }
     }

@@ -12,7 +12,7 @@ public struct Limits: Hashable, Sendable {
     /// Attributes in one set, purchases not counted; genuine receipts have about thirty.
     public var maximumAttributes = 512
     /// In-app purchases in one receipt.
-    public var maximumPurchases = 25_000
+    public var maximumPurchases = 20_000
     /// Nesting of the Xcode BER form; DER is read without recursion and needs no such limit.
     public var maximumDepth = 16
 

@@ -117,7 +117,8 @@ extension Rule {
         case .issuerCertificateMissing: "The certificate that issued another one is missing."
         case .certificateUnused: "A certificate does not belong to the signer's chain."
         case .anchorUntrusted: "The chain does not end in a trust anchor."
-        case .leafMarkerMissing: "The signer's certificate is not marked for signing receipts (1.2.840.113635.100.6.11.1)."
+        case .leafMarkerMissing:
+            "The signer's certificate is not marked for signing receipts (1.2.840.113635.100.6.11.1)."
         case .intermediateMarkerMissing: "The intermediate is not marked as Apple's WWDR (1.2.840.113635.100.6.2.1)."
         case .leafIsCA: "The signer's certificate is a certificate authority."
         case .issuerNotCA: "A certificate was issued by one that is no certificate authority."
@@ -127,7 +128,8 @@ extension Rule {
         case .keyNotRSA: "A certificate's key is not an RSA key."
         case .keyTooSmall: "An RSA key has fewer than 2048 bits."
         case .exponentTooSmall: "An RSA key's public exponent is below 65537 or even."
-        case .certificateSignatureAlgorithmUnsupported: "A certificate is signed with neither SHA-1 nor SHA-256 and RSA."
+        case .certificateSignatureAlgorithmUnsupported:
+            "A certificate is signed with neither SHA-1 nor SHA-256 and RSA."
         case .certificateSignatureInvalid: "A certificate's signature does not verify under its issuer's key."
         case .certificateExpired: "A certificate had expired when the receipt was created."
         case .certificateNotYetValid: "A certificate was not yet valid when the receipt was created."

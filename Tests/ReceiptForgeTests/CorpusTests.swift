@@ -3,6 +3,7 @@
 
 import FoundationEssentials
 import ReceiptForge
+import Receipts
 import Testing
 
 struct CorpusTests {

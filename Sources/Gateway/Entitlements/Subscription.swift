@@ -31,7 +31,11 @@ extension Subscription {
     static func all(in purchases: some Sequence<InAppPurchase>, at now: Timestamp) -> [Subscription] {
         Dictionary(grouping: purchases.filter(\.isSubscription), by: \.chainID)
             .map { id, transactions in Subscription(id, transactions, at: now) }
-            .sorted { ($0.transaction.expiryOrder, $0.originalTransactionID) > ($1.transaction.expiryOrder, $1.originalTransactionID) }
+            .sorted {
+                ($0.transaction.expiryOrder, $0.originalTransactionID) > (
+                    $1.transaction.expiryOrder, $1.originalTransactionID
+                )
+            }
     }
 
     /// - Parameter transactions: at least one.

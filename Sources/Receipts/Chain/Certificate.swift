@@ -38,7 +38,7 @@ struct Certificate: Sendable {
     init(_ bytes: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {
         do throws(ReceiptError) {
             self = try Certificate(reading: bytes, in: range)
-        } catch where error.rule.isAboutDER {
+        } catch  where error.rule.isAboutDER {
             throw ReceiptError(.certificateMalformed, at: error.location)
         }
     }

@@ -18,13 +18,16 @@ struct CertificatePath {
             guard path.count <= Self.maximumLength else { throw ReceiptError(.pathLengthExceeded) }
             path.append(issuer)
         }
-        // Extra certificates are not signed by anyone: whoever could add them could make endless variants of a receipt.
-        guard path.count == all.count else { throw ReceiptError(.certificateUnused) }
+        let length = path.count
         (anchor, anchorCertificate) = try Self.anchor(endingOf: &path, in: receipt, trustStore)
+        // Nobody signs the list of certificates: with others allowed, a receipt would have endless variants.
+        guard length == all.count else { throw ReceiptError(.certificateUnused) }
         certificates = path
     }
 
-    private static func certificates(_ container: SignedData, in receipt: Span<UInt8>) throws(ReceiptError) -> [Certificate] {
+    private static func certificates(_ container: SignedData, in receipt: Span<UInt8>) throws(ReceiptError)
+        -> [Certificate]
+    {
         var certificates: [Certificate] = []
         for range in container.certificates { certificates.append(try Certificate(receipt, in: range)) }
         return certificates
@@ -42,7 +45,9 @@ struct CertificatePath {
         return match
     }
 
-    private static func issuer(of certificate: Certificate, _ all: [Certificate], _ receipt: Span<UInt8>) -> Certificate? {
+    private static func issuer(of certificate: Certificate, _ all: [Certificate], _ receipt: Span<UInt8>)
+        -> Certificate?
+    {
         all.first { receipt.equals($0.subject, certificate.issuer) }
     }
 

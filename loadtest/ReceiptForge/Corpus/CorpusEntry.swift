@@ -24,7 +24,7 @@ public struct CorpusEntry: Sendable {
     /// What a client would send.
     public let evidence: ForgedEvidence
     /// What a verifier must answer.
-    public let expected: Expectation
+    public let expected: ExpectedAnswer
     /// Nil unless the answer is genuine.
     public let contents: Contents?
     /// Nil for a random genuine receipt.

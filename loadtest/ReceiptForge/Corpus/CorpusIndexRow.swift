@@ -1,10 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// One object of `index.json`. Absent values are written as `null`, so that every row has the same keys.
 struct CorpusIndexRow: Encodable, Sendable {
     private let file: String
-    private let expected: Expectation
+    private let expected: ExpectedAnswer
     private let contents: CorpusEntry.Contents?
     private let fault: String?
     private let explanation: String
@@ -27,7 +29,7 @@ struct CorpusIndexRow: Encodable, Sendable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(file, forKey: .file)
         try container.encode(expected.verdict, forKey: .expected)
-        try container.encode(expected.rule?.rawValue, forKey: .reason)
+        try container.encode(expected.reason, forKey: .reason)
         try container.encode(contents?.bundleID, forKey: .bundleID)
         try container.encode(contents?.purchases, forKey: .purchases)
         try container.encode(contents?.environment, forKey: .environment)

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// Attributes that are missing, repeated or numbered so that two readers disagree about them.
 extension Fault {
     static let attributes: [Fault] = [

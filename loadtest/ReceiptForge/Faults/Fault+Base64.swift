@@ -1,35 +1,37 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// Faults of the text: they are errors of the request, not verdicts on a receipt.
 extension Fault {
     static let base64: [Fault] = [
         Fault(
-            "base64-empty", .badRequest(.base64Empty),
+            "base64-empty", .badRequest(.empty),
             "An app sends an empty string when its receipt file is missing.",
             .text { _ in "" }),
         Fault(
-            "base64-invalid-character", .badRequest(.base64InvalidCharacter),
+            "base64-invalid-character", .badRequest(.invalidCharacter),
             "Lenient decoders skip what they do not know, and one receipt gets endless spellings.",
             .text { Base64Text(of: $0).replacing(at: 100, with: "*") }),
         Fault(
-            "base64-url-alphabet", .badRequest(.base64URLAlphabet),
+            "base64-url-alphabet", .badRequest(.urlAlphabet),
             "`-` and `_` are another alphabet (RFC 4648 §5), a frequent mistake of clients that deserves its own answer.",
             .text { Base64Text(of: $0).inURLAlphabet }),
         Fault(
-            "base64-plus-as-space", .badRequest(.base64MissingPadding),
+            "base64-plus-as-space", .badRequest(.missingPadding),
             "A form decoder turned `+` into a space, which white space tolerance then swallows.",
             .text { Base64Text(of: $0, lengthModulo3: 0).replacingFirst("+", with: " ") }),
         Fault(
-            "base64-missing-padding", .badRequest(.base64MissingPadding),
+            "base64-missing-padding", .badRequest(.missingPadding),
             "Without `=` a text cut short cannot be told from a complete one.",
             .text { Base64Text(of: $0, lengthModulo3: 1).text.replacing("=", with: "") }),
         Fault(
-            "base64-non-canonical-bits", .badRequest(.base64NonCanonicalBits),
+            "base64-non-canonical-bits", .badRequest(.nonCanonicalBits),
             "RFC 4648 §3.5: unused bits must be zero, or sixteen texts decode to the same receipt.",
             .text { Base64Text(of: $0, lengthModulo3: 1).withUnusedBitSet }),
         Fault(
-            "base64-trailing-data", .badRequest(.base64TrailingData),
+            "base64-trailing-data", .badRequest(.trailingData),
             "Common decoders stop at `=` and ignore whatever follows.",
             .text { Base64Text(of: $0, lengthModulo3: 1).text + "AAAA" }),
         Fault(

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// One certificate of the chain is not what it should be; its authority signed it all the same.
 extension Fault {
     static let certificates: [Fault] = [

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// Every certificate is in order; they do not make the chain that is needed.
 extension Fault {
     static let chains: [Fault] = [
@@ -20,6 +22,10 @@ extension Fault {
             "lookalike-chain-with-genuine-root", .rejected(.certificateSignatureInvalid),
             "A forged chain ends in the genuine root, which anybody may copy: its fingerprint is right, the signature is not.",
             .container { $0.lookalikeUnderGenuineRoot }),
+        Fault(
+            "unrelated-certificate", .rejected(.certificateUnused),
+            "Nobody signs the list of certificates: with bystanders allowed, one receipt has endless spellings.",
+            .container { $0.withBystander }),
         Fault(
             "decoy-signer-first", .rejected(.signerCertificateAmbiguous),
             "A second certificate claims the signer's issuer and serial number and stands first.",
@@ -51,6 +57,15 @@ extension FaultForge {
     fileprivate func withDecoy(at index: Int) -> SignedData {
         var container = container
         container.certificates.insert(lookalikeCertificates[0], at: index)
+        return container
+    }
+
+    fileprivate var withBystander: SignedData {
+        var bystander = Chain(keys: pki.keys).leaf
+        bystander.subject = TestNames.bystander
+        bystander.serialNumber = Array("Bystander".utf8)
+        var container = container
+        container.certificates.insert(bystander.signed(by: pki.keys.key(for: .intermediate)), at: 0)
         return container
     }
 

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// Containers that generic CMS software accepts and a genuine receipt never is.
 extension Fault {
     static let container: [Fault] = [

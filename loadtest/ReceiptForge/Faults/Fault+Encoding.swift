@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// The octets a lenient reader would accept and DER forbids. Every one of them gives a second encoding to the same
 /// signed content, and so a second cache key, a second upstream call, or a reader that sees something else than we do.
 extension Fault {
@@ -46,7 +48,7 @@ extension Fault {
             "Segments inside segments: a recursive reader can be sent down as deep as one likes.",
             .container { $0.withContent { DERElement.nestedOctetString($0, depth: 3) } }),
         Fault(
-            "nested-too-deep", .rejected(.derTooDeep),
+            "nested-too-deep", .rejected(.derUnexpectedTag),
             "Ten thousand SEQUENCEs inside each other exhaust the stack of a recursive reader.",
             .octets { _ in DERElement.nestedSequences(depth: 10_000) }),
         Fault(
@@ -70,7 +72,7 @@ extension Fault {
             "The payload is a SEQUENCE instead of a SET.",
             .container { $0.pki.container(signing: [0x30] + $0.contents.payload.dropFirst()) }),
         Fault(
-            "bundle-id-as-integer", .rejected(.derUnexpectedTag),
+            "bundle-id-as-integer", .rejected(.attributeMalformed),
             "The bundle ID is an INTEGER.",
             .attributes { $0.replace(with: .integer(.bundleID, 7)) }),
         Fault(

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// Odd, but genuine: refusing any of these turns paying customers away.
 extension Fault {
     static let legitimate: [Fault] = [
@@ -12,10 +14,6 @@ extension Fault {
             "root-omitted", .genuine,
             "The container need not carry the root: a configured trust anchor closes the chain.",
             .afterSigning { $0.certificates.removeLast() }),
-        Fault(
-            "unrelated-certificate", .genuine,
-            "A certificate beside the chain proves nothing and spoils nothing.",
-            .container { $0.withBystander }),
         Fault(
             "unsorted-sets", .genuine,
             "The signature covers the octets as they are, so the order inside a SET cannot be forged.",
@@ -91,15 +89,6 @@ extension Fault {
 }
 
 extension FaultForge {
-    fileprivate var withBystander: SignedData {
-        var bystander = Chain(keys: pki.keys).leaf
-        bystander.subject = TestNames.bystander
-        bystander.serialNumber = Array("Bystander".utf8)
-        var container = container
-        container.certificates.insert(bystander.signed(by: pki.keys.key(for: .intermediate)), at: 0)
-        return container
-    }
-
     /// The sample signed with another digest.
     func signed(with digest: DigestAlgorithm) -> SignedData {
         pki.container(signing: contents.payload, by: .leaf, certificates: pki.certificates, digest: digest)

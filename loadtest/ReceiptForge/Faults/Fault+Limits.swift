@@ -1,14 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Well-formed, well signed, and more than a verifier should chew on. Sizes lie clearly above any sensible limit.
+internal import Receipts
+
+/// Well-formed, well signed, and more than a verifier should chew on; beside them what it must still take.
 extension Fault {
     static let limits: [Fault] = [
         Fault(
-            "more-than-five-mebibytes", .rejected(.receiptTooLarge),
-            "The largest genuine receipt on record has 5,004,203 octets; this one has more than 5 MiB.",
-            .contents { $0.unknownAttributes = [ReceiptAttribute(9_999, value: [UInt8](repeating: 7, count: 5 << 20))] }
-        ),
+            "five-megabytes", .genuine,
+            "The largest genuine receipt on record has 5,004,203 octets.",
+            .contents { $0.unknownAttributes = [.filler(octets: 5_000_000)] }),
+        Fault(
+            "ten-mebibytes", .rejected(.receiptTooLarge),
+            "Twice the largest genuine receipt on record.",
+            .contents { $0.unknownAttributes = [.filler(octets: 10 << 20)] }),
         Fault(
             "hundred-certificates", .rejected(.tooManyCertificates),
             "A genuine receipt has three; searching a hundred for an issuer again and again is work for the attacker.",
@@ -16,20 +21,38 @@ extension Fault {
                 container.certificates += Array(repeating: container.certificates[1], count: 97)
             }),
         Fault(
-            "ten-thousand-purchases", .rejected(.tooManyPurchases),
+            "ten-thousand-purchases", .genuine,
             "Four megabytes of purchases, one signature.",
-            .attributes { $0.append(copies: 10_000, of: ReceiptContents.faultSample.purchases[0].attribute) }),
+            .attributes { $0.append(.samplePurchases(10_000)) }),
+        Fault(
+            "twenty-one-thousand-purchases", .rejected(.tooManyPurchases),
+            "More purchases than the largest receipt on record could hold twice over.",
+            .attributes { $0.append(.samplePurchases(21_000)) }),
         Fault(
             "ten-thousand-attributes", .rejected(.tooManyAttributes),
             "Small attributes make many allocations out of few octets.",
-            .attributes { $0.append(copies: 10_000, of: ReceiptAttribute(9_999, value: [])) }),
+            .attributes {
+                $0.append((10_000..<20_000).map { ReceiptAttribute(AttributeType(rawValue: $0), value: []) })
+            }),
     ]
 }
 
 extension AttributeSet {
-    /// Equal neighbours need no sorting, which would compare them octet by octet.
-    fileprivate mutating func append(copies count: Int, of attribute: ReceiptAttribute) {
+    /// Unsorted: sorting would compare them octet by octet.
+    fileprivate mutating func append(_ more: [ReceiptAttribute]) {
         order = .asWritten
-        attributes += Array(repeating: attribute, count: count)
+        attributes += more
+    }
+}
+
+extension [ReceiptAttribute] {
+    fileprivate static func samplePurchases(_ count: Int) -> [ReceiptAttribute] {
+        Array(repeating: ReceiptContents.faultSample.purchases[0].attribute, count: count)
+    }
+}
+
+extension ReceiptAttribute {
+    fileprivate static func filler(octets: Int) -> ReceiptAttribute {
+        ReceiptAttribute(9_999, value: [UInt8](repeating: 7, count: octets))
     }
 }

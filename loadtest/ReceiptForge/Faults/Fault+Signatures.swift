@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// Everything reads well, and the signature is not by this signer over this content.
 extension Fault {
     static let signatures: [Fault] = [

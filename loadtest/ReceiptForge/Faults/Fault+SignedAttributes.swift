@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+
 /// RFC 5652 §5.4: with signed attributes present the signature covers their DER SET instead of the content. A receipt's
 /// payload is itself a DER SET, so one signature can be read both ways.
 extension Fault {

@@ -10,12 +10,12 @@ public struct Fault: Sendable {
     /// A stable name in kebab case, fit for a file name.
     public let name: String
     /// The only right answer.
-    public let expected: Expectation
+    public let expected: ExpectedAnswer
     /// What the difference is and why it matters, in one sentence or two.
     public let explanation: String
     let recipe: Recipe
 
-    init(_ name: String, _ expected: Expectation, _ explanation: String, _ recipe: Recipe) {
+    init(_ name: String, _ expected: ExpectedAnswer, _ explanation: String, _ recipe: Recipe) {
         self.name = name
         self.expected = expected
         self.explanation = explanation

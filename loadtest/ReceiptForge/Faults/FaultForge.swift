@@ -109,6 +109,8 @@ extension FaultForge {
 
     private func keepingPurchases(of attributes: AttributeSet) -> ReceiptContents {
         let count = attributes.attributes.count { $0.type == .inAppPurchase }
-        return edited(contents) { $0.purchases.removeLast($0.purchases.count - count) }
+        return edited(contents) { contents in
+            contents.purchases = (0..<count).map { contents.purchases[$0 % contents.purchases.count] }
+        }
     }
 }

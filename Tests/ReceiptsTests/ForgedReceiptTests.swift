@@ -1,0 +1,45 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Receipts
+import Testing
+
+/// Every way of being wrong that the forge knows, against the verifier.
+struct ForgedReceiptTests {
+    static let forge = FaultForge(pki: ForgedPKI(seed: 1))
+    static let now = Timestamp(millisecondsSince1970: 1_790_000_000_000)
+
+    static let verifier: ReceiptVerifier = {
+        var trustStore = TrustStore.apple
+        guard (try? trustStore.add(pem: forge.pki.rootPEM, environments: [.sandbox])) != nil else {
+            preconditionFailure("the forge's root is no trust anchor")
+        }
+        return ReceiptVerifier(trustStore: trustStore)
+    }()
+
+    @Test(arguments: Fault.allCases)
+    func `each fault gets the answer it is named for`(_ fault: Fault) {
+        #expect(Self.answer(to: Self.forge.evidence(with: fault).base64) == fault.expected)
+    }
+
+    @Test func `a receipt cut short anywhere is no receipt`() {
+        for prefix in Self.forge.truncations(of: Self.forge.wellFormed) {
+            #expect(throws: ReceiptError.self) { try Self.verifier.verify(Array(prefix), at: Self.now) }
+        }
+    }
+
+    static func answer(to text: String) -> ExpectedAnswer {
+        do throws(Base64Error) {
+            let bytes = try Base64.decode(text)
+            do throws(ReceiptError) {
+                _ = try verifier.verify(bytes, at: now)
+                return .genuine
+            } catch {
+                return .rejected(error.rule)
+            }
+        } catch {
+            return .badRequest(error.fault)
+        }
+    }
+}
