@@ -112,15 +112,38 @@ extension Int {
 extension Timestamp: CustomStringConvertible {
     /// `2025-12-26T18:39:47Z`; milliseconds are printed only where there are any (RFC 3339 §5.6).
     public var description: String {
-        let time = CivilTime(self)
-        let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
-        let fraction = milliseconds == 0 ? "" : "." + padded(milliseconds, to: 3)
-        return "\(padded(time.year, to: 4))-\(padded(time.month, to: 2))-\(padded(time.day, to: 2))"
-            + "T\(padded(time.hour, to: 2)):\(padded(time.minute, to: 2)):\(padded(time.second, to: 2))\(fraction)Z"
+        var bytes: [UInt8] = []
+        appendRFC3339(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func padded(_ number: Int, to width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    /// Appends the description: answers hold thousands of dates, and need no string for each.
+    package func appendRFC3339(to bytes: inout [UInt8]) {
+        let time = CivilTime(self)
+        bytes.append(time.year, width: 4, after: nil)
+        bytes.append(time.month, width: 2, after: "-")
+        bytes.append(time.day, width: 2, after: "-")
+        bytes.append(time.hour, width: 2, after: "T")
+        bytes.append(time.minute, width: 2, after: ":")
+        bytes.append(time.second, width: 2, after: ":")
+        let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
+        if milliseconds != 0 { bytes.append(milliseconds, width: 3, after: ".") }
+        bytes.append(UInt8(ascii: "Z"))
+    }
+}
+
+extension [UInt8] {
+    /// Appends a separator and a number in at least `width` decimal digits.
+    fileprivate mutating func append(_ number: Int, width: Int, after separator: UnicodeScalar?) {
+        if let separator { append(UInt8(ascii: separator)) }
+        if number < 0 { append(UInt8(ascii: "-")) }
+        var (magnitude, digits) = (number.magnitude, 0)
+        let start = count
+        while magnitude > 0 || digits < width {
+            append(UInt8(ascii: "0") + UInt8(magnitude % 10))
+            magnitude /= 10
+            digits += 1
+        }
+        self[start...].reverse()
     }
 }

@@ -1,0 +1,54 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+
+# `make run` and `make test` are all a newcomer needs; `make help` lists the rest.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+# A target imports only what its arrow in Package.swift points to.
+ARROWS := --explicit-target-dependency-import-check error
+SOURCES := Package.swift Sources Tests loadtest
+
+.PHONY: help run build test check lint format docs tsan bench fuzz deps clean
+
+help: ## Show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+run: deps ## Build, start a gateway on port 8080 with sample receipts, and show one being verified
+	swift build -c release --product receipt-gateway
+	swift build -c release --product receipt-loadtest
+	@loadtest/quickstart.sh
+
+build: deps ## Build everything for release
+	swift build -c release $(ARROWS)
+
+test: deps lint ## Build and run all tests; the last line says how many passed
+	swift build --build-tests $(ARROWS)
+	@.ci/test --skip-build
+
+check: test docs tsan ## Everything: lint, arrows, tests, documentation, thread sanitizer
+
+lint: ## Check the format of all Swift files
+	swift format lint --strict --recursive $(SOURCES)
+
+format: ## Format all Swift files in place
+	swift format --in-place --recursive $(SOURCES)
+
+docs: ## Build the library's documentation; warnings are errors
+	swift package --disable-sandbox generate-documentation --target Receipts --warnings-as-errors
+
+tsan: deps ## Run all tests under the thread sanitizer
+	@.ci/test --sanitize thread --scratch-path .build-tsan
+
+bench: deps ## Measure parse-and-verify against the cost of its cryptography alone
+	swift build -c release --product receipt-loadtest
+	.build/release/receipt-loadtest verify
+
+fuzz: deps ## Fuzz the parsers for SECONDS (default 600); findings join Tests/FuzzCorpus
+	Tests/ReceiptFuzzer/fuzz.sh $(or $(SECONDS),600)
+
+deps: ## Install the missing Debian packages
+	@$(if $(SKIP_DEPS),true,.ci/deps)
+
+clean: ## Remove everything that was built
+	rm -rf .build .build-tsan .build-fuzz .run

@@ -1,0 +1,163 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Receipts
+
+/// The JSON of an answer to `POST /v1/verify`.
+///
+/// Names are Apple's where Apple has one. Dates are RFC 3339 in UTC with a `_ms` twin in milliseconds, identifiers are
+/// strings, flags are booleans. What a receipt does not say is left out.
+extension JSONWriter {
+    /// Writes a whole answer.
+    mutating func answer(_ answer: Answer) {
+        object { json in
+            json.member("verdict", answer.verdict.name)
+            json.member("reason", answer.verdict.reason)
+            json.member("explanation", answer.verdict.explanation)
+            json.member("environment", answer.receipt?.environment.rawValue)
+            json.key("provenance")
+            json.provenance(answer.provenance)
+            if let receipt = answer.receipt {
+                json.key("receipt")
+                json.receipt(receipt, answer.purchases)
+            }
+            json.key("subscriptions")
+            json.array { json in
+                for subscription in answer.subscriptions { json.subscription(subscription) }
+            }
+        }
+    }
+
+    private mutating func provenance(_ provenance: Provenance) {
+        object { json in
+            json.member("source", provenance.source.rawValue)
+            json.member("cache", provenance.cache.rawValue)
+            json.member("verified_at", provenance.verifiedAt)
+            json.member("degraded", false)
+            json.key("degraded_reasons")
+            json.array { _ in }
+        }
+    }
+
+    private mutating func receipt(_ receipt: VerifiedReceipt, _ purchases: [InAppPurchase]) {
+        object { json in
+            json.member("receipt_type", receipt.receiptType)
+            json.member("bundle_id", receipt.bundleID)
+            json.member("application_version", receipt.applicationVersion)
+            json.member("original_application_version", receipt.originalApplicationVersion)
+            json.identifier("adam_id", receipt.adamID)
+            json.identifier("app_item_id", receipt.adamID)
+            json.identifier("download_id", receipt.downloadID)
+            json.identifier("version_external_identifier", receipt.versionExternalIdentifier)
+            json.member("receipt_creation_date", receipt.creationDate)
+            json.member("original_purchase_date", receipt.originalPurchaseDate)
+            json.member("expiration_date", receipt.expirationDate)
+            json.member("preorder_date", receipt.preorderDate)
+            json.key("in_app")
+            json.array { json in
+                for purchase in purchases { json.purchase(purchase) }
+            }
+        }
+    }
+
+    private mutating func purchase(_ purchase: InAppPurchase) {
+        object { json in
+            json.transaction(purchase)
+            json.identifier("web_order_line_item_id", purchase.webOrderLineItemID)
+            if let quantity = purchase.quantity {
+                json.key("quantity")
+                json.integer(quantity)
+            }
+            json.member("product_type", purchase.productType?.name)
+            json.member("cancellation_date", purchase.cancellationDate)
+            json.identifier("cancellation_reason", purchase.cancellationReason)
+        }
+    }
+
+    private mutating func subscription(_ subscription: Subscription) {
+        object { json in
+            json.member("state", subscription.state.rawValue)
+            json.transaction(subscription.transaction, chain: subscription.originalTransactionID)
+            json.member("cancellation_date", subscription.transaction.cancellationDate)
+            json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
+        }
+    }
+
+    /// What a purchase and the transaction that decides about a subscription have in common.
+    private mutating func transaction(_ purchase: InAppPurchase, chain: String? = nil) {
+        member("product_id", purchase.productID)
+        member("transaction_id", purchase.transactionID)
+        member("original_transaction_id", chain ?? purchase.originalTransactionID)
+        member("purchase_date", purchase.purchaseDate)
+        member("original_purchase_date", purchase.originalPurchaseDate)
+        member("expires_date", purchase.expiresDate)
+        member("is_trial_period", purchase.isTrialPeriod)
+        member("is_in_intro_offer_period", purchase.isInIntroOfferPeriod)
+        member("promotional_offer_id", purchase.promotionalOfferID)
+    }
+}
+
+// MARK: - Members that may be absent
+
+extension JSONWriter {
+    private mutating func member(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        key(name)
+        bool(value)
+    }
+
+    /// A number that names something: a string, because JSON readers round beyond 2^53.
+    private mutating func identifier(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        key(name)
+        string(String(value))
+    }
+
+    private mutating func member(_ name: String, _ value: Timestamp?) {
+        guard let value else { return }
+        key(name)
+        string(value.description)
+        key(name + "_ms")
+        integer(value.millisecondsSince1970)
+    }
+}
+
+extension Verdict {
+    /// The verdict's name in the API.
+    var name: String {
+        switch self {
+        case .genuine: "genuine"
+        case .rejected: "rejected"
+        case .undecided: "undecided"
+        }
+    }
+
+    /// The name of the broken rule, or of what was missing for a verdict.
+    var reason: String? {
+        switch self {
+        case .genuine: nil
+        case .rejected(let rule): rule.rawValue
+        case .undecided(let reason): reason.rawValue
+        }
+    }
+
+    fileprivate var explanation: String? {
+        switch self {
+        case .rejected(let rule): rule.explanation
+        case .genuine, .undecided: nil
+        }
+    }
+}
+
+extension ProductType {
+    /// The kind's name in the API.
+    fileprivate var name: String {
+        switch self {
+        case .nonConsumable: "non_consumable"
+        case .consumable: "consumable"
+        case .nonRenewingSubscription: "non_renewing_subscription"
+        case .autoRenewableSubscription: "auto_renewable_subscription"
+        }
+    }
+}

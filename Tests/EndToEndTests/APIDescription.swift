@@ -1,0 +1,94 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Yams
+
+/// docs/api.yaml, and whether a JSON value is what it says. Knows the part of JSON Schema that the file uses.
+struct APIDescription {
+    private let document: [String: Any]
+
+    init() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/api.yaml")
+        document = try Yams.load(yaml: String(contentsOf: file, encoding: .utf8)) as? [String: Any] ?? [:]
+    }
+
+    /// Each path with its methods in upper case.
+    var operations: [(path: String, method: String)] {
+        (document["paths"] as? [String: [String: Any]] ?? [:]).flatMap { path, item in
+            item.keys.filter { $0 != "servers" }.map { (path, $0.uppercased()) }
+        }
+    }
+
+    /// Everything about an answer that its description does not allow; empty if it is as described.
+    func faults(of answer: RunningGateway.Answer, to method: String, _ path: String) throws -> [String] {
+        let operation = (document["paths"] as? [String: [String: Any]])?[path]?[method.lowercased()] as? [String: Any]
+        let responses = operation?["responses"] as? [String: Any]
+        guard let response = responses?[String(answer.status)].map(resolved) else {
+            return ["status \(answer.status) is not described"]
+        }
+        let contents = response["content"] as? [String: [String: Any]] ?? [:]
+        let mediaType = answer.contentType.split(separator: ";").first.map(String.init) ?? ""
+        guard let schema = contents[mediaType]?["schema"] as? [String: Any] else {
+            return ["\(mediaType) is not described for \(answer.status)"]
+        }
+        guard mediaType.hasSuffix("json") else { return [] }
+        return faults(of: try JSONSerialization.jsonObject(with: answer.body), under: schema, at: "$")
+    }
+
+    private func resolved(_ value: Any) -> [String: Any] {
+        guard let object = value as? [String: Any] else { return [:] }
+        guard let reference = object["$ref"] as? String else { return object }
+        return reference.split(separator: "/").dropFirst().reduce(document) { object, name in
+            object[String(name)] as? [String: Any] ?? [:]
+        }
+    }
+
+    private func faults(of value: Any, under schema: [String: Any], at place: String) -> [String] {
+        let schema = resolved(schema)
+        if let allowed = schema["enum"] as? [String], !allowed.contains(value as? String ?? "") {
+            return ["\(place) is \(value), which is not listed"]
+        }
+        switch schema["type"] as? String {
+        case "object": return objectFaults(of: value, under: schema, at: place)
+        case "array":
+            guard let elements = value as? [Any], let items = schema["items"] as? [String: Any] else {
+                return ["\(place) is no array"]
+            }
+            return elements.enumerated().flatMap { faults(of: $1, under: items, at: "\(place)[\($0)]") }
+        case "string":
+            return (value as? String).map { stringFaults(of: $0, under: schema, at: place) }
+                ?? ["\(place) is no string"]
+        case "integer": return Self.isInteger(value) ? [] : ["\(place) is no integer"]
+        case "boolean": return Self.isBoolean(value) ? [] : ["\(place) is no boolean"]
+        default: return ["\(place) has a type this validator does not know"]
+        }
+    }
+
+    private func objectFaults(of value: Any, under schema: [String: Any], at place: String) -> [String] {
+        guard let object = value as? [String: Any] else { return ["\(place) is no object"] }
+        let properties = schema["properties"] as? [String: [String: Any]] ?? [:]
+        let missing = (schema["required"] as? [String] ?? []).filter { object[$0] == nil }
+        return missing.map { "\(place).\($0) is missing" }
+            + object.flatMap { name, member in
+                properties[name].map { faults(of: member, under: $0, at: "\(place).\(name)") }
+                    ?? ["\(place).\(name) is not described"]
+            }
+    }
+
+    private func stringFaults(of text: String, under schema: [String: Any], at place: String) -> [String] {
+        guard schema["format"] as? String == "date-time" else { return [] }
+        let isDate = text.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z/) != nil
+        return isDate ? [] : ["\(place) is no date in UTC"]
+    }
+
+    private static func isBoolean(_ value: Any) -> Bool {
+        guard let number = value as? NSNumber else { return false }
+        return String(cString: number.objCType) == "c"
+    }
+
+    private static func isInteger(_ value: Any) -> Bool {
+        guard let number = value as? NSNumber else { return false }
+        return !isBoolean(value) && number.doubleValue == number.doubleValue.rounded()
+    }
+}

@@ -1,0 +1,183 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// The real binaries, as an operator runs them.
+@Suite(.serialized) struct GatewayTests {
+    private struct CorpusEntry: Decodable {
+        let file, expected: String
+        let reason, bundle_id: String?
+        let purchases: Int?
+    }
+
+    // MARK: - Verdicts
+
+    @Test func `every receipt of the corpus gets its verdict over HTTP, and a description-true answer`() async throws {
+        let folder = try ScratchFolder()
+        let samples = folder.url.appending(path: "corpus")
+        let made = try await Program.loadTest.run(["corpus", "--out", samples.path, "--count", "10", "--seed", "7"])
+        #expect(made.status == 0, "\(made.errors)")
+        let index = try Data(contentsOf: samples.appending(path: "index.json"))
+        let entries = try JSONDecoder().decode([CorpusEntry].self, from: index)
+        let gateway = try await RunningGateway(["GATEWAY_TRUST_ROOTS": samples.appending(path: "root.pem").path])
+        let api = try APIDescription()
+        for entry in entries {
+            let text = try String(contentsOf: samples.appending(path: entry.file), encoding: .utf8)
+            let answer = try await gateway.verify(text)
+            #expect(try api.faults(of: answer, to: "POST", "/v1/verify") == [], "\(entry.file)")
+            try Self.expect(answer, toBe: entry)
+        }
+        #expect(entries.count > 100)
+        #expect(await gateway.stop() == 0)
+    }
+
+    private static func expect(_ answer: RunningGateway.Answer, toBe entry: CorpusEntry) throws {
+        let json = try answer.json
+        if entry.expected == "bad_request" {
+            #expect(answer.status == 400 && json["fault"] as? String == entry.reason, "\(entry.file)")
+            return
+        }
+        #expect(answer.status == 200, "\(entry.file)")
+        #expect(json["verdict"] as? String == entry.expected, "\(entry.file)")
+        #expect(json["reason"] as? String == entry.reason, "\(entry.file)")
+        let receipt = json["receipt"] as? [String: Any]
+        #expect(receipt?["bundle_id"] as? String == entry.bundle_id, "\(entry.file)")
+        #expect((receipt?["in_app"] as? [Any])?.count == entry.purchases, "\(entry.file)")
+    }
+
+    @Test(.enabled(if: RealReceipts.folder != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
+    func `real receipts get their verdicts over HTTP`() async throws {
+        let gateway = try await RunningGateway()
+        let api = try APIDescription()
+        for entry in try RealReceipts.entries() {
+            let answer = try await gateway.verify(try RealReceipts.text(of: entry))
+            #expect(try api.faults(of: answer, to: "POST", "/v1/verify") == [], "\(entry.file)")
+            let json = try answer.json
+            #expect(json["verdict"] as? String == entry.verdict, "\(entry.file)")
+            guard entry.verdict == "genuine" else { continue }
+            let receipt = try #require(json["receipt"] as? [String: Any])
+            #expect(receipt["bundle_id"] as? String == entry.bundle_id)
+            #expect(receipt["receipt_creation_date"] as? String == entry.receipt_creation_date)
+            #expect((receipt["in_app"] as? [Any])?.count == entry.purchases)
+        }
+    }
+
+    @Test func `a repeated question is answered from the near cache, unless the caller wants a new answer`()
+        async throws
+    {
+        let (gateway, sample) = try await Self.gatewayWithSample()
+        func cache(_ more: [String: Any]) async throws -> String? {
+            let provenance = try await gateway.verify(sample, more).json["provenance"] as? [String: Any]
+            return provenance?["cache"] as? String
+        }
+        #expect(try await cache([:]) == "miss")
+        #expect(try await cache([:]) == "near")
+        #expect(try await cache(["mode": "local"]) == "miss")
+    }
+
+    @Test func `a receipt of another app is rejected`() async throws {
+        let (gateway, sample) = try await Self.gatewayWithSample()
+        let json = try await gateway.verify(sample, ["bundle_id": "com.example.somebody-else"]).json
+        #expect(json["verdict"] as? String == "rejected")
+        #expect(json["reason"] as? String == "bundle_id_mismatch")
+        #expect(json["receipt"] == nil)
+    }
+
+    // MARK: - Bad input
+
+    @Test(arguments: [
+        (#"{"receipt":1}"#, 400, "receipt"), (#"{"receipt":"AAAA","receipt":"AAAA"}"#, 400, "receipt"),
+        (#"{"receipt":"AAAA","colour":"red"}"#, 400, "colour"), (#"{}"#, 400, "receipt"),
+        (#"{"receipt":"AAAA","mode":"guess"}"#, 400, "mode"), (#"[]"#, 400, nil), ("", 400, nil),
+    ])
+    func `a bad body gets a problem that names the field`(_ body: String, _ status: Int, _ field: String?) async throws
+    {
+        let gateway = try await RunningGateway()
+        let answer = try await gateway.post(Data(body.utf8))
+        #expect(answer.status == status)
+        #expect(answer.contentType == "application/problem+json")
+        #expect(try answer.json["field"] as? String == field)
+        #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/verify") == [])
+    }
+
+    @Test func `what is not JSON, too large or nowhere is refused by status`() async throws {
+        let gateway = try await RunningGateway(["GATEWAY_HTTP_LIMITS_BODY": "1KiB"])
+        let api = try APIDescription()
+        let text = try await gateway.post(Data("{}".utf8), contentType: "text/plain")
+        let large = try await gateway.post(Data(repeating: 32, count: 4096))
+        #expect(text.status == 415 && large.status == 413)
+        for answer in [text, large] { #expect(try api.faults(of: answer, to: "POST", "/v1/verify") == []) }
+        #expect(try await gateway.get("/v1/verify", port: gateway.dataPort).status == 405)
+        #expect(try await gateway.get("/nowhere", port: gateway.dataPort).status == 404)
+    }
+
+    @Test func `every operation of the description exists`() async throws {
+        let gateway = try await RunningGateway()
+        let api = try APIDescription()
+        for (path, method) in api.operations where method == "GET" {
+            let answer = try await gateway.get(path, port: gateway.adminPort)
+            #expect(try api.faults(of: answer, to: "GET", path) == [], "\(path)")
+            #expect(answer.status == 200)
+        }
+        #expect(api.operations.map(\.path).sorted() == ["/livez", "/readyz", "/v1/verify"])
+    }
+
+    // MARK: - Clients
+
+    @Test func `a key opens what it is for, and nothing else`() async throws {
+        let folder = try ScratchFolder()
+        let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
+        let made = try await Program.gateway.run(["hash-key"], environment: pepper)
+        let key = try #require(made.errors.split(separator: "\n").last.map { $0.drop { $0 == " " } })
+        let clients = """
+            clients:
+              - name: backend
+                apps: ["com.example.app"]
+                keys:
+            \(made.output)
+            """
+        let (_, sample) = try await Self.gatewayWithSample(in: folder)
+        let gateway = try await RunningGateway(
+            pepper.merging([
+                "GATEWAY_CLIENTS_FILE": try folder.write(clients, to: "clients.yaml"),
+                "GATEWAY_TRUST_ROOTS": folder.url.appending(path: "corpus/root.pem").path,
+            ]) { $1 })
+        let none = try await gateway.verify(sample)
+        let wrong = try await gateway.verify(sample, key: String(key.dropLast()) + (key.last == "A" ? "B" : "A"))
+        #expect(none.status == 401 && wrong.status == 401)
+        #expect(try none.json["detail"] as? String == wrong.json["detail"] as? String)
+        #expect(try await gateway.verify(sample, key: String(key)).status == 403)
+        let named = try await gateway.verify(sample, ["bundle_id": "com.example.app"], key: String(key))
+        #expect(try named.json["reason"] as? String == "bundle_id_mismatch")
+    }
+
+    @Test func `without clients only this machine is served, and the error says how to go on`() async throws {
+        let outcome = try await Program.gateway.run(["serve"], environment: ["GATEWAY_HTTP_HOST": "0.0.0.0"])
+        #expect(outcome.status == 78)
+        #expect(outcome.errors.contains("hash-key") && outcome.errors.contains("GATEWAY_CLIENTS_FILE"))
+    }
+
+    @Test func `check-config tells everything that is wrong at once`() async throws {
+        let outcome = try await Program.gateway.run(
+            ["check-config"],
+            environment: ["GATEWAY_HTTP_PRT": "1", "GATEWAY_ADMIN_PORT": "many", "GATEWAY_TRUST_ROOTS": "/nowhere.pem"])
+        #expect(outcome.status == 78)
+        for word in ["GATEWAY_HTTP_PRT", "GATEWAY_HTTP_PORT", "GATEWAY_ADMIN_PORT", "/nowhere.pem"] {
+            #expect(outcome.errors.contains(word), "\(outcome.errors)")
+        }
+    }
+
+    private static func gatewayWithSample(
+        in folder: ScratchFolder? = nil
+    ) async throws -> (RunningGateway, sample: String) {
+        let folder = try folder ?? ScratchFolder()
+        let samples = folder.url.appending(path: "corpus")
+        let made = try await Program.loadTest.run(["corpus", "--out", samples.path, "--count", "1", "--seed", "3"])
+        #expect(made.status == 0, "\(made.errors)")
+        let sample = try String(contentsOf: samples.appending(path: "genuine-1.b64"), encoding: .utf8)
+        let root = samples.appending(path: "root.pem").path
+        return (try await RunningGateway(["GATEWAY_TRUST_ROOTS": root]), sample)
+    }
+}

@@ -1,0 +1,102 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A product of this package, run as a process of its own.
+struct Program {
+    let url: URL
+
+    /// Products lie beside the test bundle.
+    init(_ name: String) {
+        url = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name)
+    }
+
+    static let gateway = Program("receipt-gateway")
+    static let loadTest = Program("receipt-loadtest")
+
+    struct Outcome {
+        let status: Int32
+        let output: String
+        let errors: String
+    }
+
+    /// Runs to the end. Nothing of the tests' own environment configures the gateway.
+    func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Outcome {
+        let process = prepared(arguments, environment)
+        let output = Pipe(), errors = Pipe()
+        (process.standardOutput, process.standardError) = (output, errors)
+        let exit = process.exitStatus
+        try process.run()
+        async let outputText = output.readToEnd()
+        async let errorText = errors.readToEnd()
+        return Outcome(status: await exit.value, output: try await outputText, errors: try await errorText)
+    }
+
+    func prepared(_ arguments: [String], _ environment: [String: String]) -> Process {
+        let process = Process()
+        process.executableURL = url
+        process.arguments = arguments
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GATEWAY_") }
+        process.environment = inherited.merging(environment) { $1 }
+        return process
+    }
+}
+
+extension Process {
+    /// The exit status, once the process has ended. To be asked for before the process is run.
+    var exitStatus: Task<Int32, Never> {
+        let (stream, continuation) = AsyncStream<Int32>.makeStream()
+        terminationHandler = { process in
+            continuation.yield(process.terminationStatus)
+            continuation.finish()
+        }
+        return Task { await stream.first { _ in true } ?? -1 }
+    }
+}
+
+extension Pipe {
+    /// Everything that is written until the writer closes.
+    fileprivate func readToEnd() async throws -> String {
+        String(decoding: try fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    }
+
+    /// The lines as they are written.
+    var lines: AsyncStream<String> {
+        let reader = fileHandleForReading
+        return AsyncStream { continuation in
+            Thread.detachNewThread {
+                var rest = Data()
+                while let part = try? reader.read(upToCount: 1), !part.isEmpty {
+                    guard part != Data("\n".utf8) else {
+                        continuation.yield(String(decoding: rest, as: UTF8.self))
+                        rest = Data()
+                        continue
+                    }
+                    rest += part
+                }
+                continuation.finish()
+            }
+        }
+    }
+}
+
+/// A folder that is gone when the test is over.
+final class ScratchFolder: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "receipt-gateway-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: url)
+    }
+
+    func write(_ text: String, to name: String) throws -> String {
+        let file = url.appending(path: name)
+        try Data(text.utf8).write(to: file)
+        return file.path
+    }
+}

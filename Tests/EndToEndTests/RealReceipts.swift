@@ -1,0 +1,27 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Receipts that Apple signed, outside this repository.
+enum RealReceipts {
+    static let folder = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"].map { URL(filePath: $0) }
+
+    struct Entry: Decodable {
+        let file, expected, bundle_id, receipt_creation_date: String
+        let purchases: Int
+
+        /// `rejected (why)` in the index.
+        var verdict: String { String(expected.prefix { $0 != " " }) }
+    }
+
+    static func entries() throws -> [Entry] {
+        guard let folder else { return [] }
+        return try JSONDecoder().decode([Entry].self, from: Data(contentsOf: folder.appending(path: "index.json")))
+    }
+
+    static func text(of entry: Entry) throws -> String {
+        guard let folder else { return "" }
+        return try String(contentsOf: folder.appending(path: entry.file), encoding: .utf8)
+    }
+}

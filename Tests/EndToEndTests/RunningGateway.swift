@@ -1,0 +1,89 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import FoundationNetworking
+import Testing
+
+/// A gateway process on ports that the system chose.
+final class RunningGateway {
+    let dataPort: Int
+    let adminPort: Int
+    private let process: Process
+    private let exit: Task<Int32, Never>
+
+    struct Answer {
+        let status: Int
+        let contentType: String
+        let body: Data
+
+        /// The body as JSON.
+        var json: [String: Any] {
+            get throws { try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any]) }
+        }
+    }
+
+    /// Starts a gateway and waits until it says that both its listeners are open.
+    init(_ environment: [String: String] = [:]) async throws {
+        let ports = ["GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s"]
+        process = Program.gateway.prepared(["serve"], ports.merging(environment) { $1 })
+        let errors = Pipe()
+        process.standardError = errors
+        exit = process.exitStatus
+        try process.run()
+        var open: [String: Int] = [:]
+        var log: [String] = []
+        for await line in errors.lines {
+            log.append(line)
+            guard let event = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+                let plane = event["plane"] as? String, let port = event["port"] as? Int
+            else { continue }
+            open[plane] = port
+            if open.count == 2 { break }
+        }
+        dataPort = try #require(open["data"], "the gateway did not start: \(log.joined(separator: "\n"))")
+        adminPort = try #require(open["admin"])
+    }
+
+    deinit {
+        if process.isRunning { process.terminate() }
+    }
+
+    /// Orders the gateway to stop and returns its exit status.
+    func stop() async -> Int32 {
+        process.terminate()
+        return await exit.value
+    }
+
+    /// Asks for the verdict on a base64 text.
+    func verify(_ receipt: String, _ more: [String: Any] = [:], key: String? = nil) async throws -> Answer {
+        let body = try JSONSerialization.data(withJSONObject: ["receipt": receipt].merging(more) { $1 })
+        return try await post(body, key: key)
+    }
+
+    func post(_ body: Data, contentType: String = "application/json", key: String? = nil) async throws -> Answer {
+        var request = URLRequest(url: url(dataPort, "/v1/verify"))
+        request.httpMethod = "POST"
+        request.httpBody = body
+        request.setValue(contentType, forHTTPHeaderField: "Content-Type")
+        if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
+        return try await answer(to: request)
+    }
+
+    func get(_ path: String, port: Int) async throws -> Answer {
+        try await answer(to: URLRequest(url: url(port, path)))
+    }
+
+    private func url(_ port: Int, _ path: String) -> URL {
+        var components = URLComponents()
+        (components.scheme, components.host, components.port, components.path) = ("http", "127.0.0.1", port, path)
+        return components.url ?? URL(filePath: "/")
+    }
+
+    private func answer(to request: URLRequest) async throws -> Answer {
+        let (body, response) = try await URLSession.shared.data(for: request)
+        let head = try #require(response as? HTTPURLResponse)
+        return Answer(
+            status: head.statusCode, contentType: head.value(forHTTPHeaderField: "Content-Type") ?? "", body: body)
+    }
+}

@@ -1,0 +1,102 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// The rules of the house that a compiler does not check.
+struct HouseRulesTests {
+    private static let sources = ["Sources", "loadtest"]
+
+    // MARK: - Arrows and doors
+
+    @Test func `the arrows in docs/architecture.md are those of Package.swift`() throws {
+        let drawn = try Repository.text("docs/architecture.md").matches(of: /(?m)^(\w+) ──▶ (.+)$/)
+        let documented = Dictionary(
+            uniqueKeysWithValues: drawn.map { match in
+                (String(match.output.1), Set(match.output.2.split(separator: ", ").map(String.init)))
+            })
+        let declared = Manifest(try Repository.text("Package.swift")).dependencies
+        #expect(documented == declared.filter { !$0.value.isEmpty && Self.rooms.contains($0.key) })
+        #expect(Self.rooms.isSubset(of: Set(declared.keys)))
+    }
+
+    private static let rooms: Set<String> = ["Server", "Gateway", "Receipts", "LoadTest", "ReceiptForge"]
+
+    @Test func `each C library is imported by its owners only`() throws {
+        let doors = try Repository.text("docs/architecture.md").matches(of: /(?m)^\| `(C\w+)` \| (`.+`) \|$/)
+        #expect(!doors.isEmpty)
+        for door in doors {
+            let owners = door.output.2.matches(of: /`([^`]+)`/).map { String($0.output.1) + "/" }
+            let importers = try Repository.swiftFiles(in: Self.sources).filter { file in
+                file.lines.contains { $0.hasSuffix("import \(door.output.1)") }
+            }
+            let strangers = importers.map(\.path).filter { path in !owners.contains { path.hasPrefix($0) } }
+            #expect(strangers == [], "only \(owners) may import \(door.output.1)")
+            for owner in owners { #expect(importers.contains { $0.path.hasPrefix(owner) }, "\(owner) owns nothing") }
+        }
+    }
+
+    // MARK: - What needs a reason
+
+    @Test(arguments: ["try!", "as!", "@unchecked Sendable", "nonisolated(unsafe)", "fatalError(", "print("])
+    func `what is dangerous stands where a reason is given`(_ word: String) throws {
+        for file in try Repository.swiftFiles(in: ["Sources"]) {
+            for (number, line) in file.lines.enumerated() where line.contains(word) && !line.isComment {
+                let reason = file.lines[max(0, number - 8)...number].contains { $0.contains(Self.reason(for: word)) }
+                #expect(reason || Self.isAllowed(word, in: file.path), "\(file.path):\(number + 1) has \(word)")
+            }
+        }
+    }
+
+    private static func reason(for word: String) -> String {
+        word.contains("Sendable") || word.contains("nonisolated") ? "SAFETY (\(word)" : "SAFETY"
+    }
+
+    /// Commands print; that is what they are for.
+    private static func isAllowed(_ word: String, in path: String) -> Bool {
+        word == "print(" && path.hasPrefix("Sources/Server/Commands/")
+    }
+
+    @Test func `nothing is left over`() throws {
+        for file in try Repository.swiftFiles(in: Self.sources + ["Tests"]) where !file.path.contains("HouseRules") {
+            let found = file.text.firstMatch(of: /\b(TODO|FIXME|XXX|HACK)\b/)
+            #expect(found == nil, "\(file.path)")
+        }
+    }
+
+    @Test func `every Swift file begins with the licence`() throws {
+        for file in try Repository.swiftFiles(in: Self.sources + ["Tests"]) {
+            #expect(file.lines.dropFirst().first == "// SPDX-License-Identifier: Apache-2.0", "\(file.path)")
+        }
+    }
+
+    @Test func `no function is longer than a screen`() throws {
+        for file in try Repository.swiftFiles(in: Self.sources) where !Self.tables.contains(file.path) {
+            for function in file.functions where function.lineCount > Self.maximumFunctionLines {
+                Issue.record("\(file.path):\(function.line) has \(function.lineCount) lines")
+            }
+        }
+    }
+
+    private static let maximumFunctionLines = 60
+    /// One line for each rule.
+    private static let tables: Set<String> = ["Sources/Receipts/Rule.swift"]
+}
+
+extension Substring {
+    fileprivate var isComment: Bool { drop { $0 == " " }.hasPrefix("//") }
+}
+
+extension Repository.File {
+    /// Functions by the indentation of their braces, which the formatter keeps.
+    fileprivate var functions: [(line: Int, lineCount: Int)] {
+        var functions: [(Int, Int)] = []
+        for (number, line) in lines.enumerated() where line.contains(/\b(func|init)\b.*[({]/) && !line.isComment {
+            let closing = line.prefix { $0 == " " } + "}"
+            guard let end = lines[number...].firstIndex(where: { $0 == closing }) else { continue }
+            functions.append((number + 1, end - number + 1))
+        }
+        return functions
+    }
+}
