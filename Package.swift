@@ -20,7 +20,7 @@ let house: [SwiftSetting] = [
 let package = Package(
     name: "receipt-gateway",
     products: [
-        .library(name: "Receipts", targets: ["Receipts"]),
+        .library(name: "Receipts", targets: ["Receipts"])
     ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),

@@ -14,10 +14,12 @@ extension Span<UInt8> {
     @inline(__always)
     func equals(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
-        guard count > 0 else { return true }
         return unsafe withUnsafeBytes { left in
-            // SAFETY: both buffers are non-empty and hold `count` bytes.
-            unsafe other.withUnsafeBytes { right in unsafe memcmp(left.baseAddress!, right.baseAddress!, count) == 0 }
+            unsafe other.withUnsafeBytes { right in
+                guard let left = left.baseAddress, let right = right.baseAddress else { return true }
+                // SAFETY: both buffers hold `count` bytes.
+                return unsafe memcmp(left, right, count) == 0
+            }
         }
     }
 

@@ -50,16 +50,18 @@ struct Certificate: Sendable {
         try outer.finish()
         let tbs = try fields.next(.sequence)
         tbsCertificate = tbs.encoding
-        let algorithm = try fields.algorithmIdentifier()
-        signatureAlgorithm = SignatureAlgorithm(bytes.extracting(algorithm))
+        let algorithm = try fields.next(.sequence)
+        signatureAlgorithm = SignatureAlgorithm(bytes.extracting(try fields.algorithm(identifiedBy: algorithm)))
         signature = try fields.bitString()
         try fields.finish()
 
         var body = fields.reader(of: tbs)
         try Self.checkVersion(&body)
         serialNumber = try body.next(.integer).contents
-        // RFC 5280 §4.1.1.2: both places name the same algorithm; only the inner one is signed.
-        guard bytes.equals(try body.algorithmIdentifier(), algorithm) else { throw ReceiptError(.certificateMalformed) }
+        // RFC 5280 §4.1.1.2: both places hold the same AlgorithmIdentifier; only the inner one is signed.
+        guard bytes.equals(try body.next(.sequence).encoding, algorithm.encoding) else {
+            throw ReceiptError(.certificateMalformed)
+        }
         issuer = try body.next(.sequence).encoding
         validity = try Validity(&body)
         subject = try body.next(.sequence).encoding

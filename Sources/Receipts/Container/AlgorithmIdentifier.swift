@@ -44,7 +44,13 @@ struct SignatureAlgorithm: Hashable, Sendable {
 extension DERReader {
     /// Reads an AlgorithmIdentifier and returns the range of its OBJECT IDENTIFIER. Parameters are NULL or absent.
     mutating func algorithmIdentifier() throws(ReceiptError) -> Range<Int> {
-        var fields = try enter(.sequence)
+        let element = try next(.sequence)
+        return try algorithm(identifiedBy: element)
+    }
+
+    /// Reads the contents of an AlgorithmIdentifier and returns the range of its OBJECT IDENTIFIER.
+    func algorithm(identifiedBy element: DERElement) throws(ReceiptError) -> Range<Int> {
+        var fields = reader(of: element)
         let identifier = try fields.objectIdentifier()
         if let null = try fields.nextIfPresent(.null), !null.contents.isEmpty {
             throw ReceiptError(.derTrailingBytes, at: .offset(null.start))
