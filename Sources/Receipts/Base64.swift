@@ -74,36 +74,39 @@ public enum Base64 {
         let values = values.span
         var position = 0
         while text.count - position >= 4 {
-            let (first, second) = (values[Int(text[position])], values[Int(text[position + 1])])
-            let (third, fourth) = (values[Int(text[position + 2])], values[Int(text[position + 3])])
+            // SAFETY: four bytes are left, and there is a value for each of the 256 bytes.
+            let characters = unsafe text.load32(uncheckedAt: position)
+            let first = unsafe values[unchecked: Int(characters & 0xFF)]
+            let second = unsafe values[unchecked: Int(characters >> 8 & 0xFF)]
+            let third = unsafe values[unchecked: Int(characters >> 16 & 0xFF)]
+            let fourth = unsafe values[unchecked: Int(characters >> 24)]
             guard first | second | third | fourth < invalid else {
                 let group = try Group(text, at: &position)
                 try unsafe group.write(to: output, count: &count)
                 continue
             }
-            let bits = first << 18 | second << 12 | third << 6 | fourth
-            unsafe output[count] = UInt8(truncatingIfNeeded: bits >> 16)
-            unsafe output[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
-            unsafe output[count + 2] = UInt8(truncatingIfNeeded: bits)
-            count += 3
-            position += 4
+            unsafe output[count] = first &<< 2 | second &>> 4
+            unsafe output[count &+ 1] = second &<< 4 | third &>> 2
+            unsafe output[count &+ 2] = third &<< 6 | fourth
+            count &+= 3
+            position &+= 4
         }
         let rest = try Group(text, at: &position)
         try unsafe rest.write(to: output, count: &count)
     }
 
     /// One bit above the six of an alphabet character.
-    private static let invalid: UInt32 = 1 << 6
+    private static let invalid: UInt8 = 1 << 6
 
     /// The value of each alphabet character; `invalid` for everything else.
-    private static let values: [UInt32] = {
-        var values = [UInt32](repeating: invalid, count: 256)
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: invalid, count: 256)
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-        for (value, character) in alphabet.utf8.enumerated() { values[Int(character)] = UInt32(value) }
+        for (value, character) in alphabet.utf8.enumerated() { values[Int(character)] = UInt8(value) }
         return values
     }()
 
-    fileprivate static func value(of character: UInt8) -> UInt32? {
+    fileprivate static func value(of character: UInt8) -> UInt8? {
         let value = values[Int(character)]
         return value < invalid ? value : nil
     }
@@ -131,7 +134,7 @@ private struct Group {
     private mutating func take(_ character: UInt8, at position: Int) throws(Base64Error) {
         if let value = Base64.value(of: character) {
             guard padding == 0 else { throw Base64Error(fault: .trailingData, position: position) }
-            bits = bits << 6 | value
+            bits = bits << 6 | UInt32(value)
             characters += 1
             lastPosition = position
         } else if character == UInt8(ascii: "=") {
