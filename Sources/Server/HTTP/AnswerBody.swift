@@ -117,7 +117,7 @@ extension JSONWriter {
     private mutating func member(_ name: String, _ value: Timestamp?) {
         guard let value else { return }
         key(name)
-        string(value.description)
+        string { value.appendRFC3339(to: &$0) }
         key(name + "_ms")
         integer(value.millisecondsSince1970)
     }

@@ -10,7 +10,7 @@ public import Receipts
 ///                                        │ fresh                              ▲
 ///                                        └────────────────────────────────────┘
 /// ```
-public final class Gateway: Sendable {
+public final class VerificationService: Sendable {
     private let verifier: ReceiptVerifier
     private let freshness: FreshnessPolicy
     private let nearCache: NearCache

@@ -1,0 +1,78 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// An API key as a client sends it: `rgk_5f0c9a3e71b2d846.` and 43 more characters.
+///
+/// The part before the dot is public: it finds the key, and may be logged. The part behind it is 32 random bytes in
+/// base64url (RFC 4648 §5) and is known to the client only. 256 random bits cannot be guessed, so the stored hash
+/// needs no slow function, which would only help somebody who wants to keep the gateway busy.
+struct APIKey: Sendable {
+    /// The public half.
+    let id: String
+    /// The secret half.
+    let secret: Secret
+
+    /// The longest key that is looked at, in bytes.
+    static let maximumBytes = 128
+
+    /// A new key from the system's generator, which is cryptographically secure (getrandom(2) on Linux).
+    static func random() -> APIKey {
+        let id = "rgk_" + ASCII.hexadecimal((0..<8).map { _ in UInt8.random(in: .min ... .max) })
+        let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+        return APIKey(id: id, secret: Secret(Base64URL.encode(secret)))
+    }
+
+    private init(id: String, secret: Secret) {
+        (self.id, self.secret) = (id, secret)
+    }
+
+    /// Reads a key as it was sent; nil if it cannot be one.
+    init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard text.utf8.count <= Self.maximumBytes, parts.count == 2 else { return nil }
+        self.init(id: String(parts[0]), secret: Secret(String(parts[1])))
+    }
+
+    /// The key as the client sends it. Shown once, when it is made.
+    var exposed: String { "\(id).\(secret.exposed)" }
+}
+
+/// Hashes the secret halves of API keys. The pepper keeps a stolen clients file from being worth anything.
+struct KeyHasher: Sendable {
+    private let pepper: SymmetricKey
+
+    /// A hasher under a pepper.
+    init(pepper: Secret) {
+        self.pepper = SymmetricKey(data: Array(pepper.exposed.utf8))
+    }
+
+    /// HMAC-SHA256(pepper, secret); the secret's characters are hashed, not the bytes they stand for.
+    func hash(_ secret: Secret) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array(secret.exposed.utf8), using: pepper))
+    }
+
+    /// Whether a stored hash is the secret's. Takes the same time whatever the answer.
+    func matches(_ secret: Secret, hash: [UInt8]) -> Bool {
+        HMAC<SHA256>.isValidAuthenticationCode(hash, authenticating: Array(secret.exposed.utf8), using: pepper)
+    }
+}
+
+/// Base64url without padding (RFC 4648 §5).
+enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// The characters that stand for the bytes.
+    static func encode(_ bytes: [UInt8]) -> String {
+        var characters: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = (0..<3).reduce(UInt32(0)) { $0 << 8 | UInt32(start + $1 < bytes.count ? bytes[start + $1] : 0) }
+            for position in 0...group.count {
+                characters.append(alphabet[Int(bits >> UInt32(18 - 6 * position) & 63)])
+            }
+        }
+        return String(decoding: characters, as: UTF8.self)
+    }
+}

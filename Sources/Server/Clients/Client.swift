@@ -1,0 +1,42 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// Somebody who may ask: an app's backend, known by its API keys.
+struct Client: Hashable, Sendable {
+    /// The name in logs; never in answers.
+    let name: String
+    /// The apps it may ask about.
+    let apps: Apps
+    /// Its API keys; two at most, so that one can be replaced while the other still works.
+    let keys: [StoredKey]
+
+    /// The apps a client may ask about.
+    enum Apps: Hashable, Sendable {
+        /// Any app.
+        case all
+        /// The apps with these bundle IDs.
+        case only(Set<String>)
+    }
+}
+
+extension Client {
+    /// Everybody on this machine, where no clients are configured.
+    static let loopback = Client(name: "loopback", apps: .all, keys: [])
+}
+
+/// What the gateway knows of an API key: enough to recognise it, not enough to use it.
+struct StoredKey: Hashable, Sendable {
+    /// The public half, by which it is found.
+    let id: String
+    /// HMAC-SHA256(pepper, secret): 32 bytes.
+    let hash: [UInt8]
+    /// From when it is refused; nil for never.
+    let expires: Timestamp?
+
+    /// Whether it is still good.
+    func isActive(at now: Timestamp) -> Bool {
+        expires.map { now < $0 } ?? true
+    }
+}

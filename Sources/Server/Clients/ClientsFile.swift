@@ -1,0 +1,157 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+internal import Yams
+
+/// Reads the clients file:
+/// ```yaml
+/// clients:
+///   - name: shop-backend
+///     apps: [com.example.shop]      # bundle IDs, or "*" for any app
+///     keys:
+///       - id: rgk_5f0c9a3e71b2d846
+///         hash: hmac-sha256:9f2c...  # as `receipt-gateway hash-key` prints it
+///         expires: 2027-01-01        # optional; from then on the key is refused
+/// ```
+/// Unknown names are faults: a misspelt `expires` must not make a key that never expires.
+struct ClientsFile {
+    /// The file's path, for messages.
+    let path: String
+    private(set) var clients: [Client] = []
+    private(set) var problems: [ConfigurationProblem] = []
+    private let now: Timestamp
+
+    /// The clients in a file, or everything that is wrong with it.
+    static func clients(
+        at path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) -> [Client] {
+        let text: String
+        do throws(FileFault) {
+            text = try readFile(path)
+        } catch {
+            throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
+        }
+        return try clients(in: text, path: path, at: now)
+    }
+
+    /// The clients in a text, or everything that is wrong with it.
+    /// - Parameter now: Decides which keys count as active.
+    static func clients(in text: String, path: String, at now: Timestamp) throws(ConfigurationProblems) -> [Client] {
+        var file = ClientsFile(path: path, now: now)
+        file.read(text)
+        guard file.problems.isEmpty else { throw ConfigurationProblems(problems: file.problems) }
+        return file.clients
+    }
+
+    private init(path: String, now: Timestamp) {
+        (self.path, self.now) = (path, now)
+    }
+
+    private mutating func read(_ text: String) {
+        do {
+            guard let root = try Yams.compose(yaml: text) else { return report("is empty", at: nil) }
+            let fields = fields(of: root, named: ["clients"])
+            guard let list = fields["clients"] else { return report("has no list named clients", at: root) }
+            for node in elements(of: list, named: "clients") { readClient(node) }
+            reportDuplicates()
+        } catch {
+            problems.append(ConfigurationProblem(place: path, fault: YAMLFault.describe(error)))
+        }
+    }
+
+    private mutating func readClient(_ node: Node) {
+        let fields = fields(of: node, named: ["name", "apps", "keys"])
+        let name = text(fields["name"], named: "name", of: node)
+        let apps = readApps(fields["apps"], of: node)
+        let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readKey($0) }
+        if fields["keys"] == nil { report("a client needs keys", at: node) }
+        if keys.filter({ $0.isActive(at: now) }).count > 2 { report("a client has two active keys at most", at: node) }
+        guard let name, let apps else { return }
+        clients.append(Client(name: name, apps: apps, keys: keys))
+    }
+
+    private mutating func readApps(_ node: Node?, of client: Node) -> Client.Apps? {
+        guard let node else {
+            report("a client needs apps: a list of bundle IDs, or \"*\" for any app", at: client)
+            return nil
+        }
+        let names = node.scalar != nil ? [node] : elements(of: node, named: "apps")
+        let bundleIDs = names.compactMap { text($0, named: "apps", of: node) }
+        if bundleIDs == ["*"] { return .all }
+        if bundleIDs.contains("*") { report("\"*\" stands alone or not at all", at: node) }
+        if bundleIDs.isEmpty { report("apps is empty: the client could ask about nothing", at: node) }
+        return .only(Set(bundleIDs))
+    }
+
+    private mutating func readKey(_ node: Node) -> StoredKey? {
+        let fields = fields(of: node, named: ["id", "hash", "expires"])
+        let id = text(fields["id"], named: "id", of: node)
+        let hash = readHash(text(fields["hash"], named: "hash", of: node), at: fields["hash"] ?? node)
+        var expires: Timestamp?
+        if let node = fields["expires"] {
+            expires = Timestamp(rfc3339: "\(node.scalar?.string ?? "")T00:00:00Z")
+            if expires == nil { report("expires must be a day such as 2027-01-31", at: node) }
+        }
+        guard let id, let hash else { return nil }
+        return StoredKey(id: id, hash: hash, expires: expires)
+    }
+
+    private mutating func readHash(_ text: String?, at node: Node) -> [UInt8]? {
+        guard let text else { return nil }
+        let prefix = "hmac-sha256:"
+        let digits = text.hasPrefix(prefix) ? Array(text.dropFirst(prefix.count).utf8) : []
+        if digits.count == 64, let hash = ASCII.bytes(hexadecimal: digits) { return hash }
+        report("hash must be \(prefix) and 64 hexadecimal digits, as `receipt-gateway hash-key` prints it", at: node)
+        return nil
+    }
+
+    private mutating func reportDuplicates() {
+        var names: Set<String> = []
+        var ids: Set<String> = []
+        for client in clients {
+            if !names.insert(client.name).inserted { report("the client \(client.name) stands twice", at: nil) }
+            for key in client.keys where !ids.insert(key.id).inserted {
+                report("the key \(key.id) stands twice", at: nil)
+            }
+        }
+    }
+}
+
+// MARK: - Nodes
+
+extension ClientsFile {
+    /// The fields of a mapping; a problem for each name that is none of `names`.
+    private mutating func fields(of node: Node, named names: [String]) -> [String: Node] {
+        guard let mapping = node.mapping else {
+            report("must have the fields \(names.joined(separator: ", "))", at: node)
+            return [:]
+        }
+        var fields: [String: Node] = [:]
+        for (key, value) in mapping {
+            let name = key.string ?? ""
+            fields[name] = value
+            guard !names.contains(name) else { continue }
+            let hint = NearestName.of(name, among: names).map { "; did you mean \($0)?" } ?? ""
+            report("\(name) is no field here (\(names.joined(separator: ", "))\(hint))", at: key)
+        }
+        return fields
+    }
+
+    private mutating func elements(of node: Node, named name: String) -> [Node] {
+        if let sequence = node.sequence { return Array(sequence) }
+        report("\(name) must be a list", at: node)
+        return []
+    }
+
+    private mutating func text(_ node: Node?, named name: String, of parent: Node) -> String? {
+        if let text = node?.scalar?.string, !text.isEmpty { return text }
+        report(node == nil ? "\(name) is missing" : "\(name) must be a text", at: node ?? parent)
+        return nil
+    }
+
+    private mutating func report(_ fault: String, at node: Node?) {
+        let line = node?.mark.map { ":\($0.line)" } ?? ""
+        problems.append(ConfigurationProblem(place: path + line, fault: fault))
+    }
+}

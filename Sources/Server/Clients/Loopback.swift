@@ -1,0 +1,17 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The addresses that only this machine can reach.
+enum Loopback {
+    /// Whether a listener on this host is out of the network's reach. Names other than `localhost` count as
+    /// reachable: what they resolve to may change.
+    static func contains(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || isIPv4Loopback(host)
+    }
+
+    /// 127.0.0.0/8 (RFC 1122 §3.2.1.3).
+    private static func isIPv4Loopback(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

@@ -1,0 +1,47 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// The options of every command that reads the configuration.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "A YAML or JSON file with settings under the key `gateway`.",
+            discussion: "Environment variables win over the file, the file wins over the defaults.",
+            valueName: "file"))
+    var config: String?
+
+    /// The configuration; otherwise every problem on standard error, and exit status 78 (EX_CONFIG).
+    func load() throws -> GatewayConfiguration {
+        try orExit { () throws(ConfigurationProblems) in
+            try ConfigurationLoader.load(environment: ProcessInfo.processInfo.environment, filePath: config)
+        }
+    }
+
+    /// The pepper alone, whatever else is configured or wrong.
+    func pepper() throws(ConfigurationProblems) -> Secret {
+        try ConfigurationLoader.pepper(environment: ProcessInfo.processInfo.environment, filePath: config)
+    }
+
+    /// Runs something that may find the configuration wrong.
+    func orExit<Value>(_ body: () throws(ConfigurationProblems) -> Value) throws -> Value {
+        do throws(ConfigurationProblems) {
+            return try body()
+        } catch {
+            StandardError.write(Array(error.description.utf8))
+            throw ExitCode.misconfigured
+        }
+    }
+}
+
+extension ExitCode {
+    /// EX_CONFIG of sysexits.h: something is wrong with the configuration.
+    static let misconfigured = ExitCode(78)
+}

@@ -1,0 +1,42 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+/// `receipt-gateway hash-key`
+struct HashKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hash-key",
+        abstract: "Make an API key for a client.",
+        discussion: """
+            Prints a new key once, on standard error, for the client; and on standard output what to paste under \
+            `keys:` in the clients file. The file holds HMAC-SHA256(pepper, secret) only: it is of no use without \
+            the pepper, and the key cannot be recovered from it.
+
+            The pepper is read from GATEWAY_API_KEY_PEPPER, GATEWAY_API_KEY_PEPPER_FILE or the configuration file, \
+            and must be the one the gateway runs with. To make one:
+
+              export GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)"
+
+            The client sends the key as `Authorization: Bearer KEY` or `X-API-Key: KEY`.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let pepper = try options.orExit { () throws(ConfigurationProblems) in try options.pepper() }
+        let key = APIKey.random()
+        StandardError.write(Array("The key, shown only now:\n\n  \(key.exposed)\n\n".utf8))
+        print(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))
+    }
+}
+
+extension APIKey {
+    /// What to paste into the clients file.
+    func clientsFileSnippet(hasher: KeyHasher) -> String {
+        """
+              - id: \(id)
+                hash: hmac-sha256:\(ASCII.hexadecimal(hasher.hash(secret)))
+        """
+    }
+}

@@ -1,0 +1,39 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Logging
+internal import ServiceLifecycle
+
+/// `receipt-gateway serve`
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the gateway (the default).",
+        discussion: """
+            Listens on 127.0.0.1:8080 for clients and on 127.0.0.1:9090 for /livez and /readyz, unless configured \
+            otherwise. Logs go to standard error, one JSON object per line.
+
+            SIGTERM makes /readyz fail, serves on for gateway.shutdown.drain_delay, then finishes what is in flight \
+            within gateway.shutdown.grace. SIGINT does the same without the delay.
+
+            Exit status: 0 after a shutdown, 78 if the configuration is wrong, 1 for other failures such as a port \
+            that is taken.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.load()
+        let logger = Logger(label: "receipt-gateway") { label in
+            JSONLogHandler(label: label, level: configuration.log.level)
+        }
+        let requests = await AsyncStream<ShutdownRequest>.signals()
+        let server = try options.orExit { () throws(ConfigurationProblems) in
+            try buildGatewayServer(
+                configuration, in: GatewaySurroundings(logger: logger, shutdownRequests: requests))
+        }
+        logger.notice("Starting", metadata: ["version": "\(Version.current)"])
+        try await server.services.run()
+    }
+}

@@ -1,0 +1,88 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Every setting there is, in the order of the documentation. The only list of them: the loader, `check-config` and
+/// the test of docs/configuration.md all read it.
+enum ConfigurationKeys {
+    /// All settings.
+    static let all: [ConfigurationKey] = http + admin + shutdown + access + judgement + logs
+
+    private static let ports = 0...65_535
+    private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
+    private static let headerSizes: ClosedRange<ByteCount> = .bytes(256)...(.mebibytes(1))
+
+    private static let http = [
+        ConfigurationKey(
+            "http.host", \.http.listener.host, "Address of the data plane; other than loopback needs clients."),
+        ConfigurationKey("http.port", \.http.listener.port, in: ports, "Port of the data plane."),
+        ConfigurationKey(
+            "http.limits.header_field", \.http.limits.headerField, in: headerSizes,
+            "Largest header field, name and value together."),
+        ConfigurationKey(
+            "http.limits.header_list", \.http.limits.headerList, in: headerSizes,
+            "Largest sum of a request's header fields."),
+        ConfigurationKey(
+            "http.limits.header_field_count", \.http.limits.headerFieldCount, in: 8...1000,
+            "Most header fields in a request."),
+        ConfigurationKey(
+            "http.limits.body", \.http.limits.body, in: .kibibytes(1)...(.mebibytes(64)), "Largest request body."),
+        ConfigurationKey(
+            "http.limits.bodies_in_flight", \.http.limits.bodiesInFlight, in: .kibibytes(1)...(.mebibytes(65_536)),
+            "Most bytes of request bodies in memory at one time; beyond it requests get 503."),
+        ConfigurationKey(
+            "http.limits.connections", \.http.limits.connections, in: 1...1_000_000,
+            "Most connections open at one time; more wait to be accepted."),
+        ConfigurationKey(
+            "http.deadlines.headers", \.http.deadlines.headers, in: deadlines,
+            "From the connection to the end of the first request's header."),
+        ConfigurationKey(
+            "http.deadlines.request", \.http.deadlines.request, in: deadlines,
+            "From the end of a request's header to the end of its body."),
+        ConfigurationKey(
+            "http.deadlines.answer", \.http.deadlines.answer, in: deadlines,
+            "From the end of a request to the end of its answer."),
+        ConfigurationKey(
+            "http.deadlines.idle", \.http.deadlines.idle, in: deadlines,
+            "From the end of an answer to the end of the next request's header."),
+    ]
+
+    private static let admin = [
+        ConfigurationKey("admin.host", \.admin.host, "Address of the admin plane, which asks for no key."),
+        ConfigurationKey("admin.port", \.admin.port, in: ports, "Port of the admin plane."),
+    ]
+
+    private static let shutdown = [
+        ConfigurationKey(
+            "shutdown.drain_delay", \.shutdown.drainDelay, in: .zero ... .seconds(600),
+            "How long to go on serving after SIGTERM, so that load balancers notice."),
+        ConfigurationKey(
+            "shutdown.grace", \.shutdown.grace, in: .zero ... .seconds(600),
+            "How long requests in flight may still take after that."),
+    ]
+
+    private static let access = [
+        ConfigurationKey(
+            "clients_file", \.clientsFile,
+            "YAML file with the clients, their hashed API keys and their apps; without it only loopback is served."),
+        ConfigurationKey(
+            "api_key_pepper", \.apiKeyPepper, "The secret under which the clients file hashes API keys."),
+    ]
+
+    private static let judgement = [
+        ConfigurationKey("trust_roots", \.trustRoots, "Certificates trusted beside Apple's roots."),
+        ConfigurationKey(
+            "verification.clock_skew", \.verification.clockSkew, in: .zero ... .seconds(86_400),
+            "How far in the future a receipt's creation date may lie."),
+        ConfigurationKey(
+            "verification.expiry_grace", \.verification.expiryGrace, in: .zero ... .seconds(31_536_000),
+            "How long after its end a signing certificate is still accepted."),
+        ConfigurationKey(
+            "cache.near.size", \.nearCache.size, in: .bytes(0)...(.mebibytes(65_536)),
+            "Most memory for answers kept in this process; 0 keeps none."),
+    ]
+
+    private static let logs = [
+        ConfigurationKey("log.level", \.log.level, "Least severe level that is logged."),
+        ConfigurationKey("log.requests", \.log.requests, "Whether each request gets a log line."),
+    ]
+}

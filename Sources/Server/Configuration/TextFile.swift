@@ -1,0 +1,37 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// Why a file could not be read.
+struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The file.
+    let path: String
+    /// What is wrong, in words that follow the path.
+    let description: String
+}
+
+/// Small text files: configuration, clients, secrets, certificates.
+enum TextFile {
+    /// The largest file that is read; one of these is some kilobytes long.
+    static let maximumBytes = 4 << 20
+
+    /// The file's text.
+    static func read(_ path: String) throws(FileFault) -> String {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            let exists = FileManager.default.fileExists(atPath: path)
+            throw FileFault(path: path, description: exists ? "cannot be read" : "does not exist")
+        }
+        guard data.count <= maximumBytes else {
+            throw FileFault(path: path, description: "is larger than \(maximumBytes) bytes")
+        }
+        guard let text = String(bytes: data, encoding: .utf8) else {
+            throw FileFault(path: path, description: "is not UTF-8")
+        }
+        return text
+    }
+}

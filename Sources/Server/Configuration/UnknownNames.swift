@@ -1,0 +1,31 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Finds settings that do not exist: a slip of the pen must not silently leave a default in place.
+enum UnknownNames {
+    /// A problem for each unknown name in the environment and the file.
+    static func problems(environment: [String: String], file: ConfigurationFile?) -> [ConfigurationProblem] {
+        let known = ConfigurationKeys.all.flatMap { key in
+            [key.fileName] + (key.isSecret ? [key.fileName + "_file"] : [])
+        }
+        let knownVariables = known.map(ConfigurationKey.environmentName(of:))
+        let variables = environment.keys.filter { name in
+            name.hasPrefix("GATEWAY_") && !knownVariables.contains(name) && !isServiceLink(name)
+        }
+        let fileNames = (file?.entries.keys ?? [:].keys).filter { !known.contains($0) }
+        return variables.sorted().map { problem($0, at: $0, known: knownVariables) }
+            + fileNames.sorted().map { problem($0, at: file?.place(of: $0) ?? $0, known: known) }
+    }
+
+    private static func problem(_ name: String, at place: String, known: [String]) -> ConfigurationProblem {
+        let hint = NearestName.of(name, among: known).map { "; did you mean \($0)?" } ?? ""
+        return ConfigurationProblem(place: place, fault: "is no setting of the gateway\(hint)")
+    }
+
+    /// Kubernetes puts the addresses of a Service named `gateway` into every container of its namespace: variables
+    /// such as `GATEWAY_SERVICE_HOST` and `GATEWAY_PORT_8080_TCP_ADDR` are nobody's slip.
+    private static func isServiceLink(_ name: String) -> Bool {
+        name == "GATEWAY_PORT" || name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT")
+            || name.contains(/_PORT_\d+_(TCP|UDP|SCTP)/)
+    }
+}

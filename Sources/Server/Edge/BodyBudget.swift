@@ -1,0 +1,41 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// The memory that request bodies may take in this process, all connections together.
+///
+/// Bytes are reserved as they arrive, not as they are announced: otherwise a few idle connections with a large
+/// `Content-Length` could use everything up.
+final class BodyBudget: Sendable {
+    /// The most bytes that may be reserved at one time.
+    let capacity: Int
+    private let reservedBytes = Mutex(0)
+
+    /// A budget of so many bytes.
+    init(_ capacity: ByteCount) {
+        self.capacity = capacity.bytes
+    }
+
+    /// The bytes that are reserved now.
+    var reserved: Int { reservedBytes.withLock { $0 } }
+
+    /// Whether so many more bytes would fit now; reserves nothing.
+    func hasRoom(for bytes: Int) -> Bool {
+        bytes <= capacity - reserved
+    }
+
+    /// Reserves so many bytes; false, and nothing reserved, if they do not fit.
+    func reserve(_ bytes: Int) -> Bool {
+        reservedBytes.withLock { reserved in
+            guard bytes <= capacity - reserved else { return false }
+            reserved += bytes
+            return true
+        }
+    }
+
+    /// Gives bytes back.
+    func release(_ bytes: Int) {
+        reservedBytes.withLock { $0 -= bytes }
+    }
+}

@@ -1,0 +1,218 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+internal import NIOCore
+internal import NIOHTTPTypes
+
+/// Stands between the HTTP decoder and the router of one connection, and carries out what `EdgeConnection` decides.
+final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let edge: Edge
+    private var connection: EdgeConnection
+    private var pipelined = PipelinedParts()
+    private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
+
+    /// A handler for one new connection.
+    init(_ edge: Edge) {
+        self.edge = edge
+        connection = EdgeConnection(rules: edge.rules, budget: edge.budget, at: .now())
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        setTimer(context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    private func end() {
+        connection.ended()
+        pipelined.removeAll()
+        timer?.task.cancel()
+        timer = nil
+    }
+}
+
+// MARK: - Inbound
+
+extension EdgeHandler {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        guard !connection.isAnswering else { return queue(.part(part)) }
+        perform(connection.receive(part, at: .now()), context)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let refusal = EdgeRefusal(decoding: error) else { return context.fireErrorCaught(error) }
+        guard !connection.isAnswering else { return queue(.failure(refusal)) }
+        perform(connection.fail(refusal, at: .now()), context)
+    }
+
+    /// The end of the input and of the server concern this handler alone: the router hears of complete requests and
+    /// of the end of the connection.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed: perform(connection.inputClosed(), context)
+        case is ChannelShouldQuiesceEvent: perform(connection.quiesce(at: .now()), context)
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if connection.wantsRead { context.read() }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        read(context: context)
+    }
+
+    private func queue(_ element: PipelinedParts.Element) {
+        pipelined.append(element, limit: edge.rules.pipelinedBytesLimit)
+    }
+
+    private func deliverPipelined(_ context: ChannelHandlerContext) {
+        while !connection.isAnswering, let element = pipelined.popFirst() {
+            switch element {
+            case .part(let part): perform(connection.receive(part, at: .now()), context)
+            case .failure(let refusal): perform(connection.fail(refusal, at: .now()), context)
+            }
+        }
+    }
+}
+
+// MARK: - Outbound
+
+extension EdgeHandler {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard connection.isAnswering else { promise?.fail(ChannelError.ioOnClosedChannel); return }
+        switch unwrapOutboundIn(data) {
+        case .head(let head) where head.status.kind != .informational: writeHead(head, context, promise)
+        case .end: writeEnd(context, promise)
+        case let part: context.write(wrapOutboundOut(part), promise: promise)
+        }
+    }
+
+    /// After an answer is flushed, the next pipelined request may follow.
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        deliverPipelined(context)
+    }
+
+    /// Only this handler closes the output: after the last answer, when it is flushed.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode == .output else { return context.close(mode: mode, promise: promise) }
+        promise?.succeed()
+    }
+
+    private func writeHead(_ head: HTTPResponse, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
+        guard let (request, isLast) = connection.beginAnswer(isDraining: edge.lifecycle.stage == .draining) else {
+            return
+        }
+        var head = head
+        head.headerFields[.requestID] = request.head.headerFields[.requestID]
+        if isLast { head.headerFields[.connection] = "close" }
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
+    }
+
+    private func writeEnd(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
+        let goesOn = connection.endAnswer(at: .now())
+        setTimer(context)
+        guard !goesOn else {
+            context.write(wrapOutboundOut(.end(nil)), promise: promise)
+            return read(context: context)
+        }
+        let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+        closeOutput(after: written.futureResult, context)
+        context.write(wrapOutboundOut(.end(nil)), promise: written)
+    }
+
+    private func closeOutput(after written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
+        pipelined.removeAll()
+        written.assumeIsolated().whenComplete { _ in
+            context.close(mode: .output, promise: nil)
+            context.read()
+        }
+    }
+}
+
+// MARK: - Actions
+
+extension EdgeHandler {
+    private func perform(_ action: EdgeConnection.Action, _ context: ChannelHandlerContext) {
+        switch action {
+        case .nothing: break
+        case .sendContinue: context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+        case .deliver(let request): deliver(request, context)
+        case .refuse(let refusal, let request): answer(refusal, to: request, context)
+        case .close: context.close(promise: nil)
+        }
+        setTimer(context)
+    }
+
+    private func deliver(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
+        context.fireChannelRead(wrapInboundOut(.head(request.head)))
+        if let body = request.body { context.fireChannelRead(wrapInboundOut(.body(body))) }
+        context.fireChannelRead(wrapInboundOut(.end(nil)))
+        context.fireChannelReadComplete()
+    }
+
+    private func answer(_ refusal: EdgeRefusal, to request: IncomingRequest?, _ context: ChannelHandlerContext) {
+        let requestID = request?.head.headerFields[.requestID] ?? RequestID([:]).value
+        let problem = Problem(refusal)
+        let body = problem.json(requestID: requestID)
+        var head = problem.head(bodyBytes: body.count)
+        head.headerFields[.requestID] = requestID
+        head.headerFields[.connection] = "close"
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if request?.head.method != .head {
+            context.write(wrapOutboundOut(.body(ByteBuffer(bytes: body))), promise: nil)
+        }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        closeOutput(after: written.futureResult, context)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+        edge.log.write(RequestLog.Line(problem, to: request, requestID: requestID, answerBytes: body.count))
+    }
+}
+
+extension RequestLog.Line {
+    /// The line of a request that never reached the router.
+    fileprivate init(_ problem: Problem, to request: IncomingRequest?, requestID: String, answerBytes: Int) {
+        let elapsed = request.map { NIODeadline.now() - $0.arrival } ?? .zero
+        self.init(
+            requestID: requestID, method: request?.head.method.rawValue, status: problem.status.code,
+            duration: Duration(elapsed), answerBytes: answerBytes)
+        facts.bodyBytes = request?.bodyBytes
+        facts.problem = problem.code
+    }
+}
+
+// MARK: - Time
+
+extension EdgeHandler {
+    /// Makes sure the timer fires no later than the connection's deadline. A timer that fires early is set anew: most
+    /// deadlines only move away, so a busy connection sets a timer every few seconds and not for each request.
+    private func setTimer(_ context: ChannelHandlerContext) {
+        guard let deadline = connection.deadline else { return }
+        if let timer, timer.deadline <= deadline { return }
+        timer?.task.cancel()
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.timerFired(context) }
+        timer = (deadline, task)
+    }
+
+    private func timerFired(_ context: ChannelHandlerContext) {
+        timer = nil
+        perform(connection.deadlinePassed(at: .now()), context)
+    }
+}

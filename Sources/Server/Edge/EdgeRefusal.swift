@@ -1,0 +1,22 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why the edge answers a request itself and closes the connection.
+enum EdgeRefusal: Error, Hashable, Sendable {
+    /// Not HTTP/1.1, or with both `Transfer-Encoding` and `Content-Length`, or cut short.
+    case malformed
+    /// A field, or all fields together, beyond their limits.
+    case headerTooLarge
+    /// More body than one request may have.
+    case bodyTooLarge(maximum: ByteCount)
+    /// The first header did not arrive in time.
+    case headersLate
+    /// The body did not arrive in time.
+    case bodyLate
+    /// All bodies together take what they may.
+    case overloaded
+    /// The gateway itself took too long.
+    case answerLate
+    /// `Expect` with something other than `100-continue` (RFC 9110 §10.1.1).
+    case expectation
+}

@@ -1,0 +1,49 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+internal import NIOCore
+
+/// A request while it arrives: the header is complete, the body may not be.
+struct IncomingRequest: Sendable {
+    /// The header; `X-Request-Id` holds the identifier the gateway uses.
+    private(set) var head: HTTPRequest
+    /// What has arrived of the body.
+    private(set) var body: ByteBuffer?
+    /// When the header was complete.
+    let arrival: NIODeadline
+
+    /// The bytes of `body`, which its connection has reserved in the budget.
+    var bodyBytes: Int { body?.readableBytes ?? 0 }
+
+    /// A request of which the header has arrived.
+    init(_ head: HTTPRequest, at arrival: NIODeadline) {
+        (self.head, self.arrival) = (head, arrival)
+        self.head.headerFields[.requestID] = RequestID(head.headerFields).value
+    }
+
+    /// The length the client announced; nil for chunked bodies and for none.
+    var announcedBytes: Int? {
+        head.headerFields[.contentLength].flatMap { Int($0) }
+    }
+
+    /// Whether the client waits for `100 Continue` before it sends the body; nil if it expects something unknown.
+    var expectsContinue: Bool? {
+        guard let expectation = head.headerFields[.expect] else { return false }
+        return expectation.lowercased() == "100-continue" ? true : nil
+    }
+
+    /// Whether this is the last request of its connection. After a request to upgrade the decoder reads no further.
+    var isLast: Bool {
+        head.headerFields[.connection] == "close" || head.headerFields[.upgrade] != nil || head.method == .connect
+    }
+
+    /// Adds a part of the body. The first one is kept as it is; the second makes room for all that was announced.
+    mutating func append(_ part: ByteBuffer) {
+        guard var whole = body else { return body = part }
+        body = nil
+        if let announcedBytes { whole.reserveCapacity(announcedBytes) }
+        whole.writeImmutableBuffer(part)
+        body = whole
+    }
+}

@@ -1,0 +1,49 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOHTTPTypes
+
+/// What arrived behind a request that is still being answered (RFC 9112 §9.3.2). Bounded: what goes beyond the limit
+/// becomes a failure of the request it belongs to.
+struct PipelinedParts {
+    /// A part, or the end of what could be decoded.
+    enum Element {
+        case part(HTTPRequestPart)
+        case failure(EdgeRefusal)
+    }
+
+    private var elements = CircularBuffer<Element>()
+    private var bytes = 0
+
+    /// Adds an element at the end.
+    mutating func append(_ element: Element, limit: ByteCount) {
+        guard bytes <= limit.bytes else { return }
+        bytes += element.bytes
+        elements.append(bytes <= limit.bytes ? element : .failure(.overloaded))
+    }
+
+    /// Takes the first element.
+    mutating func popFirst() -> Element? {
+        guard let element = elements.popFirst() else { return nil }
+        bytes -= element.bytes
+        return element
+    }
+
+    /// Forgets everything.
+    mutating func removeAll() {
+        elements.removeAll()
+        bytes = 0
+    }
+}
+
+extension PipelinedParts.Element {
+    /// Roughly what it takes in memory; a header is at most as large as its limit, and counted as a kilobyte.
+    fileprivate var bytes: Int {
+        switch self {
+        case .part(.body(let buffer)): buffer.readableBytes
+        case .part(.head): 1024
+        case .part(.end), .failure: 0
+        }
+    }
+}

@@ -1,0 +1,17 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+
+extension HTTPField.Name {
+    /// `X-API-Key`, for clients that cannot set `Authorization`.
+    static let apiKey = known("X-API-Key")
+    /// `X-Request-Id`, which joins the log lines of one request.
+    static let requestID = known("X-Request-Id")
+
+    /// A name that stands in this file and is therefore valid.
+    private static func known(_ name: String) -> HTTPField.Name {
+        guard let fieldName = HTTPField.Name(name) else { preconditionFailure("\(name) is no field name") }
+        return fieldName
+    }
+}

@@ -1,0 +1,100 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+
+/// An error as the client sees it: problem details (RFC 9457).
+///
+/// `type` is `about:blank` unless IANA has registered one, so `title` is the status phrase; `code` tells problems of
+/// one status apart and is what programs should look at.
+struct Problem: Error, Hashable, Sendable {
+    /// The HTTP status.
+    let status: HTTPResponse.Status
+    /// Which problem of this status.
+    let code: Code
+    /// What is wrong with this request, for people. Never a part of a value that was sent.
+    let detail: String
+    /// The field of the request body that is at fault.
+    var field: String?
+    /// Where in the body, in bytes from 0.
+    var position: Int?
+    /// What the field or body gets wrong: the name of the broken rule.
+    var fault: String?
+    /// Header fields of the answer: `Allow`, `Retry-After`, `WWW-Authenticate`.
+    var headerFields: HTTPFields = [:]
+
+    /// A problem.
+    init(_ status: HTTPResponse.Status, _ code: Code, _ detail: String) {
+        (self.status, self.code, self.detail) = (status, code, detail)
+    }
+
+    /// All problems there are.
+    enum Code: String, CaseIterable, Sendable {
+        case malformedRequest = "malformed_request"
+        case invalidBody = "invalid_body"
+        case unauthenticated
+        case appNotPermitted = "app_not_permitted"
+        case notFound = "not_found"
+        case methodNotAllowed = "method_not_allowed"
+        case requestTimeout = "request_timeout"
+        case bodyTooLarge = "body_too_large"
+        case unsupportedMediaType = "unsupported_media_type"
+        case expectationFailed = "expectation_failed"
+        case headerTooLarge = "header_too_large"
+        case internalError = "internal_error"
+        case overloaded
+        case answerTimeout = "answer_timeout"
+        case notReady = "not_ready"
+    }
+}
+
+extension Problem {
+    /// The media type of problem details.
+    static let contentType = "application/problem+json"
+
+    /// The body of the answer.
+    func json(requestID: String?) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("type", code.type)
+            json.member("title", status.reasonPhrase)
+            json.key("status")
+            json.integer(status.code)
+            json.member("detail", detail)
+            json.member("code", code.rawValue)
+            json.member("fault", fault)
+            json.member("field", field)
+            if let position {
+                json.key("position")
+                json.integer(position)
+            }
+            json.member("request_id", requestID)
+        }
+        return json.bytes
+    }
+
+    /// The head of the answer.
+    func head(bodyBytes: Int) -> HTTPResponse {
+        var fields = headerFields
+        fields[.contentType] = Self.contentType
+        fields[.contentLength] = String(bodyBytes)
+        return HTTPResponse(status: status, headerFields: fields)
+    }
+}
+
+extension Problem.Code {
+    /// IANA's registry of HTTP problem types knows one of ours.
+    fileprivate var type: String {
+        self == .overloaded
+            ? "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity" : "about:blank"
+    }
+}
+
+extension JSONWriter {
+    /// Writes a member that is a string, or nothing at all.
+    mutating func member(_ name: String, _ value: String?) {
+        guard let value else { return }
+        key(name)
+        string(value)
+    }
+}

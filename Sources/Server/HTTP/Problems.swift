@@ -1,0 +1,93 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+internal import Receipts
+
+// Every error that reaches the edge of the gateway, and the status and problem it becomes. Nothing else in the
+// project knows HTTP statuses of errors.
+
+extension Problem {
+    /// The problem an error becomes. What is not known here is our fault: 500, without a word about the inside.
+    init(_ error: any Error) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let fault as JSONFault: self.init(fault)
+        case is AuthenticationFailure: self = .unauthenticated
+        case let error as GatewayError: self.init(error)
+        case let error as HTTPError where error.status == .notFound: self = .notFound
+        default: self.init(.internalServerError, .internalError, "The gateway failed; the request may be repeated.")
+        }
+    }
+
+    private init(_ fault: JSONFault) {
+        self.init(.badRequest, .invalidBody, fault.description)
+        (field, position, self.fault) = (fault.field, fault.position, fault.rule.name)
+    }
+
+    /// A base64 fault in a field of the body; its position counts inside the text of the field.
+    init(_ error: Base64Error, in field: VerifyRequestBody.Field) {
+        self.init(.badRequest, .invalidBody, "\"\(field.rawValue)\" \(error)")
+        (self.field, fault) = (field.rawValue, error.fault.rawValue)
+    }
+
+    private init(_ error: GatewayError) {
+        switch error {
+        case .appNotPermitted:
+            self.init(.forbidden, .appNotPermitted, "This client may not ask about this app.")
+        }
+    }
+}
+
+// MARK: - Of the request
+
+extension Problem {
+    /// The same text whatever was wrong with the key.
+    static let unauthenticated: Problem = {
+        var problem = Problem(.unauthorized, .unauthenticated, "A valid API key is required.")
+        problem.headerFields[.wwwAuthenticate] = #"Bearer realm="receipt-gateway""#
+        return problem
+    }()
+
+    static let notFound = Problem(.notFound, .notFound, "There is nothing at this path.")
+
+    /// `Allow` is required with 405 (RFC 9110 §15.5.6).
+    static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> Problem {
+        let names = allowed.map(\.rawValue).joined(separator: ", ")
+        var problem = Problem(.methodNotAllowed, .methodNotAllowed, "This path takes \(names).")
+        problem.headerFields[.allow] = names
+        return problem
+    }
+
+    static let unsupportedMediaType = Problem(
+        .unsupportedMediaType, .unsupportedMediaType, "Send the body as application/json in UTF-8.")
+
+    static let notReady: Problem = {
+        var problem = Problem(.serviceUnavailable, .notReady, "The gateway is starting or stopping.")
+        problem.headerFields[.retryAfter] = "1"
+        return problem
+    }()
+}
+
+// MARK: - Of the connection
+
+extension Problem {
+    /// What the edge refuses before a request is complete.
+    init(_ refusal: EdgeRefusal) {
+        switch refusal {
+        case .malformed: self.init(.badRequest, .malformedRequest, "This is not a valid HTTP/1.1 request.")
+        case .headerTooLarge:
+            self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
+        case .bodyTooLarge(let maximum):
+            self.init(.contentTooLarge, .bodyTooLarge, "The body is larger than \(maximum.configurationText).")
+        case .headersLate: self.init(.requestTimeout, .requestTimeout, "The request header took too long to arrive.")
+        case .bodyLate: self.init(.requestTimeout, .requestTimeout, "The request body took too long to arrive.")
+        case .overloaded: self.init(.serviceUnavailable, .overloaded, "Too many request bodies are in flight.")
+        case .answerLate: self.init(.serviceUnavailable, .answerTimeout, "The answer took too long.")
+        case .expectation: self.init(.expectationFailed, .expectationFailed, "Only 100-continue can be expected.")
+        }
+        if status == .serviceUnavailable { headerFields[.retryAfter] = "1" }
+    }
+}

@@ -1,0 +1,45 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Hummingbird
+internal import Logging
+internal import Synchronization
+
+/// What a request carries through the middleware.
+struct GatewayRequestContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    /// Filled in by the route, read by the log.
+    let outcome = RequestOutcome()
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+    }
+}
+
+/// What became of a request, for its log line. A box, because a context is copied on its way to the route.
+final class RequestOutcome: Sendable {
+    /// What the log line says beside status and duration.
+    struct Facts: Sendable {
+        /// The client's name in the clients file.
+        var client: String?
+        /// The bytes of the body.
+        var bodyBytes: Int?
+        /// The verdict, its reason, who gave it, and where it was found.
+        var verdict: String?
+        var reason: String?
+        var source: String?
+        var cache: String?
+        /// The problem that was answered instead.
+        var problem: Problem.Code?
+    }
+
+    private let facts = Mutex(Facts())
+
+    /// Adds something.
+    func record(_ change: (inout Facts) -> Void) {
+        facts.withLock { change(&$0) }
+    }
+
+    /// All that is known by now.
+    var recorded: Facts { facts.withLock { $0 } }
+}

@@ -1,0 +1,33 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+internal import Hummingbird
+
+/// One path, one method, and who answers.
+struct Route: Sendable {
+    let method: HTTPRequest.Method
+    /// A path without parameters; the log's `route`.
+    let path: String
+    let respond: @Sendable (Request, GatewayRequestContext) async throws -> Response
+}
+
+extension Router<GatewayRequestContext> {
+    /// A router for these routes, with the log and the problems around them.
+    static func serving(_ routes: [Route], log: RequestLog) -> Router<GatewayRequestContext> {
+        let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
+        let methods = Dictionary(grouping: routes, by: \.path).mapValues(allowed)
+        router.add(middleware: RequestLogMiddleware(log: log))
+        router.add(middleware: ProblemMiddleware(methods: methods))
+        for route in routes {
+            router.on(RouterPath(route.path), method: route.method, use: route.respond)
+        }
+        return router
+    }
+
+    /// The methods of a path's routes, with those that come by themselves.
+    private static func allowed(_ routes: [Route]) -> [HTTPRequest.Method] {
+        let methods = routes.map(\.method)
+        return methods + (methods.contains(.get) ? [.head] : []) + [.options]
+    }
+}

@@ -1,0 +1,138 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where a string stands in the body: checked, but neither copied nor unescaped.
+struct JSONText: Hashable, Sendable {
+    /// The bytes between the quotes.
+    let range: Range<Int>
+    /// Whether a backslash stands in it; without one the bytes are the string.
+    let isEscaped: Bool
+}
+
+extension JSONReader {
+    /// The string whose opening quote stands here; its escapes and its UTF-8 are checked.
+    mutating func readText() throws(JSONFault) -> JSONText {
+        position += 1
+        let start = position
+        var isEscaped = false
+        var isASCII = true
+        while true {
+            skipPlainText()
+            let byte = try next()
+            switch byte {
+            case UInt8(ascii: "\""):
+                let text = JSONText(range: start..<position, isEscaped: isEscaped)
+                if !isASCII { try checkUTF8(text.range) }
+                position += 1
+                return text
+            case UInt8(ascii: "\\"):
+                isEscaped = true
+                _ = try readEscape()
+            case 0x00..<0x20:
+                throw JSONFault(.controlCharacter, at: position)
+            default:
+                isASCII = isASCII && byte < 0x80
+                position += 1
+            }
+        }
+    }
+
+    /// Skips sixteen bytes at a time while none of them needs a look. A receipt is one string of many thousand bytes.
+    private mutating func skipPlainText() {
+        let quote = SIMD16<UInt8>(repeating: UInt8(ascii: "\""))
+        let backslash = SIMD16<UInt8>(repeating: UInt8(ascii: "\\"))
+        let firstPrintable = SIMD16<UInt8>(repeating: 0x20)
+        let firstNonASCII = SIMD16<UInt8>(repeating: 0x80)
+        while bytes.count - position >= 16 {
+            // SAFETY: the sixteen bytes lie inside the span, and every bit pattern is a value of the vector.
+            let block = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: position, as: SIMD16<UInt8>.self)
+            let special =
+                (block .== quote) .| (block .== backslash) .| (block .< firstPrintable) .| (block .>= firstNonASCII)
+            if any(special) { return }
+            position += 16
+        }
+    }
+
+    private func checkUTF8(_ range: Range<Int>) throws(JSONFault) {
+        do throws(UTF8.ValidationError) {
+            _ = try UTF8Span(validating: bytes.extracting(range))
+        } catch {
+            throw JSONFault(.invalidUTF8, at: range.lowerBound + error.byteOffsets.lowerBound)
+        }
+    }
+}
+
+// MARK: - Escapes
+
+extension JSONReader {
+    /// The character that the escape sequence starting here stands for (RFC 8259 §7).
+    private mutating func readEscape() throws(JSONFault) -> Unicode.Scalar {
+        let start = position
+        position += 1
+        let kind = try next()
+        position += 1
+        switch kind {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(kind)
+        case UInt8(ascii: "b"): return "\u{08}"
+        case UInt8(ascii: "f"): return "\u{0C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"): return try readUnicodeEscape(from: start)
+        default: throw JSONFault(.invalidEscape, at: start)
+        }
+    }
+
+    /// Characters beyond the Basic Multilingual Plane take two escapes, a UTF-16 surrogate pair.
+    private mutating func readUnicodeEscape(from start: Int) throws(JSONFault) -> Unicode.Scalar {
+        let unit = try readCodeUnit(from: start)
+        if let scalar = Unicode.Scalar(unit) { return scalar }
+        guard UTF16.isLeadSurrogate(unit), bytes.count - position >= 2,
+            bytes[position] == UInt8(ascii: "\\"), bytes[position + 1] == UInt8(ascii: "u")
+        else { throw JSONFault(.loneSurrogate, at: start) }
+        position += 2
+        let low = try readCodeUnit(from: start)
+        guard UTF16.isTrailSurrogate(low) else { throw JSONFault(.loneSurrogate, at: start) }
+        return UTF16.decode(UTF16.EncodedScalar([unit, low]))
+    }
+
+    private mutating func readCodeUnit(from start: Int) throws(JSONFault) -> UInt16 {
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let digit = ASCII.hexadecimalValue(of: try next()) else { throw JSONFault(.invalidEscape, at: start) }
+            unit = unit << 4 | UInt16(digit)
+            position += 1
+        }
+        return unit
+    }
+}
+
+// MARK: - Contents
+
+extension JSONReader {
+    /// The string's UTF-8 with its escapes resolved; a copy.
+    func unescaped(_ text: JSONText) throws(JSONFault) -> [UInt8] {
+        var reader = JSONReader(bytes)
+        reader.position = text.range.lowerBound
+        var result: [UInt8] = []
+        result.reserveCapacity(text.range.count)
+        while reader.position < text.range.upperBound {
+            let byte = bytes[reader.position]
+            if byte == UInt8(ascii: "\\") {
+                if let units = UTF8.encode(try reader.readEscape()) { result.append(contentsOf: units) }
+            } else {
+                result.append(byte)
+                reader.position += 1
+            }
+        }
+        return result
+    }
+
+    /// The string as a value, if it is no longer than `maximumBytes`.
+    func value(of text: JSONText, maximumBytes: Int) throws(JSONFault) -> String {
+        guard text.range.count <= maximumBytes else {
+            throw JSONFault(.textTooLong(maximumBytes: maximumBytes), at: text.range.lowerBound)
+        }
+        return String(decoding: try unescaped(text), as: UTF8.self)
+    }
+}

@@ -1,0 +1,141 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Writes one JSON text (RFC 8259) by appending to a byte array: problems, log lines and answers.
+///
+/// The writer places commas and escapes strings; the caller keeps keys before values.
+/// ```swift
+/// var json = JSONWriter()
+/// json.object {
+///     $0.key("verdict")
+///     $0.string("genuine")
+/// }
+/// ```
+struct JSONWriter: Sendable {
+    /// What has been written so far.
+    private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    /// A writer with room for so many bytes.
+    init(reservingCapacity capacity: Int = 256) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Writes an object whose members `members` writes as pairs of `key(_:)` and a value.
+    mutating func object<Failure: Error>(
+        _ members: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        open(UInt8(ascii: "{"))
+        try members(&self)
+        close(UInt8(ascii: "}"))
+    }
+
+    /// Writes an array whose elements `elements` writes.
+    mutating func array<Failure: Error>(
+        _ elements: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        open(UInt8(ascii: "["))
+        try elements(&self)
+        close(UInt8(ascii: "]"))
+    }
+
+    /// Writes the name of the member whose value comes next.
+    mutating func key(_ name: String) {
+        separate()
+        quote(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Writes a string, escaped where RFC 8259 §7 asks for it.
+    mutating func string(_ value: some StringProtocol) {
+        separate()
+        quote(value)
+    }
+
+    /// Writes a string that `append` adds byte by byte, of characters that need no escape.
+    mutating func string(appending append: (inout [UInt8]) -> Void) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        append(&bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Writes an integer, however many digits it has.
+    mutating func integer(_ value: some BinaryInteger) {
+        literal(String(value))
+    }
+
+    /// Writes a floating-point number; JSON has no infinities and no NaN, they become `null`.
+    mutating func number(_ value: Double) {
+        literal(value.isFinite ? "\(value)" : "null")
+    }
+
+    /// Writes `true` or `false`.
+    mutating func bool(_ value: Bool) {
+        literal(value ? "true" : "false")
+    }
+
+    /// Writes `null`.
+    mutating func null() {
+        literal("null")
+    }
+
+    private mutating func literal(_ text: String) {
+        separate()
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+}
+
+// MARK: - Strings
+
+extension JSONWriter {
+    private mutating func quote(_ value: some StringProtocol) {
+        bytes.append(UInt8(ascii: "\""))
+        if value.utf8.allSatisfy(Self.standsForItself) {
+            bytes.append(contentsOf: value.utf8)
+        } else {
+            for byte in value.utf8 { append(escaping: byte) }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func append(escaping byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
+        case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
+        case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
+        case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
+        case 0x00..<0x20: appendUnicodeEscape(of: byte)
+        default: bytes.append(byte)
+        }
+    }
+
+    /// `\u00XX`: the only way to write the other control characters.
+    private mutating func appendUnicodeEscape(of byte: UInt8) {
+        let digits = Array("0123456789abcdef".utf8)
+        bytes.append(contentsOf: "\\u00".utf8)
+        bytes.append(digits[Int(byte >> 4)])
+        bytes.append(digits[Int(byte & 0x0F)])
+    }
+
+    private static func standsForItself(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+}

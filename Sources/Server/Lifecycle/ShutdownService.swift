@@ -1,0 +1,45 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Logging
+internal import ServiceLifecycle
+
+/// Why the gateway is to stop.
+enum ShutdownRequest: String, Sendable {
+    /// SIGTERM: an orchestrator stops this node; load balancers still send requests for a moment.
+    case terminate
+    /// SIGINT: somebody at a terminal does not want to wait.
+    case interrupt
+}
+
+/// Waits for the order to stop, lets load balancers notice, and returns; then the service group stops the listeners.
+struct ShutdownService: Service {
+    let requests: AsyncStream<ShutdownRequest>
+    let lifecycle: ServerLifecycle
+    /// How long to go on serving after `terminate`.
+    let drainDelay: Duration
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var requests = requests.makeAsyncIterator()
+            guard let request = await requests.next() else { return }
+            logger.notice("Shutting down", metadata: ["request": "\(request)"])
+            lifecycle.advance(to: .draining)
+            if request == .terminate { await wait(upTo: drainDelay) }
+        }
+    }
+
+    /// A second order ends the wait.
+    private func wait(upTo delay: Duration) async {
+        await withTaskGroup { group in
+            group.addTask { try? await Task.sleep(for: delay) }
+            group.addTask {
+                var requests = requests.makeAsyncIterator()
+                _ = await requests.next()
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

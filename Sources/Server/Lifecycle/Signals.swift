@@ -1,0 +1,17 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import UnixSignals
+
+extension AsyncStream<ShutdownRequest> {
+    /// The signals that ask this process to stop.
+    static func signals() async -> AsyncStream<ShutdownRequest> {
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        let (stream, continuation) = AsyncStream.makeStream(of: ShutdownRequest.self)
+        let forwarding = Task {
+            for await signal in signals { continuation.yield(signal == .sigterm ? .terminate : .interrupt) }
+        }
+        continuation.onTermination = { _ in forwarding.cancel() }
+        return stream
+    }
+}

@@ -1,0 +1,24 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+/// `receipt-gateway`
+@main
+struct ReceiptGateway: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receipt-gateway",
+        abstract: "Verify App Store receipts for your backends.",
+        discussion: """
+            Quick start, on this machine only and without API keys:
+
+              receipt-gateway serve
+              curl -s http://127.0.0.1:8080/v1/verify -H 'content-type: application/json' -d '{"receipt": "MII..."}'
+
+            Every setting has one name in files, gateway.http.port, and one in the environment, GATEWAY_HTTP_PORT. \
+            `receipt-gateway check-config` lists them with their values.
+            """,
+        version: Version.current,
+        subcommands: [ServeCommand.self, CheckConfigurationCommand.self, HashKeyCommand.self],
+        defaultSubcommand: ServeCommand.self)
+}

@@ -1,0 +1,150 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Logging
+internal import NIOCore
+internal import Receipts
+internal import ServiceLifecycle
+
+/// What the wiring takes from outside the configuration. Tests replace it.
+struct GatewaySurroundings: Sendable {
+    /// Where everything is logged.
+    var logger: Logger
+    /// The orders to stop.
+    var shutdownRequests: AsyncStream<ShutdownRequest>
+    /// The time.
+    var clock: @Sendable () -> Timestamp = { .now() }
+    /// Told the port of each listener once it is open.
+    var onListening: @Sendable (Listener, Int) async -> Void = { _, _ in }
+
+    /// The two listeners.
+    enum Listener: String, Sendable {
+        case data, admin
+    }
+}
+
+/// The whole gateway, ready to run.
+struct GatewayServer: Sendable {
+    /// Runs both listeners until an order to stop.
+    let services: ServiceGroup
+    /// Where the process is in its life.
+    let lifecycle: ServerLifecycle
+    /// The memory for request bodies.
+    let bodyBudget: BodyBudget
+}
+
+/// Puts the gateway together: the only place where parts meet. The command and the tests both call it.
+/// - Throws: What is wrong with the files the configuration names.
+func buildGatewayServer(
+    _ configuration: GatewayConfiguration, in surroundings: GatewaySurroundings
+) throws(ConfigurationProblems) -> GatewayServer {
+    let lifecycle = ServerLifecycle()
+    let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
+    let verify = VerifyRoute(
+        verification: try VerificationService(configuration),
+        authenticator: try Authenticator(configuration, at: surroundings.clock()),
+        clock: surroundings.clock)
+    let data = dataPlane(
+        configuration, [Route(method: .post, path: "/v1/verify", respond: verify.respond)], surroundings, lifecycle,
+        budget)
+    let admin = adminPlane(configuration, HealthRoutes(lifecycle: lifecycle).routes, surroundings, lifecycle)
+    let shutdown = ShutdownService(
+        requests: surroundings.shutdownRequests, lifecycle: lifecycle,
+        drainDelay: configuration.shutdown.drainDelay, logger: surroundings.logger)
+    return GatewayServer(
+        services: serviceGroup([admin, data], shutdown, configuration.shutdown, surroundings.logger),
+        lifecycle: lifecycle, bodyBudget: budget)
+}
+
+/// Where clients ask.
+private func dataPlane(
+    _ configuration: GatewayConfiguration, _ routes: [Route], _ surroundings: GatewaySurroundings,
+    _ lifecycle: ServerLifecycle, _ budget: BodyBudget
+) -> any Service {
+    let log = RequestLog(logger: configuration.log.requests ? surroundings.logger : nil)
+    let edge = Edge(
+        rules: EdgeRules(configuration.http, shutdown: configuration.shutdown), budget: budget,
+        lifecycle: lifecycle, log: log)
+    return listener(
+        .data, on: configuration.http.listener, limits: configuration.http.limits, edge: edge, routes: routes,
+        surroundings
+    ) { lifecycle.advance(to: .ready) }
+}
+
+/// Where the orchestrator asks. The same edge with little room: nobody sends bodies here, and probes are not logged.
+private func adminPlane(
+    _ configuration: GatewayConfiguration, _ routes: [Route], _ surroundings: GatewaySurroundings,
+    _ lifecycle: ServerLifecycle
+) -> any Service {
+    var http = configuration.http
+    http.limits.body = .kibibytes(64)
+    http.limits.connections = 256
+    let edge = Edge(
+        rules: EdgeRules(http, shutdown: configuration.shutdown), budget: BodyBudget(.mebibytes(1)),
+        lifecycle: lifecycle, log: RequestLog(logger: nil))
+    return listener(
+        .admin, on: configuration.admin, limits: http.limits, edge: edge, routes: routes, surroundings)
+}
+
+private func listener(
+    _ listener: GatewaySurroundings.Listener, on address: ListenerConfiguration, limits: HTTPLimits, edge: Edge,
+    routes: [Route], _ surroundings: GatewaySurroundings, onRunning: @escaping @Sendable () -> Void = {}
+) -> any Service {
+    Application(
+        router: Router.serving(routes, log: edge.log), server: edge.server(limits: limits),
+        configuration: ApplicationConfiguration(
+            address: .hostname(address.host, port: address.port),
+            availableConnectionsDelegate: .maximum(limits.connections, logger: surroundings.logger)),
+        onServerRunning: { channel in
+            onRunning()
+            let port = channel.localAddress?.port ?? address.port
+            surroundings.logger.notice(
+                "Listening",
+                metadata: [
+                    "plane": "\(listener.rawValue)", "host": "\(address.host)", "port": .stringConvertible(port),
+                ])
+            await surroundings.onListening(listener, port)
+        },
+        logger: surroundings.logger)
+}
+
+/// The group stops its services in reverse order: when `shutdown` returns, first the data plane, then the admin plane.
+private func serviceGroup(
+    _ listeners: [any Service], _ shutdown: ShutdownService, _ configuration: ShutdownConfiguration, _ logger: Logger
+) -> ServiceGroup {
+    let services = listeners.map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
+    let last = ServiceGroupConfiguration.ServiceConfiguration(
+        service: shutdown, successTerminationBehavior: .gracefullyShutdownGroup)
+    var group = ServiceGroupConfiguration(services: services + [last], logger: logger)
+    // The edge ends its connections within the grace period; what is left a little later is cancelled.
+    group.maximumGracefulShutdownDuration = configuration.grace + .seconds(5)
+    return ServiceGroup(configuration: group)
+}
+
+extension VerificationService {
+    /// Decides as configured.
+    fileprivate convenience init(_ configuration: GatewayConfiguration) throws(ConfigurationProblems) {
+        var policy = VerificationPolicy()
+        policy.clockSkew = configuration.verification.clockSkew
+        policy.expiryGrace = configuration.verification.expiryGrace
+        let trustStore = try TrustStore(adding: configuration.trustRoots)
+        self.init(
+            verifier: ReceiptVerifier(trustStore: trustStore, policy: policy),
+            nearCacheBytes: configuration.nearCache.size.bytes)
+    }
+}
+
+extension Authenticator {
+    /// Knows the clients of the clients file, or the loopback client where there is none.
+    init(_ configuration: GatewayConfiguration, at now: Timestamp) throws(ConfigurationProblems) {
+        guard let path = configuration.clientsFile, let pepper = configuration.apiKeyPepper else {
+            self = .loopbackOnly
+            return
+        }
+        let clients = try ClientsFile.clients(at: path, now: now)
+        self.init(clients: clients, hasher: KeyHasher(pepper: pepper))
+    }
+}

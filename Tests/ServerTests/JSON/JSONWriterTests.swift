@@ -1,0 +1,54 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Server
+
+@Suite("Writing JSON")
+struct JSONWriterTests {
+    @Test func `commas stand between members and elements only`() {
+        let text = written {
+            $0.object { json in
+                json.key("empty")
+                json.object { _ in }
+                json.key("list")
+                json.array { list in
+                    list.integer(1)
+                    list.bool(true)
+                    list.null()
+                    list.object {
+                        $0.key("x"); $0.number(0.5)
+                    }
+                }
+                json.key("last")
+                json.string("")
+            }
+        }
+        #expect(text == #"{"empty":{},"list":[1,true,null,{"x":0.5}],"last":""}"#)
+    }
+
+    @Test(arguments: [
+        ("plain", #""plain""#), ("\"\\/", #""\"\\/""#), ("\n\r\t", #""\n\r\t""#), ("\u{1}\u{1F}", #""\u0001\u001f""#),
+        ("é😀\u{7F}", "\"é😀\u{7F}\""),
+    ])
+    func `strings are escaped as RFC 8259 asks`(value: String, expected: String) {
+        #expect(written { $0.string(value) } == expected)
+    }
+
+    @Test func `numbers JSON does not have become null`() {
+        #expect(
+            written {
+                $0.array {
+                    $0.number(.infinity); $0.number(.nan); $0.integer(UInt64.max)
+                }
+            }
+                == "[null,null,18446744073709551615]")
+    }
+
+    private func written(_ write: (inout JSONWriter) -> Void) -> String {
+        var json = JSONWriter()
+        write(&json)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,164 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Server
+
+@Suite("The body of POST /v1/verify")
+struct VerifyRequestBodyTests {
+    @Test func `every field is read`() throws {
+        let json = """
+            {"receipt": "AQID", "bundle_id": "com.example.app", "mode": "local", "max_age": 60,
+             "exclude_old_transactions": true, "app_version": "1.2", "device_identifier": "qrvM"}
+            """
+        let body = try VerifyRequestBody(json)
+        #expect(body.bundleID == "com.example.app")
+        #expect(body.mode == .local)
+        #expect(body.maximumAge == .seconds(60))
+        #expect(body.excludesOldTransactions)
+        #expect(body.appVersion == "1.2")
+        #expect(try body.receipt.text(in: json) == "AQID")
+        #expect(try body.deviceIdentifier?.text(in: json) == "qrvM")
+    }
+
+    @Test func `only the receipt is required`() throws {
+        let body = try VerifyRequestBody(#"{"receipt":""}"#)
+        #expect(body.bundleID == nil)
+        #expect(body.mode == .auto)
+        #expect(body.maximumAge == nil)
+        #expect(!body.excludesOldTransactions)
+    }
+
+    @Test func `a receipt without a backslash is found, not copied`() throws {
+        let base64 = String(repeating: "QUJD", count: 5000)
+        let body = try VerifyRequestBody(#" { "receipt" : "\#(base64)" } "#)
+        #expect(body.receipt == JSONText(range: 15..<20_015, isEscaped: false))
+    }
+
+    @Test(arguments: [
+        (#"a\/b"#, "a/b"), (#"a\u002Bb"#, "a+b"), (#"a\r\nb"#, "a\r\nb"), (#"\"\\\b\f\t"#, "\"\\\u{8}\u{C}\t"),
+        (#"\u00e9\u20AC\ud83d\ude00"#, "é€😀"), ("é€😀", "é€😀"),
+        ("0123456789abcdef\\/0123456789abcdef", "0123456789abcdef/0123456789abcdef"),
+    ])
+    func `escapes are resolved`(escaped: String, expected: String) throws {
+        let json = #"{"receipt":"\#(escaped)"}"#
+        #expect(try VerifyRequestBody(json).receipt.text(in: json) == expected)
+    }
+
+    @Test func `names may be escaped too, and are still the same field`() {
+        let json = #"{"receipt":"","receip\u0074":""}"#
+        #expect(throws: JSONFault(.duplicateField, field: "receipt", at: 15)) { try VerifyRequestBody(json) }
+    }
+
+    @Test(arguments: faults)
+    func `a fault is named with its field and position`(json: String, fault: JSONFault) {
+        #expect(throws: fault) { try VerifyRequestBody(json) }
+    }
+
+    @Test(arguments: byteFaults)
+    func `bytes that are not UTF-8 are found`(bytes: [UInt8], position: Int) {
+        let json = Array(#"{"bundle_id":""#.utf8) + bytes + Array(#"","receipt":""}"#.utf8)
+        #expect(throws: JSONFault(.invalidUTF8, field: "bundle_id", at: position)) {
+            try VerifyRequestBody(decoding: json.span)
+        }
+    }
+
+    @Test func `a body cut short anywhere is truncated, never accepted`() throws {
+        let json = Array(#"{"receipt":"A\/\u00e9","max_age":10,"exclude_old_transactions":false}"#.utf8)
+        _ = try VerifyRequestBody(decoding: json.span)
+        for count in 1..<json.count {
+            let fault = #expect(throws: JSONFault.self) { try VerifyRequestBody(decoding: json[..<count].span) }
+            #expect(fault?.rule == .truncated, "cut at \(count)")
+        }
+    }
+
+    @Test func `a fault says what to mend without showing a value`() {
+        let fault = JSONFault(.wrongType(expected: .string, found: .null), field: "receipt", at: 11)
+        #expect(
+            fault.description
+                == #""receipt" must be a string, not null (leave the field out instead) (at byte 11)"#)
+    }
+
+    private static let byteFaults: [([UInt8], Int)] = [
+        ([0xFF], 14), ([0x61, 0x80], 15), ([0xC0, 0x80], 14), ([0xED, 0xA0, 0x80], 14), ([0xE2, 0x82], 14),
+        ([0xF5, 0x80, 0x80, 0x80], 14), (Array(repeating: 0x61, count: 32) + [0xC3], 46),
+    ]
+
+    private static let faults: [(String, JSONFault)] = [
+        ("", JSONFault(.emptyBody, at: 0)),
+        (" \n", JSONFault(.emptyBody, at: 2)),
+        ("\u{FEFF}{}", JSONFault(.byteOrderMark, at: 0)),
+        ("[]", JSONFault(.notAnObject, at: 0)),
+        ("receipt=AQID", JSONFault(.notAnObject, at: 0)),
+        ("{}", JSONFault(.missingField, field: "receipt", at: 2)),
+        (#"{"bundle_id":"a"}"#, JSONFault(.missingField, field: "receipt", at: 17)),
+        (#"{"receipt":""} x"#, JSONFault(.trailingData, at: 15)),
+        (#"{"receipt":""}{}"#, JSONFault(.trailingData, at: 14)),
+        (#"{"receipt":"",}"#, JSONFault(.expected("a field name in quotes"), at: 14)),
+        (#"{,"receipt":""}"#, JSONFault(.expected("a field name in quotes"), at: 1)),
+        (#"{'receipt':""}"#, JSONFault(.expected("a field name in quotes"), at: 1)),
+        (#"{"receipt" ""}"#, JSONFault(.expected("':'"), at: 11)),
+        (#"{"receipt":"" "mode":"auto"}"#, JSONFault(.expected("',' or '}'"), at: 14)),
+        (#"{"receipt":"","receipt":""}"#, JSONFault(.duplicateField, field: "receipt", at: 15)),
+        (#"{"receipt":"","password":"x"}"#, JSONFault(.unknownField, field: "password", at: 15)),
+        (#"{"receipt":"","Receipt":"x"}"#, JSONFault(.unknownField, field: "Receipt", at: 15)),
+        (#"{"receipt":null}"#, wrongType(.string, .null, "receipt", 11)),
+        (#"{"receipt":1}"#, wrongType(.string, .number, "receipt", 11)),
+        (#"{"receipt":[["x"]]}"#, wrongType(.string, .array, "receipt", 11)),
+        (#"{"receipt":{"receipt":{}}}"#, wrongType(.string, .object, "receipt", 11)),
+        (#"{"max_age":"60"}"#, wrongType(.number, .string, "max_age", 11)),
+        (#"{"exclude_old_transactions":0}"#, wrongType(.boolean, .number, "exclude_old_transactions", 28)),
+        (#"{"exclude_old_transactions":"true"}"#, wrongType(.boolean, .string, "exclude_old_transactions", 28)),
+        (#"{"bundle_id":true}"#, wrongType(.string, .boolean, "bundle_id", 13)),
+        (#"{"receipt":x}"#, JSONFault(.expected("a value"), field: "receipt", at: 11)),
+        (#"{"exclude_old_transactions":tru}"#, boolean(31)),
+        (#"{"exclude_old_transactions":truex}"#, boolean(32)),
+        (#"{"max_age":1.0}"#, JSONFault(.notAnInteger, field: "max_age", at: 11)),
+        (#"{"max_age":1e3}"#, JSONFault(.notAnInteger, field: "max_age", at: 11)),
+        (#"{"max_age":9223372036854775808}"#, JSONFault(.notAnInteger, field: "max_age", at: 11)),
+        (#"{"max_age":01}"#, JSONFault(.expected("a number"), field: "max_age", at: 11)),
+        (#"{"max_age":-}"#, JSONFault(.expected("a number"), field: "max_age", at: 11)),
+        (#"{"max_age":-1}"#, age), (#"{"max_age":31536001}"#, age),
+        (#"{"mode":"remote"}"#, JSONFault(.notAccepted(#""auto", "local" or "apple""#), field: "mode", at: 8)),
+        (#"{"bundle_id":""}"#, JSONFault(.notAccepted("a text that is not empty"), field: "bundle_id", at: 13)),
+        (
+            #"{"bundle_id":"\#(String(repeating: "x", count: 257))"}"#,
+            JSONFault(.textTooLong(maximumBytes: 256), field: "bundle_id", at: 14)
+        ),
+        ("{\"receipt\":\"a\nb\"}", JSONFault(.controlCharacter, field: "receipt", at: 13)),
+        ("{\"receipt\":\"a\u{0}b\"}", JSONFault(.controlCharacter, field: "receipt", at: 13)),
+        (#"{"receipt":"a\xb"}"#, JSONFault(.invalidEscape, field: "receipt", at: 13)),
+        (#"{"receipt":"\u12G4"}"#, JSONFault(.invalidEscape, field: "receipt", at: 12)),
+        (#"{"receipt":"\ud83d"}"#, JSONFault(.loneSurrogate, field: "receipt", at: 12)),
+        (#"{"receipt":"\ud83d\u0041"}"#, JSONFault(.loneSurrogate, field: "receipt", at: 12)),
+        (#"{"receipt":"\ude00"}"#, JSONFault(.loneSurrogate, field: "receipt", at: 12)),
+    ]
+
+    private static let age = JSONFault(.notAccepted("between 0 and 31536000 seconds"), field: "max_age", at: 11)
+
+    private static func boolean(_ position: Int) -> JSONFault {
+        JSONFault(.expected("true or false"), field: "exclude_old_transactions", at: position)
+    }
+
+    private static func wrongType(
+        _ expected: JSONType, _ found: JSONType, _ field: String, _ position: Int
+    ) -> JSONFault {
+        JSONFault(.wrongType(expected: expected, found: found), field: field, at: position)
+    }
+}
+
+extension VerifyRequestBody {
+    /// Decodes a text.
+    init(_ json: String) throws(JSONFault) {
+        try self.init(decoding: Array(json.utf8).span)
+    }
+}
+
+extension JSONText {
+    /// What the string says.
+    fileprivate func text(in json: String) throws -> String {
+        let bytes = Array(json.utf8)
+        return String(decoding: try JSONReader(bytes.span).unescaped(self), as: UTF8.self)
+    }
+}
