@@ -26,8 +26,8 @@ struct EdgeConnection {
 
     private enum Phase {
         case awaitingHead(isFirst: Bool, until: NIODeadline)
-        case receiving(IncomingRequest, until: NIODeadline)
-        case answering(IncomingRequest, until: NIODeadline, isBegun: Bool)
+        case receiving(until: NIODeadline)
+        case answering(until: NIODeadline, isBegun: Bool)
         /// The last answer is out. What still arrives is read and dropped, because closing a socket with unread bytes
         /// resets the connection, and the client may lose the answer.
         case lingering(until: NIODeadline)
@@ -35,8 +35,12 @@ struct EdgeConnection {
     }
 
     private var phase: Phase
+    /// The request that is being received or answered. Beside the phase and not in it, so that its body has one owner
+    /// and grows in place.
+    private var request: IncomingRequest?
     private let rules: EdgeRules
     private let budget: BodyBudget
+    /// The bytes of this request's body, which stay reserved until it is answered.
     private var reservedBytes = 0
     private var isClosingAfterAnswer = false
 
@@ -62,7 +66,7 @@ struct EdgeConnection {
     /// When `deadlinePassed(at:)` is to be called; nil for a connection that has ended.
     var deadline: NIODeadline? {
         switch phase {
-        case .awaitingHead(_, let deadline), .receiving(_, let deadline), .answering(_, let deadline, _),
+        case .awaitingHead(_, let deadline), .receiving(let deadline), .answering(let deadline, _),
             .lingering(let deadline):
             deadline
         case .closed: nil
@@ -76,39 +80,38 @@ extension EdgeConnection {
     /// A part of a request arrived. Not to be called while a request is with the router.
     mutating func receive(_ part: HTTPRequestPart, at now: NIODeadline) -> Action {
         switch (phase, part) {
-        case (.awaitingHead, .head(let head)): return begin(IncomingRequest(head, at: now))
-        case (.receiving(let request, let deadline), .body(let bytes)):
-            phase = .closed  // The request must have one owner, or appending to its body copies it.
-            return append(bytes, to: request, until: deadline, at: now)
-        case (.receiving(let request, _), .end):
-            phase = .answering(request, until: now + rules.answerDeadline, isBegun: false)
-            return .deliver(request)
-        default: return .nothing
+        case (.awaitingHead, .head(let head)): begin(IncomingRequest(head, at: now))
+        case (.receiving, .body(let bytes)): append(bytes, at: now)
+        case (.receiving, .end): complete(at: now)
+        default: .nothing
         }
     }
 
-    private mutating func begin(_ request: IncomingRequest) -> Action {
-        phase = .receiving(request, until: request.arrival + rules.requestDeadline)
-        if let announced = request.announcedBytes {
-            if announced > rules.bodyLimit.bytes { return refuse(tooLarge, at: request.arrival) }
-            if !budget.hasRoom(for: announced) { return refuse(.overloaded, at: request.arrival) }
+    private mutating func begin(_ incoming: IncomingRequest) -> Action {
+        request = incoming
+        phase = .receiving(until: incoming.arrival + rules.requestDeadline)
+        if let announced = incoming.announcedBytes {
+            if announced > rules.bodyLimit.bytes { return refuse(tooLarge, at: incoming.arrival) }
+            if !budget.hasRoom(for: announced) { return refuse(.overloaded, at: incoming.arrival) }
         }
-        guard let expectsContinue = request.expectsContinue else { return refuse(.expectation, at: request.arrival) }
+        guard let expectsContinue = incoming.expectsContinue else { return refuse(.expectation, at: incoming.arrival) }
         return expectsContinue ? .sendContinue : .nothing
     }
 
-    private mutating func append(
-        _ bytes: ByteBuffer, to request: consuming IncomingRequest, until deadline: NIODeadline, at now: NIODeadline
-    ) -> Action {
-        let isTooLarge = request.bodyBytes + bytes.readableBytes > rules.bodyLimit.bytes
-        let isReserved = !isTooLarge && budget.reserve(bytes.readableBytes)
-        if isReserved {
-            reservedBytes += bytes.readableBytes
-            request.append(bytes)
-        }
-        phase = .receiving(request, until: deadline)
-        if isTooLarge { return refuse(tooLarge, at: now) }
-        return isReserved ? .nothing : refuse(.overloaded, at: now)
+    private mutating func append(_ bytes: ByteBuffer, at now: NIODeadline) -> Action {
+        let count = bytes.readableBytes
+        guard reservedBytes + count <= rules.bodyLimit.bytes else { return refuse(tooLarge, at: now) }
+        guard budget.reserve(count) else { return refuse(.overloaded, at: now) }
+        reservedBytes += count
+        request?.append(bytes)
+        return .nothing
+    }
+
+    private mutating func complete(at now: NIODeadline) -> Action {
+        guard let complete = request else { return .nothing }
+        request?.releaseBody()
+        phase = .answering(until: now + rules.answerDeadline, isBegun: false)
+        return .deliver(complete)
     }
 
     private var tooLarge: EdgeRefusal { .bodyTooLarge(maximum: rules.bodyLimit) }
@@ -138,8 +141,8 @@ extension EdgeConnection {
     /// The router begins to answer: the request, and whether its answer is the connection's last. Nil for an answer
     /// that comes too late.
     mutating func beginAnswer(isDraining: Bool) -> (request: IncomingRequest, isLast: Bool)? {
-        guard case .answering(let request, let deadline, _) = phase else { return nil }
-        phase = .answering(request, until: deadline, isBegun: true)
+        guard case .answering(let deadline, _) = phase, let request else { return nil }
+        phase = .answering(until: deadline, isBegun: true)
         isClosingAfterAnswer = isClosingAfterAnswer || isDraining || request.isLast
         return (request, isClosingAfterAnswer)
     }
@@ -147,7 +150,7 @@ extension EdgeConnection {
     /// The router's answer is complete: whether the connection goes on.
     mutating func endAnswer(at now: NIODeadline) -> Bool {
         guard case .answering = phase else { return false }
-        releaseBytes()
+        forgetRequest()
         if isClosingAfterAnswer {
             phase = .lingering(until: now + rules.lingerDeadline)
         } else {
@@ -157,14 +160,10 @@ extension EdgeConnection {
     }
 
     private mutating func refuse(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {
-        var request: IncomingRequest?
-        switch phase {
-        case .receiving(let incoming, _), .answering(let incoming, _, _): request = incoming
-        case .awaitingHead, .lingering, .closed: break
-        }
-        releaseBytes()
+        let refused = request
+        forgetRequest()
         phase = .lingering(until: now + rules.lingerDeadline)
-        return .refuse(refusal, request)
+        return .refuse(refusal, refused)
     }
 }
 
@@ -177,9 +176,9 @@ extension EdgeConnection {
         switch phase {
         case .awaitingHead(isFirst: true, _): return refuse(.headersLate, at: now)
         case .receiving: return refuse(.bodyLate, at: now)
-        case .answering(_, _, isBegun: false): return refuse(.answerLate, at: now)
+        case .answering(_, isBegun: false): return refuse(.answerLate, at: now)
         // An idle client expects no answer, and half an answer cannot be mended by another.
-        case .awaitingHead(isFirst: false, _), .answering(_, _, isBegun: true), .lingering: return close()
+        case .awaitingHead(isFirst: false, _), .answering(_, isBegun: true), .lingering: return close()
         case .closed: return .nothing
         }
     }
@@ -190,9 +189,8 @@ extension EdgeConnection {
         let last = now + rules.shutdownGrace
         switch phase {
         case .awaitingHead: return close()
-        case .receiving(let request, let deadline): phase = .receiving(request, until: min(deadline, last))
-        case .answering(let request, let deadline, let isBegun):
-            phase = .answering(request, until: min(deadline, last), isBegun: isBegun)
+        case .receiving(let deadline): phase = .receiving(until: min(deadline, last))
+        case .answering(let deadline, let isBegun): phase = .answering(until: min(deadline, last), isBegun: isBegun)
         case .lingering, .closed: break
         }
         return .nothing
@@ -200,7 +198,7 @@ extension EdgeConnection {
 
     /// The connection is gone, whoever closed it.
     mutating func ended() {
-        releaseBytes()
+        forgetRequest()
         phase = .closed
     }
 
@@ -209,7 +207,8 @@ extension EdgeConnection {
         return .close
     }
 
-    private mutating func releaseBytes() {
+    private mutating func forgetRequest() {
+        request = nil
         budget.release(reservedBytes)
         reservedBytes = 0
     }

@@ -172,6 +172,7 @@ extension EdgeHandler {
         let requestID = request?.head.headerFields[.requestID] ?? RequestID([:]).value
         let problem = Problem(refusal)
         let body = problem.json(requestID: requestID)
+        edge.log.write(RequestLog.Line(problem, to: request, requestID: requestID, answerBytes: body.count))
         var head = problem.head(bodyBytes: body.count)
         head.headerFields[.requestID] = requestID
         head.headerFields[.connection] = "close"
@@ -182,7 +183,6 @@ extension EdgeHandler {
         let written = context.eventLoop.makePromise(of: Void.self)
         closeOutput(after: written.futureResult, context)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
-        edge.log.write(RequestLog.Line(problem, to: request, requestID: requestID, answerBytes: body.count))
     }
 }
 

@@ -13,7 +13,7 @@ struct IncomingRequest: Sendable {
     /// When the header was complete.
     let arrival: NIODeadline
 
-    /// The bytes of `body`, which its connection has reserved in the budget.
+    /// The bytes of `body`.
     var bodyBytes: Int { body?.readableBytes ?? 0 }
 
     /// A request of which the header has arrived.
@@ -40,10 +40,13 @@ struct IncomingRequest: Sendable {
 
     /// Adds a part of the body. The first one is kept as it is; the second makes room for all that was announced.
     mutating func append(_ part: ByteBuffer) {
-        guard var whole = body else { return body = part }
+        guard body != nil else { return body = part }
+        if let announcedBytes { body?.reserveCapacity(announcedBytes) }
+        body?.writeImmutableBuffer(part)
+    }
+
+    /// Gives up the body, which somebody else has now.
+    mutating func releaseBody() {
         body = nil
-        if let announcedBytes { whole.reserveCapacity(announcedBytes) }
-        whole.writeImmutableBuffer(part)
-        body = whole
     }
 }

@@ -1,0 +1,79 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Receipts
+import Testing
+
+@testable import Server
+
+@Suite("API keys")
+struct AuthenticatorTests {
+    private static let expiry = Timestamp(millisecondsSince1970: 1000)
+    private static let before = Timestamp(millisecondsSince1970: 999)
+
+    private let key = APIKey.random()
+    private let hasher = KeyHasher(pepper: Secret("a pepper for the tests"))
+    private let authenticator: Authenticator
+
+    init() {
+        let stored = StoredKey(id: key.id, hash: hasher.hash(key.secret), expires: Self.expiry)
+        let client = Client(name: "shop", apps: .only(["com.example"]), keys: [stored])
+        authenticator = Authenticator(clients: [client], hasher: hasher)
+    }
+
+    @Test func `a key is accepted in either header field`() throws {
+        for fields: HTTPFields in [
+            [.authorization: "Bearer \(key.exposed)"], [.authorization: "bearer \(key.exposed)"],
+            [.apiKey: key.exposed],
+        ] { #expect(try authenticator.client(for: fields, at: Self.before).name == "shop") }
+    }
+
+    @Test func `whatever is wrong, the failure is the same`() throws {
+        let other = APIKey.random()
+        let wrong: [HTTPFields] = [
+            [:], [.authorization: ""], [.authorization: "Bearer"], [.authorization: "Basic \(key.exposed)"],
+            [.authorization: key.exposed], [.apiKey: key.id], [.apiKey: "\(key.id)."], [.apiKey: other.exposed],
+            [.apiKey: "\(key.id).\(other.secret.exposed)"], [.apiKey: "\(other.id).\(key.secret.exposed)"],
+            [.apiKey: key.exposed + "A"], [.apiKey: String(key.exposed.dropLast())],
+            [.apiKey: key.exposed + String(repeating: "A", count: 200)],
+        ]
+        for fields in wrong {
+            #expect(throws: AuthenticationFailure()) { try authenticator.client(for: fields, at: Self.before) }
+        }
+    }
+
+    @Test func `a key is refused from its expiry on`() {
+        #expect(throws: AuthenticationFailure()) {
+            try authenticator.client(for: [.apiKey: key.exposed], at: Self.expiry)
+        }
+    }
+
+    @Test func `another pepper makes another hash`() {
+        #expect(KeyHasher(pepper: Secret("some other pepper")).hash(key.secret) != hasher.hash(key.secret))
+    }
+
+    @Test func `without keys everybody is the loopback client`() throws {
+        #expect(try Authenticator.loopbackOnly.client(for: [:], at: Self.before) == .loopback)
+    }
+
+    @Test func `a new key has 32 random bytes and reads back`() throws {
+        #expect(key.secret.exposed.utf8.count == 43)
+        #expect(APIKey(key.exposed)?.id == key.id)
+        #expect(APIKey.random().exposed != key.exposed)
+    }
+
+    @Test(arguments: [
+        ([], ""), ([0x66], "Zg"), ([0x66, 0x6F], "Zm8"), ([0x66, 0x6F, 0x6F], "Zm9v"), ([0xFB, 0xFF, 0xBF], "-_-_"),
+    ])
+    func `base64url as in RFC 4648`(bytes: [UInt8], text: String) {
+        #expect(Base64URL.encode(bytes) == text)
+    }
+
+    @Test func `what hash-key prints is what the clients file takes`() throws {
+        let text = "clients:\n  - name: shop\n    apps: '*'\n    keys:\n" + key.clientsFileSnippet(hasher: hasher)
+        let clients = try ClientsFile.clients(in: text, path: "clients.yaml", at: Self.before)
+        let authenticator = Authenticator(clients: clients, hasher: hasher)
+        #expect(try authenticator.client(for: [.apiKey: key.exposed], at: Self.before).name == "shop")
+    }
+}

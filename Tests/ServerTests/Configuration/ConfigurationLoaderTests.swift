@@ -1,0 +1,209 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Receipts
+import Testing
+
+@testable import Server
+
+@Suite("Reading the configuration")
+struct ConfigurationLoaderTests {
+    @Test func `nothing set gives the defaults`() throws {
+        #expect(try load() == GatewayConfiguration())
+    }
+
+    @Test func `the environment wins over the file, the file over the default`() throws {
+        let file = "gateway:\n  http:\n    port: 1\n    limits:\n      body: 1MiB\n  log: {requests: false}\n"
+        let configuration = try load(["GATEWAY_HTTP_PORT": "2"], file: file)
+        #expect(configuration.http.listener.port == 2)
+        #expect(configuration.http.limits.body == .mebibytes(1))
+        #expect(!configuration.log.requests)
+        #expect(configuration.admin.port == 9090)
+    }
+
+    @Test func `a JSON file is read as well`() throws {
+        let configuration = try load(
+            file: #"{"gateway": {"http": {"port": 81}, "trust_roots": ["a.pem", "b.pem"]}}"#,
+            files: ["a.pem": pem, "b.pem": pem])
+        #expect(configuration.http.listener.port == 81)
+        #expect(configuration.trustRoots.map(\.path) == ["a.pem", "b.pem"])
+    }
+
+    @Test func `an empty variable counts as not set`() throws {
+        #expect(try load(["GATEWAY_HTTP_PORT": "", "GATEWAY_HTPT": ""]) == GatewayConfiguration())
+    }
+
+    @Test(arguments: ConfigurationKeys.all.map(\.name))
+    func `every default is a value its key accepts`(name: String) throws {
+        let key = try #require(ConfigurationKeys.all.first { $0.name == name })
+        var configuration = GatewayConfiguration()
+        guard !key.defaultText.isEmpty, !key.isSecret else { return }
+        try key.set(&configuration, key.defaultText)
+        #expect(configuration == GatewayConfiguration())
+    }
+
+    @Test func `every key has a name of its own`() {
+        let names = ConfigurationKeys.all.map(\.environmentName)
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test(arguments: faults)
+    func `a fault says where it is and what is accepted`(name: String, text: String, message: String) {
+        let problems = #expect(throws: ConfigurationProblems.self) { try load([name: text]) }
+        #expect(
+            problems?.problems.map(\.description).first?.hasPrefix(message) == true, "\(problems?.description ?? "")")
+    }
+
+    @Test func `a fault in the file has its line`() {
+        let file = "gateway:\n  http:\n    port: many\n    prot: 1\nother: 2\n"
+        #expect(
+            problems(file: file) == [
+                "gateway.http.port (gateway.yaml:3): \"many\" is not an integer; accepted: an integer, from 0 to 65535",
+                "gateway.http.prot (gateway.yaml:4): is no setting of the gateway; did you mean gateway.http.port?",
+                "other (gateway.yaml:5): is no setting of the gateway",
+            ])
+    }
+
+    @Test func `all problems come at once`() {
+        let environment = [
+            "GATEWAY_HTTP_PORT": "x", "GATEWAY_ADMIN_PORT": "70000", "GATEWAY_LOG_LEVLE": "info",
+            "GATEWAY_CLIENTS_FILE": "clients.yaml", "GATEWAY_TRUST_ROOTS": "missing.pem",
+        ]
+        #expect(problems(environment).count == 6)
+    }
+
+    @Test func `variables that Kubernetes makes up for a service are nobody's slip`() throws {
+        let links = [
+            "GATEWAY_SERVICE_HOST": "10.0.0.1", "GATEWAY_SERVICE_PORT_HTTP": "80", "GATEWAY_PORT": "tcp://10.0.0.1:80",
+            "GATEWAY_PORT_80_TCP_ADDR": "10.0.0.1",
+        ]
+        #expect(try load(links) == GatewayConfiguration())
+    }
+
+    @Test func `a host the network reaches needs clients, and the problem says how to go on`() throws {
+        let problem = try #require(problems(["GATEWAY_HTTP_HOST": "0.0.0.0"]).first)
+        for word in ["0.0.0.0", "hash-key", "GATEWAY_CLIENTS_FILE", "127.0.0.1"] { #expect(problem.contains(word)) }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", true), ("127.1.2.3", true), ("::1", true), ("localhost", true), ("0.0.0.0", false),
+        ("::", false), ("10.0.0.1", false), ("127.0.0.1.example.com", false), ("localhost.example.com", false),
+        ("127.0.0.256", false), ("", false),
+    ])
+    func `loopback is what only this machine reaches`(host: String, isLoopback: Bool) {
+        #expect(Loopback.contains(host) == isLoopback)
+    }
+
+    @Test func `a secret may come from a file, without the line's end`() throws {
+        let configuration = try load(
+            ["GATEWAY_API_KEY_PEPPER_FILE": "pepper"], files: ["pepper": "0123456789abcdef\n"])
+        #expect(configuration.apiKeyPepper?.exposed == "0123456789abcdef")
+    }
+
+    @Test func `a secret is never shown`() throws {
+        let configuration = try load(["GATEWAY_API_KEY_PEPPER": "0123456789abcdef"])
+        #expect(configuration.effectiveText.contains("gateway.api_key_pepper: <redacted>\n"))
+        #expect(!configuration.effectiveText.contains("0123456789abcdef"))
+        #expect(!"\(configuration)".contains("0123456789abcdef"))
+        #expect(!String(reflecting: configuration).contains("0123456789abcdef"))
+        #expect(!problems(["GATEWAY_API_KEY_PEPPER": "tooshort"]).joined().contains("tooshort"))
+    }
+
+    @Test func `both a secret and its file are a contradiction`() {
+        let both = ["GATEWAY_API_KEY_PEPPER": "0123456789abcdef", "GATEWAY_API_KEY_PEPPER_FILE": "pepper"]
+        #expect(problems(both) == ["GATEWAY_API_KEY_PEPPER: is set, and so is its _file variant; set only one"])
+    }
+
+    @Test func `a file that is missing or broken is named`() {
+        #expect(problems(file: nil, path: "none.yaml") == ["none.yaml: does not exist"])
+        #expect(problems(file: "gateway: {").first?.hasPrefix("gateway.yaml: is not valid YAML") == true)
+        #expect(problems(file: "- 1").first == "gateway.yaml: is neither a value nor a group of settings")
+    }
+
+    // MARK: - Steps
+
+    private static let faults = [
+        (
+            "GATEWAY_HTTP_PORT", "80x",
+            "GATEWAY_HTTP_PORT: \"80x\" is not an integer; accepted: an integer, from 0 to 65535"
+        ),
+        ("GATEWAY_HTTP_PORT", "65536", "GATEWAY_HTTP_PORT: \"65536\" is out of range"),
+        (
+            "GATEWAY_HTTP_LIMITS_BODY", "12MB",
+            "GATEWAY_HTTP_LIMITS_BODY: \"12MB\" is not a size; accepted: a size such as"
+        ),
+        ("GATEWAY_HTTP_LIMITS_BODY", "99999999999GiB", "GATEWAY_HTTP_LIMITS_BODY: \"99999999999GiB\" is not a size"),
+        (
+            "GATEWAY_HTTP_DEADLINES_IDLE", "30",
+            "GATEWAY_HTTP_DEADLINES_IDLE: \"30\" is not a duration: its unit is missing"
+        ),
+        ("GATEWAY_HTTP_DEADLINES_IDLE", "-1s", "GATEWAY_HTTP_DEADLINES_IDLE: \"-1s\" is not a duration"),
+        ("GATEWAY_HTTP_DEADLINES_IDLE", "2h", "GATEWAY_HTTP_DEADLINES_IDLE: \"2h\" is out of range"),
+        ("GATEWAY_LOG_REQUESTS", "yes", "GATEWAY_LOG_REQUESTS: \"yes\" is neither true nor false"),
+        ("GATEWAY_LOG_LEVEL", "loud", "GATEWAY_LOG_LEVEL: \"loud\" is no log level; accepted: trace, debug, info"),
+        ("GATEWAY_TRUST_ROOTS", "a.pem=Prod", "GATEWAY_TRUST_ROOTS: \"Prod\" in \"a.pem=Prod\" is no environment"),
+        ("GATEWAY_TRUST_ROOTS", "missing.pem", "missing.pem: does not exist"),
+        ("GATEWAY_HTPT_PORT", "1", "GATEWAY_HTPT_PORT: is no setting of the gateway; did you mean GATEWAY_HTTP_PORT?"),
+        ("GATEWAY_UNHEARD_OF_THINGS", "1", "GATEWAY_UNHEARD_OF_THINGS: is no setting of the gateway"),
+        (
+            "GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT", "1MiB",
+            "gateway.http.limits.body: is 12MiB, more than all bodies together may take"
+        ),
+    ]
+
+    private let pem = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"
+
+    private func load(
+        _ environment: [String: String] = [:], file: String? = nil, files: [String: String] = [:], path: String? = nil
+    ) throws(ConfigurationProblems) -> GatewayConfiguration {
+        var files = files
+        if let file { files["gateway.yaml"] = file }
+        return try ConfigurationLoader.load(
+            environment: environment, filePath: path ?? (file == nil ? nil : "gateway.yaml")
+        ) { [files] path throws(FileFault) in
+            guard let text = files[path] else { throw FileFault(path: path, description: "does not exist") }
+            return text
+        }
+    }
+
+    private func problems(
+        _ environment: [String: String] = [:], file: String? = nil, path: String? = nil
+    ) -> [String] {
+        do throws(ConfigurationProblems) {
+            _ = try load(environment, file: file, path: path)
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+}
+
+@Suite("Values as people write them")
+struct ConfigurationValueTests {
+    @Test(arguments: [("0", 0), ("512", 512), ("8KiB", 8192), ("12 MiB", 12 << 20), ("1GiB", 1 << 30), ("7B", 7)])
+    func `sizes`(text: String, bytes: Int) throws {
+        #expect(try ByteCount(configuration: text).bytes == bytes)
+    }
+
+    @Test(arguments: [(0, "0"), (512, "512"), (8192, "8KiB"), (12 << 20, "12MiB"), (1 << 30, "1GiB"), (1025, "1025")])
+    func `sizes are printed with the largest unit that fits`(bytes: Int, text: String) {
+        #expect(ByteCount(bytes: bytes).configurationText == text)
+    }
+
+    @Test(arguments: ["0s", "500ms", "15s", "5m", "24h", "7d", "1500ms"])
+    func `durations are printed as they were written`(text: String) throws {
+        #expect(try Duration(configuration: text).configurationText == (text == "24h" ? "1d" : text))
+    }
+
+    @Test func `trust roots are Sandbox unless more is written`() throws {
+        let roots = try [TrustRoot](configuration: "a.pem, b.pem=Xcode+Sandbox,c.pem=Production")
+        #expect(roots.map(\.path) == ["a.pem", "b.pem", "c.pem"])
+        #expect(roots.map(\.environments) == [[.sandbox], [.xcode, .sandbox], [.production]])
+        #expect(roots.configurationText == "a.pem=Sandbox,b.pem=Sandbox+Xcode,c.pem=Production")
+    }
+
+    @Test(arguments: [("", "abc", 3), ("kitten", "sitting", 3), ("port", "prot", 2), ("same", "same", 0)])
+    func `distances between names`(source: String, target: String, edits: Int) {
+        #expect(NearestName.edits(from: source, to: target) == edits)
+    }
+}

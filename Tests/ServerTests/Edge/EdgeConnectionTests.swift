@@ -1,0 +1,142 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+import Testing
+
+@testable import Server
+
+/// The rules alone: no socket, no clock.
+@Suite("The rules of a connection")
+struct EdgeConnectionTests {
+    private static let rules = EdgeRules(
+        bodyLimit: .bytes(10), headersDeadline: .seconds(5), requestDeadline: .seconds(15),
+        answerDeadline: .seconds(60), idleDeadline: .seconds(30), shutdownGrace: .seconds(20))
+
+    private let budget = BodyBudget(.bytes(12))
+    private var connection: EdgeConnection
+    private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
+    init() {
+        connection = EdgeConnection(rules: Self.rules, budget: budget, at: start)
+    }
+
+    @Test mutating func `each phase has its deadline`() {
+        #expect(connection.deadline == start + .seconds(5))
+        _ = connection.receive(head(), at: start + .seconds(1))
+        #expect(connection.deadline == start + .seconds(16))
+        _ = connection.receive(.body(ByteBuffer(string: "12345")), at: start + .seconds(9))
+        #expect(connection.deadline == start + .seconds(16))
+        _ = connection.receive(.end(nil), at: start + .seconds(10))
+        #expect(connection.deadline == start + .seconds(70))
+        _ = connection.beginAnswer(isDraining: false)
+        let goesOn = connection.endAnswer(at: start + .seconds(11))
+        #expect(goesOn)
+        #expect(connection.deadline == start + .seconds(41))
+    }
+
+    @Test mutating func `nothing happens before the deadline`() {
+        expect(connection.deadlinePassed(at: start + .milliseconds(4999)), is: "nothing")
+        expect(connection.deadlinePassed(at: start + .seconds(5)), is: "headersLate")
+        expect(connection.deadlinePassed(at: start + .seconds(6)), is: "nothing")
+        expect(connection.deadlinePassed(at: start + .seconds(7)), is: "close")
+        #expect(connection.deadline == nil)
+    }
+
+    @Test mutating func `an answer that does not begin becomes 503, and one that does not end a closed connection`() {
+        var stalled = connection
+        deliver(to: &connection)
+        expect(connection.deadlinePassed(at: start + .seconds(60)), is: "answerLate")
+        let late = connection.beginAnswer(isDraining: false)
+        #expect(late == nil)
+        deliver(to: &stalled)
+        _ = stalled.beginAnswer(isDraining: false)
+        expect(stalled.deadlinePassed(at: start + .seconds(60)), is: "close")
+    }
+
+    @Test mutating func `the socket is not read while a request is with the router`() {
+        #expect(connection.wantsRead)
+        deliver(to: &connection)
+        #expect(!connection.wantsRead)
+        _ = connection.beginAnswer(isDraining: false)
+        _ = connection.endAnswer(at: start)
+        #expect(connection.wantsRead)
+    }
+
+    @Test mutating func `bytes are given back with the answer`() {
+        deliver(to: &connection)
+        #expect(budget.reserved == 5)
+        _ = connection.beginAnswer(isDraining: false)
+        _ = connection.endAnswer(at: start)
+        #expect(budget.reserved == 0)
+        connection.ended()
+        #expect(budget.reserved == 0)
+    }
+
+    @Test mutating func `bytes are given back when the connection ends, in any phase`() {
+        deliver(to: &connection)
+        connection.ended()
+        connection.ended()
+        #expect(budget.reserved == 0)
+    }
+
+    @Test mutating func `one byte more than the limit, or than the budget, is refused`() {
+        var crowded = connection
+        _ = connection.receive(head(), at: start)
+        expect(connection.receive(.body(ByteBuffer(repeating: 0, count: 10)), at: start), is: "nothing")
+        _ = crowded.receive(head(), at: start)
+        expect(crowded.receive(.body(ByteBuffer(repeating: 0, count: 3)), at: start), is: "overloaded")
+        expect(connection.receive(.body(ByteBuffer(repeating: 0, count: 1)), at: start), is: "bodyTooLarge")
+        #expect(budget.reserved == 0)
+    }
+
+    @Test mutating func `a server that stops closes idle connections and lets busy ones finish`() {
+        var busy = connection
+        expect(connection.quiesce(at: start), is: "close")
+        deliver(to: &busy)
+        expect(busy.quiesce(at: start), is: "nothing")
+        #expect(busy.deadline == start + .seconds(20))
+        let answer = busy.beginAnswer(isDraining: false)
+        #expect(answer?.isLast == true)
+        let goesOn = busy.endAnswer(at: start)
+        #expect(!goesOn)
+    }
+
+    @Test func `a body grows in place`() {
+        var request = IncomingRequest(HTTPRequest(method: .post, scheme: "http", authority: "x", path: "/"), at: start)
+        var addresses: Set<UInt> = []
+        for _ in 0..<10_000 {
+            request.append(ByteBuffer(bytes: [0]))
+            let address = unsafe request.body?.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) }
+            addresses.insert(address ?? 0)
+        }
+        #expect(request.bodyBytes == 10_000)
+        #expect(addresses.count < 30, "reallocations double the capacity; copies would be thousands")
+    }
+
+    // MARK: - Steps
+
+    private func head() -> HTTPRequestPart {
+        .head(HTTPRequest(method: .post, scheme: "http", authority: "x", path: "/"))
+    }
+
+    private func deliver(to connection: inout EdgeConnection) {
+        _ = connection.receive(head(), at: start)
+        _ = connection.receive(.body(ByteBuffer(string: "12345")), at: start)
+        expect(connection.receive(.end(nil), at: start), is: "deliver")
+    }
+
+    private func expect(
+        _ action: EdgeConnection.Action, is name: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(String(describing: action.refusalOrSelf).hasPrefix(name), sourceLocation: sourceLocation)
+    }
+}
+
+extension EdgeConnection.Action {
+    fileprivate var refusalOrSelf: Any {
+        if case .refuse(let refusal, _) = self { refusal } else { self }
+    }
+}

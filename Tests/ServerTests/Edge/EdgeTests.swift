@@ -1,0 +1,304 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Testing
+
+@testable import Server
+
+/// Real sockets against a whole gateway. Deadlines are short where they should pass, and long where they should not;
+/// every wait is for an answer or for the end of a connection.
+@Suite("The edge", .timeLimit(.minutes(5)))
+struct EdgeTests {
+    private static let body = #"{"receipt":"AQID"}"#
+
+    @Test func `a request is answered, and the connection goes on`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                for _ in 0..<3 {
+                    try await connection.send(post(Self.body))
+                    let answer = try await connection.answer()
+                    #expect(answer?.status == 200)
+                    #expect(answer?.headers["connection"] == nil)
+                }
+            }
+            #expect(gateway.server.bodyBudget.reserved == 0)
+        }
+    }
+
+    @Test func `a body that comes byte by byte is put together`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                for character in post(Self.body) { try await connection.send(String(character)) }
+                #expect(try await connection.answer()?.status == 200)
+            }
+        }
+    }
+
+    @Test func `pipelined requests are answered in order`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(
+                    post(Self.body, "X-Request-Id: first") + "GET /nope HTTP/1.1\r\nHost: x\r\n\r\n"
+                        + post(Self.body, "X-Request-Id: third"))
+                #expect(try await connection.answer()?.headers["x-request-id"] == "first")
+                #expect(try await connection.answer()?.status == 404)
+                #expect(try await connection.answer()?.headers["x-request-id"] == "third")
+            }
+        }
+    }
+
+    @Test func `rubbish behind a good request gets its own answer`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(post(Self.body) + "rubbish\r\n\r\n")
+                #expect(try await connection.answer()?.status == 200)
+                #expect(try await connection.answer()?.status == 400)
+                #expect(try await connection.isClosed())
+            }
+        }
+    }
+
+    @Test(arguments: malformed)
+    func `what is not HTTP gets 400 and the end`(request: String) async throws {
+        try await expectRefusal(of: request, status: 400, code: "malformed_request")
+    }
+
+    @Test func `a chunked body is read`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(
+                    head("Transfer-Encoding: chunked") + "5\r\n{\"rec\r\nd\r\neipt\":\"AQID\"}\r\n0\r\n\r\n")
+                #expect(try await connection.answer()?.status == 200)
+            }
+        }
+    }
+
+    @Test func `a connection that says nothing gets 408`() async throws {
+        try await expectRefusal(of: "", status: 408, code: "request_timeout") {
+            $0.http.deadlines.headers = .milliseconds(50)
+        }
+    }
+
+    @Test func `a header that trickles gets 408`() async throws {
+        try await expectRefusal(of: "POST /v1/verify HTTP/1.1\r\nHost:", status: 408, code: "request_timeout") {
+            $0.http.deadlines.headers = .milliseconds(50)
+        }
+    }
+
+    @Test func `a slow body gets 408`() async throws {
+        try await expectRefusal(
+            of: head("Content-Length: 100") + "{", status: 408, code: "request_timeout", logged: true
+        ) { $0.http.deadlines.request = .milliseconds(50) }
+    }
+
+    @Test func `a deadline is not moved by more bytes`() async throws {
+        try await RunningGateway.with({ $0.http.deadlines.request = .milliseconds(100) }) { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(head("Transfer-Encoding: chunked"))
+                let trickle = Task { [connection = UncheckedBox(connection)] in
+                    while !Task.isCancelled {
+                        try await connection.value.send("1\r\n \r\n")
+                        try await Task.sleep(for: .milliseconds(1))
+                    }
+                }
+                #expect(try await connection.answer()?.status == 408)
+                trickle.cancel()
+                _ = await trickle.result
+            }
+        }
+    }
+
+    @Test func `an idle connection is closed without a word`() async throws {
+        try await RunningGateway.with({ $0.http.deadlines.idle = .milliseconds(50) }) { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(post(Self.body))
+                #expect(try await connection.answer()?.status == 200)
+                #expect(try await connection.isClosed())
+            }
+        }
+    }
+
+    @Test func `an announced body that is too large gets 413 before it is sent`() async throws {
+        try await expectRefusal(of: head("Content-Length: 2049"), status: 413, code: "body_too_large") {
+            $0.http.limits.body = .kibibytes(2)
+        }
+    }
+
+    @Test func `a chunked body that grows too large gets 413`() async throws {
+        let chunk = "400\r\n" + String(repeating: " ", count: 1024) + "\r\n"
+        try await expectRefusal(
+            of: head("Transfer-Encoding: chunked") + chunk + chunk + "1\r\n \r\n", status: 413, code: "body_too_large"
+        ) { $0.http.limits.body = .kibibytes(2) }
+    }
+
+    @Test func `a body of exactly the limit is read`() async throws {
+        try await RunningGateway.with({ $0.http.limits.body = .kibibytes(2) }) { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                let padding = String(repeating: " ", count: 2048 - Self.body.utf8.count)
+                try await connection.send(post(Self.body + padding))
+                #expect(try await connection.answer()?.status == 200)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "X: " + String(repeating: "y", count: 9000), String(repeating: "X: y\r\n", count: 70) + "X: y",
+        String(repeating: "X: \(String(repeating: "y", count: 4000))\r\n", count: 5) + "X: y",
+    ])
+    func `a header beyond a limit gets 431`(fields: String) async throws {
+        try await expectRefusal(of: head(fields), status: 431, code: "header_too_large")
+    }
+
+    @Test func `bodies beyond the budget get 503, and nobody else waits`() async throws {
+        try await RunningGateway.with(scarceBudget) { gateway in
+            try await RawConnection.with(port: gateway.port) { slow in
+                // 3000 of 4096 bytes are taken by a body that never ends.
+                try await slow.send(head("Content-Length: 4000") + String(repeating: " ", count: 3000))
+                try await eventually { gateway.server.bodyBudget.reserved == 3000 }
+                try await expectOverload(gateway, head("Content-Length: 2000"))
+                try await expectOverload(
+                    gateway, head("Transfer-Encoding: chunked") + "7d0\r\n" + String(repeating: " ", count: 2000))
+                try await RawConnection.with(port: gateway.port) { other in
+                    try await other.send(post(Self.body))
+                    #expect(try await other.answer()?.status == 200)
+                }
+            }
+            try await eventually { gateway.server.bodyBudget.reserved == 0 }
+        }
+    }
+
+    @Test func `an announcement alone reserves nothing`() async throws {
+        try await RunningGateway.with(scarceBudget) { gateway in
+            try await RawConnection.with(port: gateway.port) { idle in
+                try await idle.send(head("Content-Length: 4000", "Expect: 100-continue"))
+                #expect(try await idle.answer()?.status == 100)
+                #expect(gateway.server.bodyBudget.reserved == 0)
+            }
+        }
+    }
+
+    @Test func `a client that waits for 100 Continue gets it, and other expectations 417`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(head("Content-Length: 18", "Expect: 100-Continue"))
+                #expect(try await connection.answer()?.status == 100)
+                try await connection.send(Self.body)
+                #expect(try await connection.answer()?.status == 200)
+            }
+        }
+        try await expectRefusal(of: head("Expect: magic"), status: 417, code: "expectation_failed")
+    }
+
+    @Test func `a refused announcement gets no 100 Continue`() async throws {
+        try await expectRefusal(
+            of: head("Content-Length: 99999", "Expect: 100-continue"), status: 413, code: "body_too_large"
+        ) { $0.http.limits.body = .kibibytes(2) }
+    }
+
+    @Test func `a client that stops in the middle gets 400`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(head("Content-Length: 100") + "{")
+                connection.finishSending()
+                #expect(try await connection.answer()?.status == 400)
+                #expect(try await connection.isClosed())
+            }
+            try await eventually { gateway.server.bodyBudget.reserved == 0 }
+        }
+    }
+
+    @Test func `a client that closes its half after the request still gets its answer`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(post(Self.body))
+                connection.finishSending()
+                #expect(try await connection.answer()?.status == 200)
+                #expect(try await connection.isClosed())
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "POST /v1/verify HTTP/1.0\r\nContent-Length: 0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nConnection: Close\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    ])
+    func `a last request is answered with Connection close`(request: String) async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(request)
+                #expect(try await connection.answer()?.headers["connection"] == "close")
+                #expect(try await connection.isClosed())
+            }
+        }
+    }
+
+    private static let malformed = [
+        "rubbish\r\n\r\n", "GET / HTTP/3.0\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "GET / HTTP/1.1\r\nA B: c\r\n\r\n",
+    ]
+
+    // MARK: - Steps
+
+    private func head(_ fields: String...) -> String {
+        "POST /v1/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            + fields.map { $0 + "\r\n" }.joined() + "\r\n"
+    }
+
+    private func post(_ body: String, _ fields: String...) -> String {
+        head((fields + ["Content-Length: \(body.utf8.count)"]).joined(separator: "\r\n")) + body
+    }
+
+    private func scarceBudget(_ configuration: inout GatewayConfiguration) {
+        configuration.http.limits.body = .kibibytes(4)
+        configuration.http.limits.bodiesInFlight = .kibibytes(4)
+    }
+
+    private func expectOverload(_ gateway: RunningGateway, _ request: String) async throws {
+        try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(request)
+            let answer = try await connection.answer()
+            #expect(answer?.status == 503)
+            #expect(answer?.headers["retry-after"] == "1")
+        }
+    }
+
+    /// One request, one problem, and the end of the connection.
+    private func expectRefusal(
+        of request: String, status: Int, code: String, logged: Bool = false,
+        _ change: (inout GatewayConfiguration) -> Void = { _ in }
+    ) async throws {
+        try await RunningGateway.with(change) { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                if !request.isEmpty { try await connection.send(request) }
+                let answer = try await connection.answer()
+                #expect(answer?.status == status)
+                #expect(answer?.headers["content-type"] == "application/problem+json")
+                #expect(answer?.headers["connection"] == "close")
+                #expect(answer?.body.contains(#""code":"\#(code)""#) == true)
+                #expect(try await connection.isClosed())
+            }
+            if logged { #expect(gateway.log.containing(#""problem":"\#(code)""#).count == 1) }
+            #expect(gateway.server.bodyBudget.reserved == 0)
+        }
+    }
+}
+
+/// Waits until something holds that no event tells of; the suite's time limit ends the wait.
+func eventually(_ condition: () -> Bool) async throws {
+    while !condition() { try await Task.sleep(for: .milliseconds(1)) }
+}
+
+/// Lends a value to one task at a time.
+struct UncheckedBox<Value>: @unchecked Sendable {
+    let value: Value
+
+    /// The lender keeps its hands off meanwhile, or uses parts that do not touch.
+    init(_ value: Value) {
+        self.value = value
+    }
+}

@@ -1,0 +1,72 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+@testable import Server
+
+/// A whole gateway in this process, on ports the system chose.
+struct RunningGateway: Sendable {
+    let port: Int
+    let adminPort: Int
+    let server: GatewayServer
+    let log: LogLines
+    private let orders: AsyncStream<ShutdownRequest>.Continuation
+
+    /// Asks the gateway to stop, as a signal would.
+    func order(_ request: ShutdownRequest) {
+        orders.yield(request)
+    }
+
+    /// Runs a gateway around `body`, and waits until it has stopped.
+    static func with(
+        _ change: (inout GatewayConfiguration) -> Void = { _ in }, isolation: isolated (any Actor)? = #isolation,
+        _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        var configuration = GatewayConfiguration()
+        (configuration.http.listener.port, configuration.admin.port) = (0, 0)
+        // Nothing times out unless a test says so, however busy the machine is.
+        configuration.http.deadlines = HTTPDeadlines(
+            headers: .seconds(3600), request: .seconds(3600), answer: .seconds(3600), idle: .seconds(3600))
+        configuration.shutdown = ShutdownConfiguration(drainDelay: .zero, grace: .seconds(3600))
+        change(&configuration)
+        let (requests, orders) = AsyncStream.makeStream(of: ShutdownRequest.self)
+        let (ports, listening) = AsyncStream.makeStream(of: (GatewaySurroundings.Listener, Int).self)
+        let log = LogLines()
+        let server = try buildGatewayServer(
+            configuration,
+            in: GatewaySurroundings(
+                logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .info, write: log.append) },
+                shutdownRequests: requests, onListening: { listening.yield(($0, $1)) }))
+        let running = Task { try await server.services.run() }
+        var open: [GatewaySurroundings.Listener: Int] = [:]
+        for await (listener, port) in ports {
+            open[listener] = port
+            if open.count == 2 { break }
+        }
+        let gateway = RunningGateway(
+            port: open[.data] ?? 0, adminPort: open[.admin] ?? 0, server: server, log: log, orders: orders)
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(gateway)) } catch { outcome = .failure(error) }
+        orders.yield(.interrupt)
+        try await running.value
+        try outcome.get()
+    }
+}
+
+/// The lines a logger wrote.
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    /// Takes a line.
+    @Sendable func append(_ bytes: [UInt8]) {
+        lines.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
+    }
+
+    /// The lines with this text in them.
+    func containing(_ text: String) -> [String] {
+        lines.withLock { $0.filter { $0.contains(text) } }
+    }
+}

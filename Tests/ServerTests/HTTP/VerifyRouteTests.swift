@@ -1,0 +1,153 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+
+@testable import Server
+
+@Suite("POST /v1/verify", .timeLimit(.minutes(5)))
+struct VerifyRouteTests {
+    private static let json = "Content-Type: application/json"
+    private static let body = #"{"receipt":"AQID"}"#
+
+    @Test(arguments: [
+        ("GET", "/v1/verify", 405, "method_not_allowed"), ("DELETE", "/v1/verify", 405, "method_not_allowed"),
+        ("PROPFIND", "/v1/verify", 405, "method_not_allowed"), ("POST", "/v1/verify/", 200, nil),
+        ("POST", "/", 404, "not_found"), ("GET", "/v1/nope?receipt=x", 404, "not_found"),
+        ("GET", "/readyz", 404, "not_found"),
+    ])
+    func `methods and paths`(method: String, path: String, status: Int, code: String?) async throws {
+        try await RunningGateway.with { gateway in
+            let answer = try await ask(gateway, "\(method) \(path)", [Self.json], Self.body)
+            #expect(answer?.status == status)
+            if let code { #expect(answer?.body.contains(#""code":"\#(code)""#) == true) }
+            #expect(answer?.headers["allow"] == (status == 405 ? "POST, OPTIONS" : nil))
+        }
+    }
+
+    @Test func `OPTIONS tells the methods`() async throws {
+        try await RunningGateway.with { gateway in
+            let answer = try await ask(gateway, "OPTIONS /v1/verify", [], "")
+            #expect(answer?.status == 204)
+            #expect(answer?.headers["allow"] == "POST, OPTIONS")
+        }
+    }
+
+    @Test(arguments: [
+        ("application/json", 200), ("Application/JSON; charset=UTF-8", 200), ("application/json;x=y", 200),
+        ("application/json; charset=\"utf-8\"", 200), ("application/json; charset=latin1", 415),
+        ("text/json", 415), ("application/jsonx", 415), ("application/x-www-form-urlencoded", 415), ("", 415),
+    ])
+    func `only JSON in UTF-8 is read`(contentType: String, status: Int) async throws {
+        try await RunningGateway.with { gateway in
+            let fields = contentType.isEmpty ? [] : ["Content-Type: \(contentType)"]
+            let answer = try await ask(gateway, "POST /v1/verify", fields, Self.body)
+            #expect(answer?.status == status)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"receipt":"A"}"#, "base64_missing_padding", "receipt"),
+        (#"{"receipt":"A!=="}"#, "base64_invalid_character", "receipt"),
+        (#"{"receipt":"A\/-_"}"#, "base64_url_alphabet", "receipt"), (#"{"receipt":""}"#, "base64_empty", "receipt"),
+        (#"{"receipt":"AQID","device_identifier":"zz"}"#, "base64_missing_padding", "device_identifier"),
+        (#"{"receipt":"AQID","receipt":"AQID"}"#, "duplicate_field", "receipt"),
+        (#"{"receipt":"AQID","extra":1}"#, "unknown_field", "extra"), ("{", "truncated", nil),
+    ])
+    func `a fault in the body is named with its field`(body: String, fault: String, field: String?) async throws {
+        try await RunningGateway.with { gateway in
+            let answer = try await ask(gateway, "POST /v1/verify", [Self.json], body)
+            #expect(answer?.status == 400)
+            #expect(answer?.headers["content-type"] == "application/problem+json")
+            #expect(answer?.body.contains(#""fault":"\#(fault)""#) == true, "\(answer?.body ?? "")")
+            if let field { #expect(answer?.body.contains(#""field":"\#(field)""#) == true) }
+        }
+    }
+
+    @Test func `an escaped receipt and a UUID are read`() async throws {
+        try await RunningGateway.with { gateway in
+            let body = #"{"receipt":"AQ\/D","device_identifier":"00112233-4455-6677-8899-aabbccddeeff"}"#
+            let answer = try await ask(gateway, "POST /v1/verify", [Self.json], body)
+            #expect(answer?.status == 200)
+        }
+    }
+
+    @Test func `keys open their apps and nothing else`() async throws {
+        let key = APIKey.random()
+        try await withClients(key: key, apps: "[com.example.a]") { gateway in
+            let right = [Self.json, "Authorization: Bearer \(key.exposed)"]
+            let own = #"{"receipt":"AQID","bundle_id":"com.example.a"}"#
+            let answer = try await ask(gateway, "POST /v1/verify", right, own)
+            #expect(answer?.status == 200)
+            let foreign = #"{"receipt":"AQID","bundle_id":"com.example.b"}"#
+            let refusal = try await ask(gateway, "POST /v1/verify", right, foreign)
+            #expect(refusal?.status == 403)
+        }
+    }
+
+    @Test func `every wrong key gets the same answer, and no key is logged`() async throws {
+        let key = APIKey.random()
+        try await withClients(key: key, apps: "'*'") { gateway in
+            var bodies: Set<String> = []
+            for field in ["X-Other: 1", "Authorization: Bearer \(key.exposed)x", "X-API-Key: rgk_0.secret"] {
+                let answer = try await ask(
+                    gateway, "POST /v1/verify", [Self.json, field, "X-Request-Id: same"], "no JSON")
+                #expect(answer?.status == 401)
+                #expect(answer?.headers["www-authenticate"]?.hasPrefix("Bearer") == true)
+                bodies.insert(answer?.body ?? "")
+            }
+            #expect(bodies.count == 1)
+            #expect(gateway.log.containing(key.secret.exposed).isEmpty)
+            #expect(gateway.log.containing(#""problem":"unauthenticated""#).count == 3)
+        }
+    }
+
+    @Test func `a request has one log line, without its query`() async throws {
+        try await RunningGateway.with { gateway in
+            let fields = [Self.json, "X-Request-Id: abc-1"]
+            let answer = try await ask(gateway, "POST /v1/verify?token=secret", fields, Self.body)
+            #expect(answer?.headers["x-request-id"] == "abc-1")
+            let lines = gateway.log.containing(#""request_id":"abc-1""#)
+            #expect(lines.count == 1)
+            for member in [#""route":"/v1/verify""#, #""status":200"#, #""verdict":"#, #""client":"loopback""#] {
+                #expect(lines.first?.contains(member) == true)
+            }
+            #expect(gateway.log.containing("secret").isEmpty)
+        }
+    }
+
+    @Test(arguments: ["", "bad id", "x\u{7F}", String(repeating: "x", count: 65)])
+    func `a request identifier that could do harm is replaced`(identifier: String) async throws {
+        try await RunningGateway.with { gateway in
+            let fields = [Self.json, "X-Request-Id: \(identifier)"]
+            let answer = try await ask(gateway, "POST /v1/verify", fields, Self.body)
+            #expect(answer?.headers["x-request-id"] != identifier)
+            #expect([nil, 32].contains(answer?.headers["x-request-id"]?.count))
+        }
+    }
+
+    // MARK: - Steps
+
+    private func ask(
+        _ gateway: RunningGateway, _ line: String, _ fields: [String], _ body: String
+    ) async throws -> RawAnswer? {
+        let head = ["\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)"] + fields
+        return try await RawConnection.with(port: gateway.port) { connection in
+            try await connection.send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
+            return try await connection.answer()
+        }
+    }
+
+    private func withClients(
+        key: APIKey, apps: String, _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        let pepper = Secret("a pepper for the tests")
+        let keys = key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper))
+        let file = FileManager.default.temporaryDirectory.appending(component: "clients-\(key.id).yaml")
+        try "clients:\n  - name: shop\n    apps: \(apps)\n    keys:\n\(keys)".write(
+            to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await RunningGateway.with({ ($0.clientsFile, $0.apiKeyPepper) = (file.path, pepper) }, body)
+    }
+}
