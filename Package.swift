@@ -21,6 +21,7 @@ let package = Package(
     name: "receipt-gateway",
     products: [
         .library(name: "Receipts", targets: ["Receipts"]),
+        .executable(name: "receipt-loadtest", targets: ["LoadTest"]),
     ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -42,6 +43,23 @@ let package = Package(
         .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
         .target(
             name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",
+            swiftSettings: house),
+        .executableTarget(
+            name: "LoadTest",
+            dependencies: [
+                "COpenSSL",
+                "ReceiptForge",
+                "Receipts",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "loadtest/LoadTest", swiftSettings: house),
+        .testTarget(
+            name: "LoadTestTests",
+            dependencies: [
+                "LoadTest",
+                "ReceiptForge",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: house),
         .testTarget(
             name: "ReceiptForgeTests", dependencies: ["ReceiptForge", "COpenSSL", "Receipts"], swiftSettings: house),
