@@ -20,7 +20,9 @@ let house: [SwiftSetting] = [
 let package = Package(
     name: "receipt-gateway",
     products: [
-        .library(name: "Receipts", targets: ["Receipts"])
+        .library(name: "Receipts", targets: ["Receipts"]),
+        .executable(name: "receipt-gateway", targets: ["Server"]),
+        .executable(name: "receipt-loadtest", targets: ["LoadTest"]),
     ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -44,14 +46,13 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "Gateway",
-                "Receipts",
+                "Gateway", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -63,11 +64,22 @@ let package = Package(
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: house),
+        .target(
+            name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",
+            swiftSettings: house),
+        .executableTarget(
+            name: "LoadTest",
+            dependencies: [
+                "COpenSSL", "ReceiptForge", "Receipts",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "loadtest/LoadTest", swiftSettings: house),
+
+        .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Receipts",
-                "Server",
+                "Gateway", "Receipts", "Server",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -76,12 +88,20 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: house),
-        .target(
-            name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",
+        .testTarget(
+            name: "ReceiptForgeTests", dependencies: ["COpenSSL", "ReceiptForge", "Receipts"], swiftSettings: house),
+        .testTarget(
+            name: "LoadTestTests",
+            dependencies: [
+                "LoadTest", "ReceiptForge",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: house),
         .testTarget(
-            name: "ReceiptForgeTests", dependencies: ["ReceiptForge", "COpenSSL", "Receipts"], swiftSettings: house),
+            name: "EndToEndTests",
+            dependencies: ["LoadTest", "Server", .product(name: "Yams", package: "Yams")], swiftSettings: house),
         .testTarget(
-            name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
+            name: "HouseRulesTests",
+            dependencies: ["Receipts", "Server", .product(name: "Yams", package: "Yams")], swiftSettings: house),
     ]
 )

@@ -84,7 +84,8 @@ struct APIDescription {
 
     private static func isBoolean(_ value: Any) -> Bool {
         guard let number = value as? NSNumber else { return false }
-        return String(cString: number.objCType) == "c"
+        // SAFETY: Foundation returns a static C string.
+        return unsafe String(cString: number.objCType) == "c"
     }
 
     private static func isInteger(_ value: Any) -> Bool {

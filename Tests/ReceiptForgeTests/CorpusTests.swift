@@ -56,11 +56,11 @@ struct CorpusTests {
         #expect(receipts.allSatisfy { $0.purchases.count == 6 && $0.creationDate < Corpus.issuedBefore })
     }
 
-    @Test func `a written corpus has a root, an index and the files it names`() throws {
+    @Test func `a written corpus has a root, an index and the files it names`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "receipt-forge-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         var written = 0
-        try CorpusWriter(directory: directory.path).write(Corpus(seed: 7, genuineReceipts: 2)) { written = $0 }
+        try await CorpusWriter(directory: directory.path).write(Corpus(seed: 7, genuineReceipts: 2)) { written = $0 }
         let index = try Data(contentsOf: directory.appending(path: "index.json"))
         let rows = try JSONDecoder().decode([IndexRow].self, from: index)
         #expect(written == rows.count && rows.count == 2 + Fault.allCases.count)

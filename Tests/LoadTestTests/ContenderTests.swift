@@ -1,0 +1,81 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Testing
+
+@testable import LoadTest
+
+/// A contender that accepted anything would be fast for nothing.
+struct ContenderTests {
+    private static let receipt = SampleReceipts.two.all[0]
+    private static let verifying: [Contender] = [.warm, .cold, .floor, .cmsVerify]
+
+    private static func accepts(_ contender: Contender, _ receipt: SampleReceipt) -> Bool {
+        TestBench.sample.worker(for: contender).accepts(receipt)
+    }
+
+    @Test(arguments: Contender.allCases)
+    func `every contender accepts every sample`(_ contender: Contender) {
+        #expect(SampleReceipts.two.all.allSatisfy { Self.accepts(contender, $0) })
+    }
+
+    @Test(arguments: verifying)
+    func `a flipped bit of the signed content is refused`(_ contender: Contender) throws {
+        // The last octets of the content are text of an attribute: the receipt stays well formed.
+        let position = try #require(Self.receipt.positionOfContent) + Self.receipt.content.count - 1
+        let tampered = try #require(Self.receipt.flippingBit(at: position))
+        #expect(tampered.content != Self.receipt.content)
+        #expect(!Self.accepts(contender, tampered))
+    }
+
+    @Test(arguments: verifying)
+    func `a flipped bit of the signature is refused`(_ contender: Contender) throws {
+        let tampered = try #require(Self.receipt.flippingBit(at: Self.receipt.der.count - 1))
+        #expect(tampered.signature != Self.receipt.signature)
+        #expect(!Self.accepts(contender, tampered))
+    }
+
+    @Test(arguments: [Contender.warm, .cold, .floor, .cmsVerify])
+    func `a receipt of another authority is refused`(_ contender: Contender) throws {
+        let stranger = try SampleReceipts(count: 1, purchases: 3, signedBy: ForgedPKI(seed: 2), seed: 1)
+        #expect(!Self.accepts(contender, stranger.all[0]))
+    }
+
+    @Test(arguments: [Contender.warm, .cold])
+    func `a receipt that says something else than expected is refused`(_ contender: Contender) throws {
+        let der = Self.receipt.der, bundleID = Self.receipt.bundleID
+        let otherApp = try #require(SampleReceipt(der: der, bundleID: bundleID + "x", purchases: 3))
+        let otherCount = try #require(SampleReceipt(der: der, bundleID: bundleID, purchases: 4))
+        #expect(!Self.accepts(contender, otherApp) && !Self.accepts(contender, otherCount))
+    }
+
+    @Test func `samples that a contender refuses are not measured`() throws {
+        let stranger = try SampleReceipts(count: 1, purchases: 3, signedBy: ForgedPKI(seed: 2), seed: 1)
+        #expect(throws: RefusedReceipt(contender: .warm, purchases: 3)) {
+            try TestBench.sample.checkAcceptance(of: stranger)
+        }
+    }
+
+    @Test func `samples are distinct and follow from the seed`() throws {
+        let pki = TestBench.sample.pki
+        let samples = try SampleReceipts(count: 8, purchases: 3, signedBy: pki, seed: 1).all.map(\.der)
+        #expect(Set(samples).count == 8)
+        #expect(Array(samples.prefix(2)) == SampleReceipts.two.all.map(\.der))
+        #expect(try SampleReceipts(count: 1, purchases: 3, signedBy: pki, seed: 2).all[0].der != samples[0])
+    }
+}
+
+extension SampleReceipt {
+    /// Where the signed content begins in the receipt.
+    fileprivate var positionOfContent: Int? {
+        der.indices.first { der[$0...].starts(with: content) }
+    }
+
+    /// The same receipt with one bit changed.
+    fileprivate func flippingBit(at position: Int) -> SampleReceipt? {
+        var der = der
+        der[position] ^= 1
+        return SampleReceipt(der: der, bundleID: bundleID, purchases: purchases)
+    }
+}

@@ -1,0 +1,84 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FoundationEssentials
+import Testing
+
+@testable import LoadTest
+
+struct CorpusCommandTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "loadtest-\(UUID().uuidString)")
+
+    /// Runs the command in the folder and removes it afterwards.
+    private func withFolder(_ body: () async throws -> Void) async throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body()
+    }
+
+    private func put(_ text: String, in file: String) throws {
+        try Data(text.utf8).write(to: folder.appending(path: file))
+    }
+
+    private func makeRoom(force: Bool = false) throws {
+        try CorpusFolder(path: folder.path).makeRoom(force: force)
+    }
+
+    private var files: Set<String> {
+        get throws { Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)) }
+    }
+
+    @Test func `a corpus is written and the next step is told`() async throws {
+        try await withFolder {
+            let summary = try await CorpusCommand.parse(["--out", folder.path, "--count", "3"]).write()
+            #expect(summary.hasPrefix("Wrote 3 genuine and "))
+            #expect(summary.hasSuffix("GATEWAY_TRUST_ROOTS=\(folder.path)/root.pem receipt-gateway serve"))
+            #expect(try files.isSuperset(of: ["root.pem", "index.json", "genuine-1.b64", "genuine-3.b64"]))
+            let written = try files
+            try makeRoom()
+            #expect(try files == ["root.pem"] && written.count > 100)
+        }
+    }
+
+    @Test(arguments: ["notes.txt", "index.json"])
+    func `a folder of somebody else is refused and left alone`(file: String) async throws {
+        try await withFolder {
+            try put(#"[{"file": "notes.txt"}]"#, in: file)
+            await #expect(throws: CorpusFolderError.holdsOtherFiles(path: folder.path, example: file)) {
+                try await CorpusCommand.parse(["--out", folder.path, "--count", "1"]).write()
+            }
+            #expect(try files == [file])
+        }
+    }
+
+    @Test func `force takes a folder of somebody else and removes nothing`() async throws {
+        try await withFolder {
+            try put("mine", in: "notes.txt")
+            try makeRoom(force: true)
+            #expect(try files == ["notes.txt"])
+        }
+    }
+
+    @Test func `an index cannot make the command remove files elsewhere`() async throws {
+        try await withFolder {
+            try put(#"[{"file": "../victim.b64", "expected": "genuine", "explanation": ""}]"#, in: "index.json")
+            #expect(throws: CorpusFolderError.self) { try makeRoom() }
+        }
+    }
+
+    @Test func `a new folder needs no room`() throws {
+        try makeRoom()
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+
+    @Test func `a file is no folder`() async throws {
+        try await withFolder {
+            try put("", in: "file")
+            let path = folder.appending(path: "file").path
+            #expect(throws: CorpusFolderError.isNoFolder(path: path)) {
+                try CorpusFolder(path: path).makeRoom(force: true)
+            }
+        }
+    }
+}

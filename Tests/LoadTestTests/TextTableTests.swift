@@ -1,0 +1,14 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import LoadTest
+
+struct TextTableTests {
+    @Test func `columns are as wide as their widest cell and end at the right`() {
+        var table = TextTable(header: ["a", "long"])
+        table.append(["100", "x"])
+        #expect(table.text == "  a  long\n100     x")
+    }
+}

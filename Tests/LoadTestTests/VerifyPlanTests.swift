@@ -1,0 +1,23 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import LoadTest
+
+struct VerifyPlanTests {
+    @Test(arguments: [(9, 9, 1.0), (720, 9, 80.0), (1000, 12, 83.33), (8000, 100, 80.0)])
+    func `a case is cut into at least nine turns of 50 to 100 milliseconds`(
+        milliseconds: Int, rounds: Int, sliceMilliseconds: Double
+    ) {
+        let plan = VerifyPlan(duration: .milliseconds(milliseconds))
+        #expect(plan.rounds == rounds)
+        #expect(abs(plan.slice.seconds * 1000 - sliceMilliseconds) < 0.01)
+    }
+
+    @Test func `every contender takes part on every number of threads`() {
+        let plan = VerifyPlan(purchases: [1, 3], threads: [1, 2], duration: .milliseconds(9))
+        #expect(Set(plan.entrants).count == 2 * Contender.allCases.count)
+        #expect(plan.turns == 2 * plan.entrants.count * 9)
+    }
+}

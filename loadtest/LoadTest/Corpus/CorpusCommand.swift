@@ -1,0 +1,77 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import ReceiptForge
+
+/// `receipt-loadtest corpus`
+struct CorpusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "corpus",
+        abstract: "Write receipts, the answers a verifier must give to them, and the root to trust.",
+        discussion: """
+            Makes an authority of its own, random genuine sandbox receipts signed by it, and every known way of being \
+            wrong once. The same seed gives the same files, octet by octet. The folder then holds:
+
+              root.pem      the root, to be trusted for the environment Sandbox
+              *.b64         one receipt each, in base64, as a request carries it
+              index.json    for each file the expected answer, its reason, and
+                            what a genuine receipt says
+
+            Example:
+
+              receipt-loadtest corpus --out receipts --count 10000
+              GATEWAY_TRUST_ROOTS=receipts/root.pem receipt-gateway serve
+
+            The keys follow from the seed as well, so anybody can make them: trust this root on test machines only.
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Folder to write to; made if it is missing. Receipts of an earlier corpus in it are replaced.",
+            valueName: "folder"))
+    var out: String
+
+    @Option(help: ArgumentHelp("Random genuine receipts, beside the faulty and odd ones.", valueName: "receipts"))
+    var count = 1000
+
+    @Option(help: ArgumentHelp("Everything follows from this number.", valueName: "number"))
+    var seed: UInt64 = 1
+
+    @Flag(help: "Write into a folder that holds other files too; none of those is removed.")
+    var force = false
+
+    func validate() throws {
+        guard (1...Self.maximumCount).contains(count) else {
+            throw ValidationError("--count takes a number from 1 to \(Self.maximumCount.grouped), not \(count).")
+        }
+    }
+
+    func run() async throws {
+        print(try await write())
+    }
+
+    /// Eight gigabytes of files.
+    private static let maximumCount = 1_000_000
+}
+
+extension CorpusCommand {
+    /// Writes the corpus and says what was written.
+    func write() async throws -> String {
+        try CorpusFolder(path: out).makeRoom(force: force)
+        let corpus = Corpus(seed: seed, genuineReceipts: count)
+        let progress = ProgressLine(unit: "receipts", total: corpus.count)
+        defer { progress.finish() }
+        let duration = try await ContinuousClock().measure {
+            try await CorpusFolder(path: out).write(corpus) { progress.update(done: $0) }
+        }
+        return summary(of: corpus, duration)
+    }
+
+    private func summary(of corpus: Corpus, _ duration: Duration) -> String {
+        let faults = corpus.count - corpus.genuineReceipts
+        return "Wrote \(count.grouped) genuine and \(faults.grouped) faulty or odd receipts to \(out) in "
+            + "\(duration.seconds.fixed(1)) s; try them with: "
+            + "GATEWAY_TRUST_ROOTS=\(ShellWord(out + "/root.pem")) receipt-gateway serve"
+    }
+}

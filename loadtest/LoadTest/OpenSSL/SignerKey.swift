@@ -1,0 +1,23 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import COpenSSL
+
+/// The owner of one `EVP_PKEY` that holds a signer's public key.
+///
+/// SAFETY (@unchecked Sendable): the key is not changed after it is made, and OpenSSL lets many threads use such a key
+/// (openssl-threads(7)). The pointer is used in this folder only and `deinit` frees it once.
+@safe final class SignerKey: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// The key a certificate binds; nil if OpenSSL cannot read it.
+    init?(of certificate: X509Certificate) {
+        // X509_get_pubkey hands out a reference of the caller's own.
+        guard let key = unsafe X509_get_pubkey(certificate.pointer) else { return nil }
+        unsafe pointer = key
+    }
+
+    deinit {
+        unsafe EVP_PKEY_free(pointer)
+    }
+}

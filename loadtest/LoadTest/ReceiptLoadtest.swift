@@ -1,0 +1,24 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+/// `receipt-loadtest`
+@main
+struct ReceiptLoadtest: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receipt-loadtest",
+        abstract: "Press on receipt verification, and make the receipts to press with.",
+        discussion: """
+            How many receipts per second one core verifies, beside what the cryptography alone allows:
+
+              receipt-loadtest verify
+
+            Receipts to try a gateway with, genuine and faulty, and the root to trust:
+
+              receipt-loadtest corpus --out receipts
+              GATEWAY_TRUST_ROOTS=receipts/root.pem receipt-gateway serve
+            """,
+        version: "0.1.0",
+        subcommands: [VerifyCommand.self, CorpusCommand.self, MemoryProbeCommand.self])
+}

@@ -1,0 +1,28 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one entrant reached in each of its turns, in receipts per second.
+struct Rates: Hashable, Sendable {
+    private var slices: [Double]
+
+    init(_ slices: [Double] = []) {
+        self.slices = slices
+    }
+
+    mutating func append(_ rate: Double) {
+        slices.append(rate)
+    }
+
+    /// The middle one, or the mean of the two in the middle: unmoved by turns that the machine spent on others.
+    var median: Double {
+        let sorted = slices.sorted()
+        guard let last = sorted.indices.last else { return 0 }
+        return (sorted[last / 2] + sorted[(last + 1) / 2]) / 2
+    }
+
+    /// The slowest turn.
+    var lowest: Double { slices.min() ?? 0 }
+
+    /// The fastest turn.
+    var highest: Double { slices.max() ?? 0 }
+}
