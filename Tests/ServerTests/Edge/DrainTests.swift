@@ -23,6 +23,8 @@ struct DrainTests {
                 let answer = try await connection.answer(toHead: true)
                 #expect(answer?.status == 200)
                 #expect(answer?.headers["content-length"] == "18")
+                try await connection.send(Self.ready)
+                #expect(try await connection.answer()?.status == 200, "a body after HEAD would be read as an answer")
             }
         }
     }
