@@ -79,7 +79,7 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Gateway", "Receipts", "Server",
+                "Gateway", "ReceiptForge", "Receipts", "Server",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

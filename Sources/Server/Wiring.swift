@@ -43,13 +43,12 @@ func buildGatewayServer(
 ) throws(ConfigurationProblems) -> GatewayServer {
     let lifecycle = ServerLifecycle()
     let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
+    let authenticator = try Authenticator(configuration, at: surroundings.clock())
     let verify = VerifyRoute(
-        verification: try VerificationService(configuration),
-        authenticator: try Authenticator(configuration, at: surroundings.clock()),
-        clock: surroundings.clock)
+        verification: try VerificationService(configuration), authenticator: authenticator, clock: surroundings.clock)
     let data = dataPlane(
-        configuration, [Route(method: .post, path: "/v1/verify", respond: verify.respond)], surroundings, lifecycle,
-        budget)
+        configuration, [Route(method: .post, path: "/v1/verify", respond: verify.respond)], authenticator,
+        surroundings, lifecycle, budget)
     let admin = adminPlane(configuration, HealthRoutes(lifecycle: lifecycle).routes, surroundings, lifecycle)
     let shutdown = ShutdownService(
         requests: surroundings.shutdownRequests, lifecycle: lifecycle,
@@ -61,12 +60,15 @@ func buildGatewayServer(
 
 /// Where clients ask.
 private func dataPlane(
-    _ configuration: GatewayConfiguration, _ routes: [Route], _ surroundings: GatewaySurroundings,
-    _ lifecycle: ServerLifecycle, _ budget: BodyBudget
+    _ configuration: GatewayConfiguration, _ routes: [Route], _ authenticator: Authenticator,
+    _ surroundings: GatewaySurroundings, _ lifecycle: ServerLifecycle, _ budget: BodyBudget
 ) -> any Service {
+    let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { headers in
+        authenticator.admits(headers, at: surroundings.clock())
+    }
     let log = RequestLog(logger: configuration.log.requests ? surroundings.logger : nil)
     let edge = Edge(
-        rules: EdgeRules(configuration.http, shutdown: configuration.shutdown), budget: budget,
+        rules: rules, budget: budget,
         lifecycle: lifecycle, log: log)
     return listener(
         .data, on: configuration.http.listener, limits: configuration.http.limits, edge: edge, routes: routes,

@@ -44,6 +44,12 @@ struct Authenticator: Sendable {
         return owner.client
     }
 
+    /// Whether a client's key came with these headers. The edge asks before it takes in a body, and the route asks again
+    /// for the client: a stranger costs a header and one HMAC, never memory.
+    func admits(_ headers: HTTPFields, at now: Timestamp) -> Bool {
+        (try? client(for: headers, at: now)) != nil
+    }
+
     private static func key(in headers: HTTPFields) -> APIKey? {
         if let bearer = headers[.authorization] {
             let parts = bearer.split(separator: " ", maxSplits: 1)

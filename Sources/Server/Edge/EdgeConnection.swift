@@ -90,6 +90,7 @@ extension EdgeConnection {
     private mutating func begin(_ incoming: IncomingRequest) -> Action {
         request = incoming
         phase = .receiving(until: incoming.arrival + rules.requestDeadline)
+        guard rules.admits(incoming.head.headerFields) else { return refuse(.unauthenticated, at: incoming.arrival) }
         if let announced = incoming.announcedBytes {
             if announced > rules.bodyLimit.bytes { return refuse(tooLarge, at: incoming.arrival) }
             if !budget.hasRoom(for: announced) { return refuse(.overloaded, at: incoming.arrival) }

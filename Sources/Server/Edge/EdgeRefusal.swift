@@ -5,6 +5,8 @@
 enum EdgeRefusal: Error, Hashable, Sendable {
     /// Not HTTP/1.1, or with both `Transfer-Encoding` and `Content-Length`, or cut short.
     case malformed
+    /// No valid API key.
+    case unauthenticated
     /// A field, or all fields together, beyond their limits.
     case headerTooLarge
     /// More body than one request may have.

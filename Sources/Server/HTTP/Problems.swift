@@ -77,6 +77,7 @@ extension Problem {
     /// What the edge refuses before a request is complete.
     init(_ refusal: EdgeRefusal) {
         switch refusal {
+        case .unauthenticated: self = .unauthenticated
         case .malformed: self.init(.badRequest, .malformedRequest, "This is not a valid HTTP/1.1 request.")
         case .headerTooLarge:
             self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")

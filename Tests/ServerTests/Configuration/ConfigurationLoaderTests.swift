@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Receipts
+import ReceiptForge
 import Testing
 
 @testable import Server
@@ -151,7 +152,7 @@ struct ConfigurationLoaderTests {
         ),
     ]
 
-    private let pem = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"
+    private let pem = ForgedPKI(seed: 1).rootPEM
 
     private func load(
         _ environment: [String: String] = [:], file: String? = nil, files: [String: String] = [:], path: String? = nil
