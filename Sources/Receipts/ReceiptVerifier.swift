@@ -28,6 +28,7 @@ public final class ReceiptVerifier: Sendable {
     /// What one receipt may ask for.
     public let limits: Limits
     private let chains = ChainCache()
+    private let verifiedCertificates = VerifiedCertificates()
 
     /// A verifier, by default of receipts signed by Apple.
     public init(
@@ -69,7 +70,8 @@ public final class ReceiptVerifier: Sendable {
     private func chain(of receipt: UnverifiedReceipt) throws(ReceiptError) -> CertificateChain {
         let span = receipt.der.span
         if let known = chains.chain(of: receipt.container, in: span) { return known }
-        let chain = try CertificateChain(receipt.container, in: span, trustStore: trustStore)
+        let chain = try CertificateChain(
+            receipt.container, in: span, trustStore: trustStore, verified: verifiedCertificates)
         chains.insert(chain, of: receipt.container, in: span)
         return chain
     }

@@ -12,10 +12,12 @@ struct CertificateChain: Sendable {
 
     /// Verifies the container's certificates. Everything that costs no cryptography is checked before what does, and a
     /// key is used only after its certificate was verified.
-    init(_ container: SignedData, in receipt: Span<UInt8>, trustStore: TrustStore) throws(ReceiptError) {
+    init(
+        _ container: SignedData, in receipt: Span<UInt8>, trustStore: TrustStore, verified: VerifiedCertificates
+    ) throws(ReceiptError) {
         let path = try CertificatePath(container, in: receipt, trustStore: trustStore)
         environments = try path.permittedEnvironments()
-        key = try path.verifySignatures(in: receipt)
+        key = try path.verifySignatures(in: receipt, verified)
         validity = path.certificates.reduce(path.anchorCertificate.fields.validity) { $0.intersection($1.validity) }
     }
 }
@@ -40,18 +42,24 @@ extension CertificatePath {
         return [.xcode]
     }
 
-    /// Verifies each certificate under the one above it, from the anchor down, and returns the signer's key.
-    fileprivate func verifySignatures(in receipt: Span<UInt8>) throws(ReceiptError) -> PublicKey {
-        var key = try anchorCertificate.fields.verificationKey(in: anchorCertificate.bytes.span)
+    /// Verifies each certificate under the one above it, from the anchor down, and returns the signer's key. What was
+    /// verified before is not verified again: a forged leaf under a genuine intermediate costs one verification.
+    fileprivate func verifySignatures(
+        in receipt: Span<UInt8>, _ verified: VerifiedCertificates
+    ) throws(ReceiptError) -> PublicKey {
+        let root = anchorCertificate.bytes.span
+        var issuer = anchor.fingerprint
+        var key = try verified.key(of: issuer, below: issuer) { () throws(ReceiptError) in
+            try anchorCertificate.fields.publicKey.publicKey(in: root)
+        }
         for certificate in certificates.reversed() {
-            guard let digest = certificate.signatureAlgorithm?.digest else {
-                throw ReceiptError(.certificateSignatureAlgorithmUnsupported)
+            let fingerprint = Fingerprint(of: receipt.extracting(certificate.encoding))
+            let issuerKey = key
+            key = try verified.key(of: fingerprint, below: issuer) { () throws(ReceiptError) in
+                try certificate.checkSignature(under: issuerKey, in: receipt)
+                return try certificate.publicKey.publicKey(in: receipt)
             }
-            let signature = receipt.extracting(certificate.signature)
-            guard key.verifies(signature, over: receipt.extracting(certificate.tbsCertificate), digest) else {
-                throw ReceiptError(.certificateSignatureInvalid)
-            }
-            key = try certificate.verificationKey(in: receipt)
+            issuer = fingerprint
         }
         return key
     }
@@ -77,10 +85,12 @@ extension Certificate {
         try publicKey.check()
     }
 
-    fileprivate func verificationKey(in bytes: Span<UInt8>) throws(ReceiptError) -> PublicKey {
-        guard let key = PublicKey(subjectPublicKeyInfo: bytes.extracting(publicKey.encoding)) else {
-            throw ReceiptError(.certificateMalformed)
+    fileprivate func checkSignature(under key: PublicKey, in bytes: Span<UInt8>) throws(ReceiptError) {
+        guard let digest = signatureAlgorithm?.digest else {
+            throw ReceiptError(.certificateSignatureAlgorithmUnsupported)
         }
-        return key
+        guard key.verifies(bytes.extracting(signature), over: bytes.extracting(tbsCertificate), digest) else {
+            throw ReceiptError(.certificateSignatureInvalid)
+        }
     }
 }

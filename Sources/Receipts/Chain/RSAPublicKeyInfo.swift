@@ -9,50 +9,56 @@
 
 /// A certificate's key as it is declared; a `PublicKey` is made of it once its certificate is trusted.
 struct RSAPublicKeyInfo: Sendable {
-    /// The whole SubjectPublicKeyInfo.
-    let encoding: Range<Int>
     /// Nil if the key is not an RSA key.
-    let size: Size?
+    private let numbers: Numbers?
 
-    struct Size: Sendable {
+    fileprivate struct Numbers: Sendable {
+        /// The contents of an INTEGER, with the zero byte that keeps it positive.
+        let modulus: Range<Int>
         let modulusBits: Int
         /// Nil if it takes more than 64 bits.
         let publicExponent: UInt64?
     }
 
     init(_ fields: inout DERReader) throws(ReceiptError) {
-        let element = try fields.next(.sequence)
-        encoding = element.encoding
-        var info = fields.reader(of: element)
+        var info = try fields.enter(.sequence)
         var algorithm = try info.enter(.sequence)
         guard fields.bytes.equals(try algorithm.objectIdentifier(), ObjectIdentifier.rsaEncryption) else {
-            size = nil
+            numbers = nil
             return
         }
         let key = try info.bitString()
         try info.finish()
-        size = try Size(DERReader(fields.bytes, in: key))
+        numbers = try Numbers(DERReader(fields.bytes, in: key))
     }
 
     /// RSA of at least 2048 bits with an odd exponent of at least 65537: small exponents make sloppy padding checks
     /// forgeable, and Apple uses none.
     func check() throws(ReceiptError) {
-        guard let size else { throw ReceiptError(.keyNotRSA) }
-        guard size.modulusBits >= Self.minimumModulusBits else { throw ReceiptError(.keyTooSmall) }
-        guard let exponent = size.publicExponent, exponent >= Self.minimumExponent, exponent % 2 == 1 else {
+        guard let numbers else { throw ReceiptError(.keyNotRSA) }
+        guard numbers.modulusBits >= Self.minimumModulusBits else { throw ReceiptError(.keyTooSmall) }
+        guard let exponent = numbers.publicExponent, exponent >= Self.minimumExponent, exponent % 2 == 1 else {
             throw ReceiptError(.exponentTooSmall)
         }
+    }
+
+    /// The key itself, out of the bytes it was read from.
+    func publicKey(in bytes: Span<UInt8>) throws(ReceiptError) -> PublicKey {
+        guard let numbers, let exponent = numbers.publicExponent,
+            let key = PublicKey(modulus: bytes.extracting(numbers.modulus), exponent: exponent)
+        else { throw ReceiptError(.certificateMalformed) }
+        return key
     }
 
     private static let minimumModulusBits = 2048
     private static let minimumExponent: UInt64 = 65_537
 }
 
-extension RSAPublicKeyInfo.Size {
+extension RSAPublicKeyInfo.Numbers {
     init(_ bits: consuming DERReader) throws(ReceiptError) {
         var key = try bits.enter(.sequence)
         try bits.finish()
-        let modulus = try key.next(.integer).contents
+        modulus = try key.next(.integer).contents
         let exponent = try key.next(.integer).contents
         try key.finish()
         modulusBits = try key.bytes.bitWidth(ofInteger: modulus)
