@@ -18,7 +18,13 @@ struct MeasurementsTests {
         #expect(rates.lowest == 1 && rates.highest == 3)
     }
 
-    @Test func `a row compares medians of the same number of threads`() {
+    @Test func `a ratio is taken within each round`() {
+        // Both entrants were twice as fast in three rounds, one of them in a fourth: by medians alone 1.8 to 1.
+        let ours = Rates([90, 180, 90, 180, 180]), floor = Rates([100, 200, 100, 200, 100])
+        #expect(ours.ratio(to: floor) == 0.9)
+    }
+
+    @Test func `a row compares the same number of threads`() {
         let row = VerifyCase(.two, .fixed, threads: 2, chain: .warm)
         #expect(row.receiptsPerSecond == 60_000 && row.floorPerSecond == 80_000 && row.cmsVerifyPerSecond == 3000)
         #expect(row.ratioToFloor == 0.75 && row.ratioToCMSVerify == 20)
@@ -45,14 +51,14 @@ struct MeasurementsTests {
 extension Measurements {
     /// Invented rates for one thread and two.
     static let fixed = Measurements([
-        Entrant(contender: .warm, threads: 1): Rates([32_000]),
-        Entrant(contender: .warm, threads: 2): Rates([50_000, 70_000, 60_000]),
+        Entrant(contender: .warm, threads: 1): Rates([32_000, 32_000, 32_000]),
+        Entrant(contender: .warm, threads: 2): Rates([50_000, 60_000, 70_000]),
         Entrant(contender: .cold, threads: 1): Rates([1000]),
         Entrant(contender: .cold, threads: 2): Rates([2000]),
         Entrant(contender: .floor, threads: 1): Rates([40_000]),
-        Entrant(contender: .floor, threads: 2): Rates([80_000]),
+        Entrant(contender: .floor, threads: 2): Rates([80_000, 80_000, 80_000]),
         Entrant(contender: .cmsVerify, threads: 1): Rates([1600]),
-        Entrant(contender: .cmsVerify, threads: 2): Rates([3000]),
+        Entrant(contender: .cmsVerify, threads: 2): Rates([3000, 3000, 3000]),
         Entrant(contender: .base64, threads: 1): Rates([5000]),
         Entrant(contender: .base64, threads: 2): Rates([10_000]),
     ])

@@ -27,7 +27,8 @@ struct VerifyCommand: ParsableCommand {
               receipt-loadtest verify --purchases 3 --threads 1 --duration 5 --format json
               receipt-loadtest verify --memory 5000000
 
-            Numbers are medians of the turns. Compare ratios, not rates, between two machines or two days.
+            Compare ratios, not rates, between two machines or two days; and know that a neighbour on the same core \
+            slows parsing more than cryptography.
             """)
 
     @Option(

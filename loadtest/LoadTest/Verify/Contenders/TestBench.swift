@@ -12,9 +12,6 @@ struct TestBench: Sendable {
     private let signerKey: SignerKey
     private let roots: RootStore
 
-    /// All samples are older.
-    private static let now = Corpus.issuedBefore
-
     /// Makes the authority of this seed.
     init(seed: UInt64) throws {
         pki = ForgedPKI(seed: seed)
@@ -25,7 +22,7 @@ struct TestBench: Sendable {
         guard let root = X509Certificate(der: pki.root.der), let leaf = X509Certificate(der: pki.leaf.der),
             let signerKey = SignerKey(of: leaf)
         else { throw SampleError() }
-        roots = RootStore(trusting: root, at: Int(Self.now.secondsSince1970))
+        roots = RootStore(trusting: root, at: Int(Corpus.issuedBefore.secondsSince1970))
         self.signerKey = signerKey
     }
 
@@ -40,13 +37,16 @@ struct TestBench: Sendable {
         }
     }
 
-    /// Throws unless every contender accepts every receipt.
+    /// Throws unless every contender accepts every receipt, and the verifier finds the apps they were minted for.
     func checkAcceptance(of samples: SampleReceipts) throws(RefusedReceipt) {
         for contender in Contender.allCases {
             let worker = worker(for: contender)
             guard samples.all.allSatisfy(worker.accepts) else {
                 throw RefusedReceipt(contender: contender, purchases: samples.purchases)
             }
+        }
+        guard samples.all.allSatisfy({ verifier.reads($0, at: .samplesAreOlder) }) else {
+            throw RefusedReceipt(contender: .warm, purchases: samples.purchases)
         }
     }
 }

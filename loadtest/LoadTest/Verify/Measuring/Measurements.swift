@@ -13,14 +13,9 @@ struct Measurements: Sendable {
         rates[entrant, default: Rates()].append(rate)
     }
 
-    /// An entrant's rates; nil if it took no turn.
-    subscript(contender: Contender, threads threads: Int) -> Rates? {
-        rates[Entrant(contender: contender, threads: threads)]
-    }
-
-    /// An entrant's median; 0 if it took no turn.
-    func median(_ contender: Contender, threads: Int) -> Double {
-        self[contender, threads: threads]?.median ?? 0
+    /// An entrant's rates; none if it took no turn.
+    subscript(contender: Contender, threads threads: Int) -> Rates {
+        rates[Entrant(contender: contender, threads: threads), default: Rates()]
     }
 }
 

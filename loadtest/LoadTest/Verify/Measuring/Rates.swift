@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one entrant reached in each of its turns, in receipts per second.
+/// What one entrant reached in each round, in receipts per second.
 struct Rates: Hashable, Sendable {
     private var slices: [Double]
 
@@ -18,6 +18,14 @@ struct Rates: Hashable, Sendable {
         let sorted = slices.sorted()
         guard let last = sorted.indices.last else { return 0 }
         return (sorted[last / 2] + sorted[(last + 1) / 2]) / 2
+    }
+
+    /// How much faster this entrant was than another one: the median of the ratios within each round.
+    ///
+    /// A shared machine may be fast in some rounds and slow in others; the medians of two entrants can then stem from
+    /// different ones, and their ratio from neither.
+    func ratio(to other: Rates) -> Double {
+        Rates(zip(slices, other.slices).map { $0 / $1 }).median
     }
 
     /// The slowest turn.

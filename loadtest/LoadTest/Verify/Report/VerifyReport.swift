@@ -18,7 +18,8 @@ enum ChainState: String, CaseIterable, Encodable, Sendable {
     }
 }
 
-/// One row: receipts of one size on a number of threads. Rates are medians over the turns, of all threads together.
+/// One row: receipts of one size on a number of threads. Rates are medians over the rounds, of all threads together;
+/// ratios are medians of the ratios within each round.
 struct VerifyCase: Encodable, Sendable {
     /// Purchases in each receipt.
     let purchases: Int
@@ -42,7 +43,7 @@ struct VerifyCase: Encodable, Sendable {
     let lowestReceiptsPerSecond: Double
     /// The fastest turn, in receipts per second.
     let highestReceiptsPerSecond: Double
-    /// Receipts per second as a multiple of those on one thread; nil if one thread was not measured.
+    /// How many times the receipts per second of one thread; nil if one thread was not measured.
     let scaling: Double?
 
     enum CodingKeys: String, CodingKey {

@@ -22,7 +22,8 @@ struct VerifyTable {
         chain          warm: the signer's chain was verified before; cold: nothing was
         floor/s        the crypto floor: one SHA-256 over the signed octets and one RSA-2048 verification, no parsing
         CMS_verify/s   OpenSSL's d2i_CMS_bio and CMS_verify
-        scaling        receipts/s as a multiple of those on one thread
+        of floor, x CMS_verify, scaling (against one thread)
+                       medians of the ratios within each round, because a shared machine has fast and slow rounds
         base64 MB/s    text decoded per second, in millions of bytes; a gateway pays for it beside receipts/s
         All contenders took turns in one run on the same receipts. Allocations are not counted.
         """
