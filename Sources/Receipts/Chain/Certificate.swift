@@ -50,7 +50,7 @@ struct Certificate: Sendable {
         try outer.finish()
         let tbs = try fields.next(.sequence)
         tbsCertificate = tbs.encoding
-        let algorithm = try fields.algorithmIdentifier()
+        let (algorithm, algorithmEncoding) = try fields.signatureAlgorithm()
         signatureAlgorithm = SignatureAlgorithm(bytes.extracting(algorithm))
         signature = try fields.bitString()
         try fields.finish()
@@ -58,8 +58,11 @@ struct Certificate: Sendable {
         var body = fields.reader(of: tbs)
         try Self.checkVersion(&body)
         serialNumber = try body.next(.integer).contents
-        // RFC 5280 §4.1.1.2: both places name the same algorithm; only the inner one is signed.
-        guard bytes.equals(try body.algorithmIdentifier(), algorithm) else { throw ReceiptError(.certificateMalformed) }
+        // RFC 5280 §4.1.1.2: both places name the same algorithm. Only the inner one is signed, so with other parameters
+        // in the outer one a chain would have several spellings, each an entry of the chain cache.
+        guard bytes.equals(try body.signatureAlgorithm().encoding, algorithmEncoding) else {
+            throw ReceiptError(.certificateMalformed)
+        }
         issuer = try body.next(.sequence).encoding
         validity = try Validity(&body)
         subject = try body.next(.sequence).encoding
@@ -83,6 +86,15 @@ extension Rule {
 }
 
 extension DERReader {
+    /// Reads an AlgorithmIdentifier and returns the range of its OBJECT IDENTIFIER, and of all of it.
+    fileprivate mutating func signatureAlgorithm() throws(ReceiptError)
+        -> (identifier: Range<Int>, encoding: Range<Int>)
+    {
+        let start = position
+        let identifier = try algorithmIdentifier()
+        return (identifier, start..<position)
+    }
+
     /// Reads a BIT STRING of whole bytes and returns the range of those bytes (X.690 §8.6).
     mutating func bitString() throws(ReceiptError) -> Range<Int> {
         let contents = try next(.bitString).contents
