@@ -66,6 +66,14 @@ public struct InAppPurchase: Sendable {
     }
 }
 
+extension InAppPurchase: CustomStringConvertible, CustomReflectable {
+    /// No byte of the receipt, so that printing one gives nothing away.
+    public var description: String { "InAppPurchase" }
+
+    /// Empty, for the same reason.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// The kinds of in-app purchases, by Apple's numbers (attribute 1707).
 public enum ProductType: Int64, Sendable {
     /// Bought once, kept for ever.

@@ -28,3 +28,11 @@ public struct UnverifiedReceipt: Sendable {
         self.der = der
     }
 }
+
+extension UnverifiedReceipt: CustomStringConvertible, CustomReflectable {
+    /// No byte of the receipt, so that printing one gives nothing away.
+    public var description: String { "UnverifiedReceipt(\(der.count) bytes)" }
+
+    /// Empty, for the same reason.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

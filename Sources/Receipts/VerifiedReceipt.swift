@@ -66,6 +66,14 @@ public struct VerifiedReceipt: Sendable {
     }
 }
 
+extension VerifiedReceipt: CustomStringConvertible, CustomReflectable {
+    /// No byte of the receipt, so that printing one gives nothing away.
+    public var description: String { "VerifiedReceipt(\(environment), \(fields.purchases.count) purchases)" }
+
+    /// Empty, for the same reason.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 // MARK: - Expectations
 
 extension VerifiedReceipt {

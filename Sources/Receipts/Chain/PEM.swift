@@ -12,8 +12,10 @@ enum PEM {
         var block: String?
         for line in text.split(whereSeparator: \.isNewline) {
             switch (line.trimmingSpaces, block) {
-            case (begin, _):
+            case (begin, nil):
                 block = ""
+            case (begin, .some):
+                throw .unterminatedPEM
             case (end, let body?):
                 certificates.append(try decode(body))
                 block = nil

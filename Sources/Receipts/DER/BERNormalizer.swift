@@ -57,11 +57,14 @@ struct BERNormalizer {
         let tag = DERTag(byte: cursor.bytes[cursor.position])
         guard tag.isConstructed else { throw cursor.broken(.derIndefiniteLength) }
         cursor.position += 2
+        guard tag != DERTag.octetString.segmented else { return try copyOnlySegment(from: &cursor, to: &output) }
         var contents: [UInt8] = []
         while try !cursor.takeEndOfContents() {
             try copyElement(from: &cursor, to: &contents, depth: depth + 1)
         }
-        try append(contents, tagged: tag, to: &output, at: cursor.position)
+        output.append(tag.byte)
+        output += Self.length(contents.count)
+        output += contents
     }
 
     private func copyDefinite(from cursor: inout Cursor, to output: inout [UInt8]) throws(ReceiptError) {
@@ -71,20 +74,13 @@ struct BERNormalizer {
         cursor.position = element.encoding.upperBound
     }
 
-    /// A segmented OCTET STRING has exactly one segment and becomes that segment.
-    private func append(
-        _ contents: [UInt8], tagged tag: DERTag, to output: inout [UInt8], at position: Int
-    ) throws(ReceiptError) {
-        if tag == DERTag.octetString.segmented {
-            var segments = DERReader(contents.span)
-            _ = try segments.next(.octetString)
-            guard segments.isAtEnd else { throw ReceiptError(.derConstructedString, at: .offset(position)) }
-            output += contents
-        } else {
-            output.append(tag.byte)
-            output += Self.length(contents.count)
-            output += contents
-        }
+    /// A segmented OCTET STRING has exactly one segment, which is not segmented again, and becomes that segment.
+    private func copyOnlySegment(from cursor: inout Cursor, to output: inout [UInt8]) throws(ReceiptError) {
+        var reader = DERReader(cursor.bytes, in: cursor.position..<cursor.bytes.count)
+        let segment = try reader.next(.octetString)
+        output += cursor.bytes.copy(segment.encoding)
+        cursor.position = segment.encoding.upperBound
+        guard try cursor.takeEndOfContents() else { throw cursor.broken(.derConstructedString) }
     }
 
     private static func length(_ count: Int) -> [UInt8] {

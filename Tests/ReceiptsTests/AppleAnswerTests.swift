@@ -1,0 +1,143 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Receipts
+import Testing
+
+/// What is read out of a receipt against what Apple itself answered for the same receipt.
+@Suite(
+    .enabled(
+        if: AppleAnswers.folder != nil,
+        """
+        Set RESPONSE_CORPUS to a folder of pairs, a receipt with Apple's answer to it each, or RECEIPT_CORPUS to a \
+        folder beside which ../responses/pairs holds them.
+        """))
+struct AppleAnswerTests {
+    @Test func `there are answers with a receipt in them`() throws {
+        #expect(try AppleAnswers.pairs().contains { $0.receipt != nil })
+    }
+
+    @Test(arguments: try AppleAnswers.pairs().filter { $0.receipt != nil })
+    func `what is signed and what Apple answers agree field by field`(_ pair: AppleAnswers.Pair) throws {
+        let receipt = try ReceiptVerifier().verify(Base64.decode(pair.receiptData), at: RealReceipts.now)
+        let answer = try #require(pair.receipt)
+        // Apple adds when it was asked.
+        #expect(Fields(receipt).differences(from: answer, ignoring: ["in_app", "request_date_ms"]) == [])
+        #expect(receipt.environment.rawValue == pair.environment)
+    }
+
+    @Test(arguments: try AppleAnswers.pairs().filter { $0.receipt != nil })
+    func `purchases agree field by field, in Apple's order`(_ pair: AppleAnswers.Pair) throws {
+        let receipt = try ReceiptVerifier().verify(Base64.decode(pair.receiptData), at: RealReceipts.now)
+        let answers = try #require(pair.receipt?["in_app"] as? [[String: Any]])
+        #expect(receipt.purchases.map(\.transactionID) == answers.map { $0["transaction_id"] as? String })
+        for (purchase, answer) in zip(receipt.purchases, answers) {
+            #expect(Fields(purchase).differences(from: answer, ignoring: []) == [])
+        }
+    }
+
+    @Test(arguments: try AppleAnswers.pairs().filter { $0.status == 21002 })
+    func `what Apple calls malformed is no receipt here either`(_ pair: AppleAnswers.Pair) {
+        #expect(throws: (any Error).self) {
+            try ReceiptVerifier().verify(Base64.decode(pair.receiptData), at: RealReceipts.now)
+        }
+    }
+
+    @Test(arguments: try AppleAnswers.pairs().filter { $0.status == 21007 })
+    func `what Apple calls a sandbox receipt is one here`(_ pair: AppleAnswers.Pair) throws {
+        let receipt = try ReceiptVerifier().verify(Base64.decode(pair.receiptData), at: RealReceipts.now)
+        #expect(receipt.environment == .sandbox)
+    }
+}
+
+/// Fields by Apple's names, as text; what is absent has no entry.
+private struct Fields {
+    private var values: [String: String] = [:]
+
+    init(_ receipt: VerifiedReceipt) {
+        values["receipt_type"] = receipt.receiptType
+        values["bundle_id"] = receipt.bundleID
+        values["application_version"] = receipt.applicationVersion
+        values["original_application_version"] = receipt.originalApplicationVersion
+        values["adam_id"] = receipt.adamID.map { String($0) }
+        values["app_item_id"] = values["adam_id"]
+        values["download_id"] = receipt.downloadID.map { String($0) }
+        values["version_external_identifier"] = receipt.versionExternalIdentifier.map { String($0) }
+        values["receipt_creation_date_ms"] = String(receipt.creationDate.millisecondsSince1970)
+        set("original_purchase_date_ms", receipt.originalPurchaseDate)
+        set("expiration_date_ms", receipt.expirationDate)
+        set("preorder_date_ms", receipt.preorderDate)
+    }
+
+    init(_ purchase: InAppPurchase) {
+        values["quantity"] = purchase.quantity.map { String($0) }
+        values["product_id"] = purchase.productID
+        values["transaction_id"] = purchase.transactionID
+        values["original_transaction_id"] = purchase.originalTransactionID
+        values["web_order_line_item_id"] = purchase.webOrderLineItemID.map { String($0) }
+        values["promotional_offer_id"] = purchase.promotionalOfferID
+        values["is_trial_period"] = purchase.isTrialPeriod.map { String($0) }
+        values["is_in_intro_offer_period"] = purchase.isInIntroOfferPeriod.map { String($0) }
+        values["cancellation_reason"] = purchase.cancellationReason.map { String($0) }
+        set("purchase_date_ms", purchase.purchaseDate)
+        set("original_purchase_date_ms", purchase.originalPurchaseDate)
+        set("expires_date_ms", purchase.expiresDate)
+        set("cancellation_date_ms", purchase.cancellationDate)
+    }
+
+    private mutating func set(_ name: String, _ date: Timestamp?) {
+        values[name] = date.map { String($0.millisecondsSince1970) }
+    }
+
+    /// The names of fields that differ, or that only one side has. Of the three forms of a date `_ms` is compared.
+    func differences(from answer: [String: Any], ignoring ignored: Set<String>) -> [String] {
+        let expected = answer.filter { name, _ in
+            !ignored.contains(name) && !name.hasSuffix("_pst") && answer[name + "_ms"] == nil
+        }.mapValues { "\($0)" }
+        return Set(expected.keys).union(values.keys).filter { expected[$0] != values[$0] }.sorted()
+    }
+}
+
+/// Where the pairs are, and how they are written.
+enum AppleAnswers {
+    static let folder: URL? = {
+        if let path = ProcessInfo.processInfo.environment["RESPONSE_CORPUS"] {
+            return URL(filePath: path, directoryHint: .isDirectory)
+        }
+        let sibling = RealReceipts.folder?.appending(path: "../responses/pairs").standardizedFileURL
+        return sibling.flatMap { FileManager.default.fileExists(atPath: $0.path) ? $0 : nil }
+    }()
+
+    /// A receipt as a client sent it, and Apple's answer as JSON.
+    struct Pair: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let receiptData: String
+        let status: Int
+        let environment: String?
+        private let body: Data
+
+        init(_ file: URL) throws {
+            let pair = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any]
+            let response = try #require(pair?["response"] as? [String: Any])
+            testDescription = file.lastPathComponent
+            receiptData = try #require(pair?["receipt-data"] as? String)
+            status = try #require(response["status"] as? Int)
+            environment = response["environment"] as? String
+            body = try JSONSerialization.data(withJSONObject: response["receipt"] ?? [:])
+        }
+
+        /// Apple's `receipt` object; nil if the answer has none.
+        var receipt: [String: Any]? {
+            let object = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any]
+            return object.flatMap { $0.isEmpty ? nil : $0 }
+        }
+    }
+
+    /// No pairs without a folder: the suite is skipped then.
+    static func pairs() throws -> [Pair] {
+        guard let folder else { return [] }
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        return try files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }.map { try Pair($0) }
+    }
+}

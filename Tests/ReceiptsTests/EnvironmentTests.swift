@@ -1,0 +1,39 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Receipts
+import Testing
+
+/// A root signs for the environments it was bound to, whatever a receipt says of itself.
+struct EnvironmentTests {
+    @Test(
+        arguments: [
+            ("Production", .production), ("ProductionVPP", .production), ("ProductionSandbox", .sandbox),
+            ("ProductionVPPSandbox", .sandbox), ("Xcode", .xcode),
+        ] as [(String, Environment)])
+    func `a receipt is genuine exactly where its root may sign`(receiptType: String, environment: Environment) throws {
+        let receipt = Samples.forge.receipt { $0.receiptType = receiptType }
+        for environments in Self.bindings {
+            let verifier = try ReceiptVerifier.trustingSamples(for: environments)
+            if environments.contains(environment) {
+                let verified = try verifier.verify(receipt, at: Samples.now)
+                #expect(verified.environment == environment && verified.receiptType == receiptType)
+            } else {
+                #expect(verifier.brokenRule(of: receipt) == .environmentNotAllowed)
+            }
+        }
+    }
+
+    @Test(arguments: ["production", "Production ", "ProductionVpp", "Sandbox", "PROD", "XcodeXcode", "P"])
+    func `a type Apple does not document is not guessed at`(receiptType: String) throws {
+        let receipt = Samples.forge.receipt { $0.receiptType = receiptType }
+        let verifier = try ReceiptVerifier.trustingSamples(for: Set(Environment.allCases))
+        #expect(verifier.brokenRule(of: receipt) == .receiptTypeUnknown)
+    }
+
+    /// Every subset of the three.
+    private static let bindings: [Set<Environment>] = (0..<8).map { bits in
+        Set(Environment.allCases.enumerated().filter { bits >> $0.offset & 1 == 1 }.map(\.element))
+    }
+}

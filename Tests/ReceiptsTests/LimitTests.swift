@@ -1,0 +1,79 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Receipts
+import Testing
+
+/// Every limit lets through what is exactly as large and stops what is one larger.
+struct LimitTests {
+    @Test(arguments: [(0, nil), (-1, .receiptTooLarge)] as [(Int, Rule?)])
+    func `bytes`(spare: Int, broken: Rule?) throws {
+        var limits = Limits()
+        limits.maximumReceiptBytes = Samples.receipt.count + spare
+        try Self.expect(broken, of: Samples.receipt, limits)
+    }
+
+    @Test(arguments: [(0, nil), (-1, .receiptTooLarge)] as [(Int, Rule?)])
+    func `bytes of a receipt made by Xcode`(spare: Int, broken: Rule?) throws {
+        var limits = Limits()
+        limits.maximumReceiptBytes = Samples.xcodeReceipt.count + spare
+        try Self.expectXcode(broken, limits)
+    }
+
+    @Test(arguments: [(3, nil), (2, .tooManyCertificates)] as [(Int, Rule?)])
+    func `certificates`(maximum: Int, broken: Rule?) throws {
+        var limits = Limits()
+        limits.maximumCertificates = maximum
+        try Self.expect(broken, of: Samples.receipt, limits)
+    }
+
+    @Test(arguments: [(0, nil), (-1, .tooManyAttributes)] as [(Int, Rule?)])
+    func `attributes of a receipt`(spare: Int, broken: Rule?) throws {
+        // Long enough to matter more than the attributes of a purchase do.
+        let unknown = (20_000..<20_040).map { ReceiptForge.ReceiptAttribute(AttributeType(rawValue: $0), value: [1]) }
+        var limits = Limits()
+        limits.maximumAttributes = Samples.forge.attributeCount + unknown.count + spare
+        try Self.expect(broken, of: Samples.forge.receipt { $0.unknownAttributes = unknown }, limits)
+    }
+
+    @Test(arguments: [(0, nil), (-1, .tooManyAttributes)] as [(Int, Rule?)])
+    func `attributes of a purchase`(spare: Int, broken: Rule?) throws {
+        let unknown = (20_000..<20_040).map { ReceiptForge.ReceiptAttribute(AttributeType(rawValue: $0), value: [1]) }
+        var limits = Limits()
+        limits.maximumAttributes = Samples.forge.purchaseAttributeCount + unknown.count + spare
+        try Self.expect(broken, of: Samples.forge.receipt(addingToFirstPurchase: unknown), limits)
+    }
+
+    @Test(arguments: [(2, nil), (1, .tooManyPurchases), (0, .tooManyPurchases)] as [(Int, Rule?)])
+    func `purchases`(maximum: Int, broken: Rule?) throws {
+        var limits = Limits()
+        limits.maximumPurchases = maximum
+        try Self.expect(broken, of: Samples.receipt, limits)
+    }
+
+    /// Xcode's outermost five nodes and the segmented content are of indefinite length, the content inside them.
+    @Test(arguments: [(7, nil), (6, nil), (5, .derTooDeep), (1, .derTooDeep)] as [(Int, Rule?)])
+    func `depth of a receipt made by Xcode`(maximum: Int, broken: Rule?) throws {
+        var limits = Limits()
+        limits.maximumDepth = maximum
+        try Self.expectXcode(broken, limits)
+    }
+
+    @Test func `a receipt whose form is read under other limits keeps those of its verifier for its fields`() throws {
+        var limits = Limits()
+        limits.maximumPurchases = 1
+        let verifier = try ReceiptVerifier.trustingSamples(limits: limits)
+        let receipt = try UnverifiedReceipt(Samples.receipt)
+        #expect(throws: ReceiptError(.tooManyPurchases)) { try verifier.verify(receipt, at: Samples.now) }
+    }
+
+    private static func expect(_ broken: Rule?, of receipt: [UInt8], _ limits: Limits) throws {
+        #expect(try ReceiptVerifier.trustingSamples(limits: limits).brokenRule(of: receipt) == broken)
+    }
+
+    private static func expectXcode(_ broken: Rule?, _ limits: Limits) throws {
+        let store = try TrustStore.apple(and: Samples.xcode.certificate, for: [.xcode])
+        #expect(ReceiptVerifier(trustStore: store, limits: limits).brokenRule(of: Samples.xcodeReceipt) == broken)
+    }
+}

@@ -1,0 +1,194 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import ReceiptForge
+
+/// Receipts that differ from the sample in ways the forge has no named fault for, properly signed.
+extension FaultForge {
+    /// The sample receipt with other contents.
+    func receipt(_ edit: (inout ReceiptContents) -> Void) -> [UInt8] {
+        var contents = contents
+        edit(&contents)
+        return pki.sign(contents)
+    }
+
+    /// The sample receipt with other attributes.
+    func receipt(attributes edit: (inout AttributeSet) -> Void) -> [UInt8] {
+        var attributes = contents.attributeSet
+        edit(&attributes)
+        return signed(attributes).encoded
+    }
+
+    /// The sample receipt with other contents under a chain whose certificates are edited before they are signed.
+    func receipt(_ edit: (inout ReceiptContents) -> Void, chain editChain: (inout Chain) -> Void) -> [UInt8] {
+        var contents = contents
+        edit(&contents)
+        var chain = Chain(keys: pki.keys)
+        editChain(&chain)
+        return pki.container(
+            signing: contents.payload, by: .leaf, certificates: chain.certificates(signedWith: pki.keys),
+            digest: pki.digest
+        ).encoded
+    }
+
+    /// The sample receipt with its certificates in this order; an index that is missing leaves its certificate out.
+    func receipt(certificateOrder order: [Int]) -> [UInt8] {
+        var container = container
+        container.certificates = order.map { pki.certificates[$0] }
+        return container.encoded
+    }
+
+    /// A receipt that the root signed itself, with no other certificate, as Xcode's are.
+    func receiptSignedByRoot(receiptType: String) -> [UInt8] {
+        var contents = contents
+        contents.receiptType = receiptType
+        return pki.container(
+            signing: contents.payload, by: .root, certificates: [pki.root], digest: pki.digest
+        ).encoded
+    }
+
+    /// The sample's certificates, and a signer that is the intermediate instead of the leaf.
+    var receiptSignedByIntermediate: [UInt8] {
+        var container = container
+        container.signerInfos = [
+            pki.signerInfo(
+                signing: contents.payload, by: .intermediate, certificate: pki.intermediate, digest: pki.digest)
+        ]
+        return container.encoded
+    }
+
+    /// The sample's container with an attacker's signature in it.
+    var receiptSignedByStranger: [UInt8] {
+        var container = container
+        container.signerInfos[0].signature =
+            pki.keys.key(for: .attackerLeaf).signature(over: contents.payload, digest: pki.digest)
+        return container.encoded
+    }
+
+    /// The sample receipt under a leaf with this serial number.
+    func receipt(leafSerialNumber: [UInt8]) -> [UInt8] {
+        receipt({ _ in }, chain: { $0.leaf.serialNumber = leafSerialNumber })
+    }
+}
+
+/// Single attributes.
+extension FaultForge {
+    /// The sample receipt with this text for its creation date.
+    func receipt(creationDate: String) -> [UInt8] {
+        receipt(attributes: { $0.replace(with: ReceiptAttribute(.creationDate, .ia5String(creationDate))) })
+    }
+}
+
+/// Certificates.
+extension FaultForge {
+    /// A self-signed root with an RSA key of 1024 bits.
+    var weakRoot: [UInt8] {
+        let key = pki.keys.key(for: .shortLeaf)
+        return CertificateTemplate.root(key: key).signed(by: key).der
+    }
+}
+
+/// The two certificates of a chain that the container brings along and that are not trusted by themselves.
+enum ForgedLink: CaseIterable {
+    case leaf, intermediate
+}
+
+/// Certificates whose validity begins or ends somewhere else.
+extension FaultForge {
+    func end(_ link: ForgedLink, at end: UTCDate) -> [UInt8] {
+        receipt({ _ in }, chain: { $0[link].validity.notAfter = end.element })
+    }
+
+    func receipt(beginning link: ForgedLink, at begin: UTCDate) -> [UInt8] {
+        receipt({ _ in }, chain: { $0[link].validity.notBefore = begin.element })
+    }
+
+    func receipt(created date: UTCDate, leafAndIntermediateEnd end: UTCDate) -> [UInt8] {
+        receipt(
+            { $0.creationDate = date },
+            chain: { chain in
+                for link in ForgedLink.allCases { chain[link].validity.notAfter = end.element }
+            })
+    }
+}
+
+extension Chain {
+    fileprivate subscript(link: ForgedLink) -> CertificateTemplate {
+        get { link == .leaf ? leaf : intermediate }
+        set { if link == .leaf { leaf = newValue } else { intermediate = newValue } }
+    }
+}
+
+/// Attributes that the forge's contents cannot express.
+extension FaultForge {
+    /// The sample receipt with this INTEGER in an attribute of the payload.
+    func receipt(settingInteger type: AttributeType, to contents: [UInt8]) -> [UInt8] {
+        receipt(attributes: { attributes in
+            attributes.remove(type)
+            attributes.append(ReceiptAttribute(type, DERElement(.integer, contents)))
+        })
+    }
+
+    /// The sample receipt without the attribute.
+    func receipt(without type: AttributeType) -> [UInt8] {
+        receipt(attributes: { $0.remove(type) })
+    }
+
+    /// The sample receipt with a purchase that has these attributes beside the usual ones.
+    func receipt(addingToFirstPurchase attributes: [ReceiptAttribute]) -> [UInt8] {
+        receipt(attributes: { $0.editFirstPurchase { $0.attributes += attributes } })
+    }
+
+    /// How many attributes the sample receipt has, purchases not counted.
+    var attributeCount: Int {
+        contents.attributeSet.attributes.count { $0.type != .inAppPurchase }
+    }
+
+    /// How many attributes the first purchase has.
+    var purchaseAttributeCount: Int { contents.purchases[0].attributes.count }
+}
+
+/// Device hashes that do not belong to their receipt.
+extension FaultForge {
+    /// The device hash of the sample in a receipt whose other contents are edited.
+    func receiptWithHashOfOther(_ edit: (inout ReceiptContents) -> Void) -> [UInt8] {
+        var edited = contents
+        edit(&edited)
+        var attributes = edited.attributeSet
+        attributes.replace(with: ReceiptAttribute(.deviceHash, value: contents.deviceHash))
+        return signed(attributes).encoded
+    }
+
+    /// The sample receipt with an edited device hash.
+    func receiptWithDeviceHash(_ edit: ([UInt8]) -> [UInt8]) -> [UInt8] {
+        receipt(attributes: { $0.replace(with: ReceiptAttribute(.deviceHash, value: edit(contents.deviceHash))) })
+    }
+}
+
+/// Purchases and texts that the forge's contents cannot express.
+extension FaultForge {
+    func receipt(settingText type: AttributeType, to bytes: [UInt8]) -> [UInt8] {
+        receipt(attributes: { $0.replace(with: ReceiptAttribute(type, DERElement(.utf8String, bytes))) })
+    }
+
+    func receiptWithProductType(_ number: Int64) -> [UInt8] {
+        receipt(attributes: { $0.editFirstPurchase { $0.replace(with: .integer(.productType, number)) } })
+    }
+
+    func receipt(withoutInFirstPurchase type: AttributeType) -> [UInt8] {
+        receipt(attributes: { $0.editFirstPurchase { $0.remove(type) } })
+    }
+
+    /// The sample receipt with purchases in this order, which a sorted SET would not keep.
+    func receiptWithPurchases(inOrder transactionIDs: [String]) -> [UInt8] {
+        receipt(attributes: { attributes in
+            attributes.order = .asWritten
+            attributes.remove(.inAppPurchase)
+            attributes.attributes += transactionIDs.map { identifier in
+                PurchaseContents(
+                    productID: "product", transactionID: identifier, purchaseDate: contents.creationDate
+                ).attribute
+            }
+        })
+    }
+}
