@@ -9,8 +9,8 @@ public struct Limits: Hashable, Sendable {
     public var maximumReceiptBytes = 9 << 20
     /// Certificates in one container; genuine receipts have three.
     public var maximumCertificates = 6
-    /// Attributes in one set, purchases not counted; genuine receipts have about thirty.
-    public var maximumAttributes = 512
+    /// Attributes in one set beyond the 64 types Apple uses, purchases not counted; genuine receipts have none.
+    public var maximumOtherAttributes = 512
     /// In-app purchases in one receipt.
     public var maximumPurchases = 20_000
     /// Nesting of the Xcode BER form; DER is read without recursion and needs no such limit.

@@ -47,18 +47,21 @@ package struct CivilTime: Hashable, Sendable {
     }
 
     /// Whether the calendar has this day and the clock this time (no leap seconds).
+    @inline(__always)
     var exists: Bool {
         (1...12).contains(month) && day >= 1 && day <= Self.days(inMonth: month, of: year)
             && (0..<24).contains(hour) && (0..<60).contains(minute) && (0..<60).contains(second)
     }
 
     /// Seconds since the epoch.
+    @inline(__always)
     var secondsSince1970: Int64 {
         Int64(daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
     /// Days since the epoch, for years from 0. Years begin in March here, so that a leap day ends its year; 400 are
     /// added so that no division sees a negative number.
+    @inline(__always)
     private var daysSince1970: Int {
         let year = UInt32(truncatingIfNeeded: year &+ (month <= 2 ? 399 : 400))
         let dayOfYear = (153 &* UInt32(truncatingIfNeeded: month &+ (month > 2 ? -3 : 9)) &+ 2) / 5

@@ -33,7 +33,7 @@ struct LimitTests {
         // Long enough to matter more than the attributes of a purchase do.
         let unknown = (20_000..<20_040).map { ReceiptForge.ReceiptAttribute(AttributeType(rawValue: $0), value: [1]) }
         var limits = Limits()
-        limits.maximumAttributes = Samples.forge.attributeCount + unknown.count + spare
+        limits.maximumOtherAttributes = unknown.count + spare
         try Self.expect(broken, of: Samples.forge.receipt { $0.unknownAttributes = unknown }, limits)
     }
 
@@ -41,7 +41,7 @@ struct LimitTests {
     func `attributes of a purchase`(spare: Int, broken: Rule?) throws {
         let unknown = (20_000..<20_040).map { ReceiptForge.ReceiptAttribute(AttributeType(rawValue: $0), value: [1]) }
         var limits = Limits()
-        limits.maximumAttributes = Samples.forge.purchaseAttributeCount + unknown.count + spare
+        limits.maximumOtherAttributes = unknown.count + spare
         try Self.expect(broken, of: Samples.forge.receipt(addingToFirstPurchase: unknown), limits)
     }
 

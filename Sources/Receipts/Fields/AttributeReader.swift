@@ -73,37 +73,32 @@ extension DERReader {
 
 /// Which attribute types a set has shown, to refuse a second one of any: readers disagree about which of two counts.
 struct SeenAttributes {
-    private let limit: Int
-    private var count = 0
-    /// One bit for each type from 0 (the payload's) and from 1700 (a purchase's).
-    private var payloadTypes: UInt64 = 0
-    private var purchaseTypes: UInt64 = 0
+    /// One bit for each of the 64 types from `first`, among which nearly all of a set are.
+    private let first: Int
+    private var common: UInt64 = 0
     private var others: Set<Int> = []
+    private let limit: Int
 
-    init(limit: Int) {
+    /// - Parameters:
+    ///   - first: 0 for the attributes of a payload, 1700 for those of a purchase.
+    ///   - limit: how many attributes of other types there may be.
+    init(first: Int, limit: Int) {
+        self.first = first
         self.limit = limit
     }
 
     @inline(__always)
     mutating func insert(_ type: Int) throws(ReceiptError) {
-        count += 1
-        guard count <= limit else { throw ReceiptError(.tooManyAttributes) }
-        let isNew: Bool
-        switch type {
-        case 0..<64: isNew = payloadTypes.insertBit(type)
-        case 1700..<1764: isNew = purchaseTypes.insertBit(type - 1700)
-        default: isNew = others.insert(type).inserted
-        }
-        guard isNew else { throw ReceiptError(.attributeDuplicate, at: .attribute(type)) }
+        let index = UInt(bitPattern: type &- first)
+        guard index < 64 else { return try insertOther(type) }
+        let bit: UInt64 = 1 &<< UInt64(index)
+        guard common & bit == 0 else { throw ReceiptError(.attributeDuplicate, at: .attribute(type)) }
+        common |= bit
     }
-}
 
-extension UInt64 {
-    /// Sets a bit; false if it was set before.
-    @inline(__always)
-    fileprivate mutating func insertBit(_ index: Int) -> Bool {
-        let bit: UInt64 = 1 << UInt64(index)
-        defer { self |= bit }
-        return self & bit == 0
+    @inline(never)
+    private mutating func insertOther(_ type: Int) throws(ReceiptError) {
+        guard others.insert(type).inserted else { throw ReceiptError(.attributeDuplicate, at: .attribute(type)) }
+        guard others.count <= limit else { throw ReceiptError(.tooManyAttributes) }
     }
 }

@@ -23,36 +23,31 @@ struct PurchaseFields: Sendable {
     /// Reads the SET in the value of an attribute 17. A purchase has at least a product and a transaction.
     init(_ reader: borrowing FieldReader, in range: Range<Int>, limits: Limits) throws(ReceiptError) {
         attributes = TextRange(range)
-        var seen = SeenAttributes(limit: limits.maximumAttributes)
+        var seen = SeenAttributes(first: 1700, limit: limits.maximumOtherAttributes)
         var slices = try AttributeReader(reader.receipt, in: range)
         while let attribute = try slices.next() {
             try seen.insert(attribute.type)
-            try read(attribute, reader)
+            switch attribute.type {
+            case AttributeType.quantity: quantity = try reader.integer(attribute)
+            case AttributeType.productID: productID = try reader.text(attribute)
+            case AttributeType.transactionID: transactionID = try reader.text(attribute)
+            case AttributeType.purchaseDate: purchaseDate = try reader.date(attribute)
+            case AttributeType.originalTransactionID: originalTransactionID = try reader.text(attribute)
+            case AttributeType.originalTransactionDate: originalPurchaseDate = try reader.date(attribute)
+            case AttributeType.productType: productType = try reader.integer(attribute)
+            case AttributeType.expiresDate: expiresDate = try reader.date(attribute)
+            case AttributeType.inAppAdamID: inAppAdamID = try reader.integer(attribute)
+            case AttributeType.webOrderLineItemID: webOrderLineItemID = try reader.integer(attribute)
+            case AttributeType.cancellationDate: cancellationDate = try reader.date(attribute)
+            case AttributeType.isTrialPeriod: isTrialPeriod = try reader.flag(attribute)
+            case AttributeType.isInIntroOfferPeriod: isInIntroOfferPeriod = try reader.flag(attribute)
+            case AttributeType.cancellationReason: cancellationReason = try reader.integer(attribute)
+            case AttributeType.promotionalOfferID: promotionalOfferID = try reader.text(attribute)
+            default: break  // Kept where it stands; see `InAppPurchase.otherAttributes`.
+            }
         }
         try require(productID, AttributeType.productID)
         try require(transactionID, AttributeType.transactionID)
-    }
-
-    @inline(__always)
-    private mutating func read(_ attribute: AttributeSlice, _ reader: borrowing FieldReader) throws(ReceiptError) {
-        switch attribute.type {
-        case AttributeType.quantity: quantity = try reader.integer(attribute)
-        case AttributeType.productID: productID = try reader.text(attribute)
-        case AttributeType.transactionID: transactionID = try reader.text(attribute)
-        case AttributeType.purchaseDate: purchaseDate = try reader.date(attribute)
-        case AttributeType.originalTransactionID: originalTransactionID = try reader.text(attribute)
-        case AttributeType.originalTransactionDate: originalPurchaseDate = try reader.date(attribute)
-        case AttributeType.productType: productType = try reader.integer(attribute)
-        case AttributeType.expiresDate: expiresDate = try reader.date(attribute)
-        case AttributeType.inAppAdamID: inAppAdamID = try reader.integer(attribute)
-        case AttributeType.webOrderLineItemID: webOrderLineItemID = try reader.integer(attribute)
-        case AttributeType.cancellationDate: cancellationDate = try reader.date(attribute)
-        case AttributeType.isTrialPeriod: isTrialPeriod = try reader.flag(attribute)
-        case AttributeType.isInIntroOfferPeriod: isInIntroOfferPeriod = try reader.flag(attribute)
-        case AttributeType.cancellationReason: cancellationReason = try reader.integer(attribute)
-        case AttributeType.promotionalOfferID: promotionalOfferID = try reader.text(attribute)
-        default: break  // Kept where it stands; see `InAppPurchase.otherAttributes`.
-        }
     }
 }
 

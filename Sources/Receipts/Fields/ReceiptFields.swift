@@ -36,7 +36,7 @@ struct ReceiptFields: Sendable {
         creationDate = Self.neverRead
         purchases.reserveCapacity(range.count / Self.typicalPurchaseByteCount)
         let reader = FieldReader(receipt, acceptsOffsets: acceptsOffsets)
-        var seen = SeenAttributes(limit: limits.maximumAttributes)
+        var seen = SeenAttributes(first: 0, limit: limits.maximumOtherAttributes)
         var slices = try AttributeReader(receipt, in: range)
         while let attribute = try slices.next() {
             if attribute.type == AttributeType.inAppPurchase {

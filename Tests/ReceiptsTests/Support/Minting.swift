@@ -138,14 +138,6 @@ extension FaultForge {
     func receipt(addingToFirstPurchase attributes: [ReceiptAttribute]) -> [UInt8] {
         receipt(attributes: { $0.editFirstPurchase { $0.attributes += attributes } })
     }
-
-    /// How many attributes the sample receipt has, purchases not counted.
-    var attributeCount: Int {
-        contents.attributeSet.attributes.count { $0.type != .inAppPurchase }
-    }
-
-    /// How many attributes the first purchase has.
-    var purchaseAttributeCount: Int { contents.purchases[0].attributes.count }
 }
 
 /// Device hashes that do not belong to their receipt.
