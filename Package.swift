@@ -47,5 +47,7 @@ let package = Package(
             name: "ReceiptForgeTests", dependencies: ["ReceiptForge", "COpenSSL", "Receipts"], swiftSettings: house),
         .testTarget(
             name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
+        .testTarget(
+            name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge"], swiftSettings: house),
     ]
 )
