@@ -77,6 +77,8 @@ let package = Package(
 
         .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(
+            name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge"], swiftSettings: house),
+        .testTarget(
             name: "ServerTests",
             dependencies: [
                 "Gateway", "ReceiptForge", "Receipts", "Server",

@@ -11,7 +11,10 @@ final class NearCache: Sendable {
     /// The same key means the same answer, whoever asks: the client's permissions are checked on what is found.
     struct Key: Hashable, Sendable {
         private let evidence: Fingerprint
-        private let expectations: Expectations
+        // As bytes: texts that Unicode holds to be equivalent are different expectations.
+        private let bundleID: [UInt8]?
+        private let applicationVersion: [UInt8]?
+        private let deviceIdentifier: [UInt8]?
         private let mode: Mode
         private let excludesOldTransactions: Bool
 
@@ -19,9 +22,16 @@ final class NearCache: Sendable {
             switch request.evidence {
             case .appReceipt(let bytes): evidence = Fingerprint(of: bytes.span)
             }
-            expectations = request.expectations
+            bundleID = request.expectations.bundleID.map { Array($0.utf8) }
+            applicationVersion = request.expectations.applicationVersion.map { Array($0.utf8) }
+            deviceIdentifier = request.expectations.deviceIdentifier
             mode = request.mode
             excludesOldTransactions = request.excludesOldTransactions
+        }
+
+        /// What the key takes beside its fixed part: callers choose how long their expectations are.
+        fileprivate var byteCount: Int {
+            (bundleID?.count ?? 0) + (applicationVersion?.count ?? 0) + (deviceIdentifier?.count ?? 0)
         }
     }
 
@@ -74,15 +84,16 @@ private struct Generations: Sendable {
 
     /// An answer larger than a generation is not kept.
     mutating func insert(_ answer: Answer, for key: NearCache.Key) {
-        guard answer.byteCount <= maximumYoungByteCount else { return }
-        youngByteCount -= young.removeValue(forKey: key)?.byteCount ?? 0
-        if youngByteCount + answer.byteCount > maximumYoungByteCount {
+        let byteCount = answer.byteCount + key.byteCount
+        guard byteCount <= maximumYoungByteCount else { return }
+        if let replaced = young.removeValue(forKey: key) { youngByteCount -= replaced.byteCount + key.byteCount }
+        if youngByteCount + byteCount > maximumYoungByteCount {
             old = young
             young = [:]
             youngByteCount = 0
         }
         young[key] = answer
-        youngByteCount += answer.byteCount
+        youngByteCount += byteCount
     }
 }
 
@@ -95,6 +106,7 @@ extension Answer {
     /// What the answer takes in memory, roughly: the receipt, and a fixed part for everything around it.
     fileprivate var byteCount: Int {
         Self.fixedByteCount + (receipt?.byteCount ?? 0) + purchases.count * MemoryLayout<InAppPurchase>.stride
+            + subscriptions.count * MemoryLayout<Subscription>.stride
     }
 
     private static let fixedByteCount = 1024

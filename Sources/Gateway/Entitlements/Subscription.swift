@@ -64,14 +64,24 @@ extension InAppPurchase {
 
     fileprivate var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
 
-    /// Orders transactions by the end of their period, then by its start.
-    fileprivate var expiryOrder: Timestamp { expiresDate ?? purchaseDate ?? Timestamp(millisecondsSince1970: .min) }
+    /// When the period ends, or else when it was bought.
+    fileprivate var expiryOrder: Timestamp { expiresDate ?? start }
+
+    private var start: Timestamp { purchaseDate ?? Timestamp(millisecondsSince1970: .min) }
+
+    /// Orders transactions by the end of their period, then by its start, then by their names: of two that end together,
+    /// an upgrade and what it replaced for instance, the same one must count in whichever order they stand.
+    fileprivate func endsEarlier(than other: InAppPurchase) -> Bool {
+        if expiryOrder != other.expiryOrder { return expiryOrder < other.expiryOrder }
+        if start != other.start { return start < other.start }
+        return transactionID < other.transactionID
+    }
 }
 
 extension [InAppPurchase] {
     /// The transaction whose period ends last. The list is never empty, and its order means nothing.
     fileprivate var latest: InAppPurchase {
-        dropFirst().reduce(self[0]) { $1.expiryOrder > $0.expiryOrder ? $1 : $0 }
+        dropFirst().reduce(self[0]) { $0.endsEarlier(than: $1) ? $1 : $0 }
     }
 
     /// Without those subscription transactions that a later one of the same subscription has superseded.

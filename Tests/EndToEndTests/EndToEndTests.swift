@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// The real binaries, as an operator runs them.
-@Suite(.serialized) struct GatewayTests {
+@Suite(.serialized) struct EndToEndTests {
     private struct CorpusEntry: Decodable {
         let file, expected: String
         let reason, bundle_id: String?

@@ -1,0 +1,238 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Receipts
+import Testing
+
+@testable import Gateway
+
+struct VerificationServiceTests {
+    // MARK: Verdicts
+
+    @Test func `a genuine receipt is answered with what it says and how that is known`() async throws {
+        let answer = try await Self.gateway().verify(Self.request(), at: Samples.created)
+        #expect(answer.verdict == .genuine && answer.receipt?.bundleID == Samples.app)
+        #expect(answer.purchases.count == 2 && answer.subscriptions.map(\.state) == [.active])
+        #expect(answer.provenance == Provenance(source: .local, cache: .miss, verifiedAt: Samples.created))
+    }
+
+    @Test(arguments: [
+        "signature-bit-flipped", "leaf-without-marker", "trailing-byte", "bundle-id-twice", "creation-date-in-future",
+        "lookalike-chain", "production-receipt", "xcode-receipt", "two-signers", "empty-content",
+    ])
+    func `a rejection names the rule and carries nothing of the receipt`(name: String) async throws {
+        let fault = try #require(Fault(named: name))
+        guard case .der(let bytes) = Samples.forge.evidence(with: fault) else { return }
+        for mode in Mode.allCases {
+            let answer = try await Self.gateway().verify(
+                VerificationRequest(evidence: .appReceipt(bytes), mode: mode), at: Samples.created)
+            guard case .rejected(let rule) = answer.verdict else {
+                Issue.record("\(answer.verdict)")
+                return
+            }
+            #expect(rule.rawValue == fault.expected.reason)
+            #expect(answer.receipt == nil && answer.purchases.isEmpty && answer.subscriptions.isEmpty)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (Expectations(bundleID: "com.example.other"), .bundleIDMismatch),
+            (Expectations(applicationVersion: "2"), .appVersionMismatch),
+            (Expectations(deviceIdentifier: [1]), .deviceHashMismatch),
+            (Expectations(bundleID: "x", applicationVersion: "2", deviceIdentifier: [1]), .bundleIDMismatch),
+            (Expectations(bundleID: Samples.app, applicationVersion: "2"), .appVersionMismatch),
+        ] as [(Expectations, Rule)])
+    func `a genuine receipt that is not what the caller expects is rejected`(
+        expectations: Expectations, rule: Rule
+    ) async throws {
+        let answer = try await Self.gateway().verify(Self.request(expecting: expectations), at: Samples.created)
+        #expect(answer.verdict == .rejected(rule))
+        #expect(answer.receipt == nil && answer.purchases.isEmpty && answer.subscriptions.isEmpty)
+    }
+
+    @Test func `a receipt that is all the caller expects is genuine`() async throws {
+        let expectations = Expectations(
+            bundleID: Samples.app, applicationVersion: "1", deviceIdentifier: Samples.forge.contents.deviceIdentifier)
+        let answer = try await Self.gateway().verify(Self.request(expecting: expectations), at: Samples.created)
+        #expect(answer.verdict == .genuine)
+    }
+
+    @Test func `mode apple without Apple is undecided, and says nothing of the receipt`() async throws {
+        let gateway = Self.gateway()
+        for _ in 1...2 {
+            let answer = try await gateway.verify(Self.request(mode: .apple), at: Samples.created)
+            #expect(answer.verdict == .undecided(.upstreamNotConfigured) && answer.provenance.cache == .miss)
+            #expect(answer.receipt == nil && answer.purchases.isEmpty && answer.subscriptions.isEmpty)
+            #expect(answer.freshUntil == Samples.created)
+        }
+    }
+
+    @Test func `without old transactions the state of a subscription is the same`() async throws {
+        let periods = [Period("1", -300 ..< -200).trial, Period("2", -200 ..< -100), Period("3", -100..<100)]
+        var request = Self.request(Samples.receipt(with: periods + [Period(item: "9", at: 0)]))
+        let gateway = Self.gateway()
+        let all = try await gateway.verify(request, at: Samples.created)
+        request.excludesOldTransactions = true
+        let latest = try await gateway.verify(request, at: Samples.created)
+        #expect(Set(all.purchases.map(\.transactionID)) == ["1", "2", "3", "9"])
+        #expect(Set(latest.purchases.map(\.transactionID)) == ["3", "9"] && latest.provenance.cache == .miss)
+        for answer in [all, latest] {
+            #expect(answer.subscriptions.map(\.state) == [.active])
+            #expect(answer.subscriptions.map(\.isEligibleForIntroOffer) == [false])
+        }
+    }
+
+    // MARK: Permissions
+
+    @Test func `a client asks about its own apps only`() async throws {
+        let gateway = Self.gateway()
+        for permitted in [PermittedApps.only([]), .only(["com.example.other"]), .only(["com.example.forge.pro"])] {
+            let request = Self.request(expecting: Expectations(bundleID: Samples.app), permitted: permitted)
+            await #expect(throws: GatewayError.appNotPermitted) {
+                try await gateway.verify(request, at: Samples.created)
+            }
+        }
+        for permitted in [PermittedApps.all, .only([Samples.app]), .only(["com.example.other", Samples.app])] {
+            let request = Self.request(expecting: Expectations(bundleID: Samples.app), permitted: permitted)
+            #expect(try await gateway.verify(request, at: Samples.created).verdict == .genuine)
+        }
+    }
+
+    @Test func `an expected app that is not the client's is refused before anything is read`() async throws {
+        let request = VerificationRequest(
+            evidence: .appReceipt([0xFF]), expectations: Expectations(bundleID: "com.example.other"),
+            permittedApps: .only([Samples.app]))
+        await #expect(throws: GatewayError.appNotPermitted) {
+            try await Self.gateway().verify(request, at: Samples.created)
+        }
+    }
+
+    @Test func `an app learnt from the receipt must be the client's too, also when the answer is known`() async throws {
+        let gateway = Self.gateway()
+        let stranger = Self.request(permitted: .only(["com.example.other"]))
+        await #expect(throws: GatewayError.appNotPermitted) { try await gateway.verify(stranger, at: Samples.created) }
+        // The owner finds what the stranger's request left, and the stranger still may not.
+        let owner = Self.request(permitted: .only([Samples.app]))
+        let known = try await gateway.verify(owner, at: Samples.created)
+        #expect(known.verdict == .genuine && known.provenance.cache == .near)
+        await #expect(throws: GatewayError.appNotPermitted) { try await gateway.verify(stranger, at: Samples.created) }
+    }
+
+    @Test func `a rejection is told to anybody, for it says nothing of an app`() async throws {
+        let request = VerificationRequest(evidence: .appReceipt([0x30, 0x00]), permittedApps: .only([]))
+        #expect(try await Self.gateway().verify(request, at: Samples.created).verdict == .rejected(.derTruncated))
+    }
+
+    @Test func `a refusal is the client's fault and stays one`() {
+        #expect(GatewayError.appNotPermitted.source == .client && !GatewayError.appNotPermitted.isRetryable)
+    }
+
+    // MARK: Freshness
+
+    @Test func `an answer is repeated for as long as it is fresh`() async throws {
+        let gateway = Self.gateway()
+        let receipt = Samples.receipt(with: [Period("1", 0..<1_000_000)])
+        for (seconds, cache, verifiedAt) in [
+            (0, Provenance.Cache.miss, 0), (1, .near, 0), (29, .near, 0), (30, .miss, 30), (59, .near, 30),
+            (60, .miss, 60),
+        ] {
+            let answer = try await gateway.verify(Self.request(receipt), at: Samples.time(Int64(seconds)))
+            #expect(answer.provenance.cache == cache && answer.provenance.verifiedAt == Samples.time(Int64(verifiedAt)))
+            #expect(answer.freshUntil == Samples.time(Int64(verifiedAt) + 30))
+        }
+    }
+
+    @Test func `no answer outlives the next boundary of an entitlement`() async throws {
+        let gateway = Self.gateway()
+        let receipt = Samples.receipt(with: [Period("1", 0..<100), Period("2", 105..<200)])
+        for (milliseconds, cache, state) in [
+            (99_000, Provenance.Cache.miss, SubscriptionState.active), (99_999, .near, .active),
+            (100_000, .miss, .expired),
+            (104_999, .near, .expired), (105_000, .miss, .active), (134_999, .near, .active),
+        ] {
+            let now = Samples.created.advanced(by: .milliseconds(Int64(milliseconds)))
+            let answer = try await gateway.verify(Self.request(receipt), at: now)
+            #expect(answer.provenance.cache == cache, "\(milliseconds)")
+            #expect(answer.subscriptions.map(\.state) == [state], "\(milliseconds)")
+        }
+    }
+
+    @Test func `a caller who accepts no old answer gets a new one, which others may have`() async throws {
+        let gateway = Self.gateway()
+        _ = try await gateway.verify(Self.request(), at: Samples.time(0))
+        var strict = Self.request()
+        strict.maximumAge = .seconds(5)
+        #expect(try await gateway.verify(strict, at: Samples.time(5)).provenance.verifiedAt == Samples.time(0))
+        #expect(try await gateway.verify(strict, at: Samples.time(6)).provenance.verifiedAt == Samples.time(6))
+        #expect(try await gateway.verify(Self.request(), at: Samples.time(7)).provenance.verifiedAt == Samples.time(6))
+    }
+
+    @Test func `a rejection is repeated for an hour`() async throws {
+        let gateway = Self.gateway()
+        let request = VerificationRequest(evidence: .appReceipt([0x30]))
+        for (seconds, cache) in [(0, Provenance.Cache.miss), (3599, .near), (3600, .miss), (3601, .near)] {
+            let answer = try await gateway.verify(request, at: Samples.time(Int64(seconds)))
+            #expect(answer.verdict == .rejected(.derTruncated) && answer.provenance.cache == cache)
+        }
+    }
+
+    @Test func `a receipt from the future is genuine as soon as its time has come`() async throws {
+        let gateway = Self.gateway()
+        let early = try await gateway.verify(Self.request(), at: Samples.time(-301))
+        #expect(early.verdict == .rejected(.creationDateInFuture))
+        let inTime = try await gateway.verify(Self.request(), at: Samples.time(-300))
+        #expect(inTime.verdict == .genuine && inTime.provenance.cache == .miss)
+    }
+
+    @Test func `freshness is configured`() async throws {
+        var freshness = FreshnessPolicy()
+        freshness.genuine = .seconds(7)
+        freshness.rejected = .seconds(3)
+        let gateway = VerificationService(verifier: Samples.verifier, freshness: freshness)
+        let genuine = try await gateway.verify(Self.request(), at: Samples.created)
+        let rejected = try await gateway.verify(VerificationRequest(evidence: .appReceipt([])), at: Samples.created)
+        #expect(genuine.freshUntil == Samples.time(7) && rejected.freshUntil == Samples.time(3))
+    }
+
+    @Test func `a gateway without a near cache works every answer out`() async throws {
+        let gateway = VerificationService(verifier: Samples.verifier, nearCacheBytes: 0)
+        for _ in 1...2 {
+            #expect(try await gateway.verify(Self.request(), at: Samples.created).provenance.cache == .miss)
+        }
+    }
+
+    // MARK: Concurrency
+
+    @Test func `many requests at once get their own answers`() async throws {
+        let gateway = Self.gateway()
+        let apps = (0..<8).map { "com.example.app\($0)" }
+        let receipts = apps.map { Samples.receipt(ofApp: $0) }
+        let wrong = await withTaskGroup(of: Int.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    var wrong = 0
+                    for turn in 0..<40 {
+                        let index = (task + turn) % apps.count
+                        let answer = try? await gateway.verify(Self.request(receipts[index]), at: Samples.created)
+                        if answer?.receipt?.bundleID != apps[index] { wrong += 1 }
+                    }
+                    return wrong
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(wrong == 0)
+    }
+
+    private static func gateway() -> VerificationService { VerificationService(verifier: Samples.verifier) }
+
+    private static func request(
+        _ receipt: [UInt8] = Samples.receipt, expecting expectations: Expectations = Expectations(), mode: Mode = .auto,
+        permitted: PermittedApps = .all
+    ) -> VerificationRequest {
+        VerificationRequest(
+            evidence: .appReceipt(receipt), expectations: expectations, mode: mode, permittedApps: permitted)
+    }
+}
