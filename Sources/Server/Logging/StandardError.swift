@@ -8,8 +8,6 @@
 #else
     internal import Darwin
 #endif
-internal import Receipts
-
 /// The process's standard error.
 enum StandardError {
     /// Writes bytes; one call for one line keeps lines of several threads apart. What cannot be written is lost.
@@ -33,15 +31,5 @@ enum StandardError {
         #else
             unsafe Darwin.write(descriptor, buffer.baseAddress, buffer.count)
         #endif
-    }
-}
-
-extension Timestamp {
-    /// The time of the system's clock.
-    static func now() -> Timestamp {
-        var time = timespec()
-        // SAFETY: the pointer is valid for the call. CLOCK_REALTIME always exists.
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }
