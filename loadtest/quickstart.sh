@@ -16,13 +16,13 @@ rm -rf "$samples"
 "$binaries/receipt-loadtest" corpus --out "$samples" --count 20 --seed "${SEED:-1}"
 
 GATEWAY_TRUST_ROOTS="$samples/root.pem" GATEWAY_HTTP_PORT=$port GATEWAY_ADMIN_PORT=$admin \
-    GATEWAY_SHUTDOWN_DRAIN_DELAY=0s "$binaries/receipt-gateway" serve &
+    GATEWAY_SHUTDOWN_DRAIN_DELAY=0s "$binaries/receipt-gateway" serve 2>.run/gateway.log &
 gateway=$!
 trap 'kill -INT $gateway 2>/dev/null; wait $gateway 2>/dev/null || true' EXIT
 trap 'exit 0' INT TERM
 
 for _ in $(seq 100); do
-    kill -0 $gateway 2>/dev/null || { echo "The gateway did not start; see the lines above." >&2; exit 1; }
+    kill -0 $gateway 2>/dev/null || { cat .run/gateway.log >&2; echo "The gateway did not start." >&2; exit 1; }
     curl -fs "http://127.0.0.1:$admin/readyz" >/dev/null && break
     sleep 0.1
 done
@@ -42,6 +42,7 @@ Try it yourself, with a sample or with a real receipt of yours (as base64 in a f
   printf '{"receipt":"%s"}' "\$(tr -d '\\n' <$samples/genuine-2.b64)" |
     curl -sS $url -H 'Content-Type: application/json' --data-binary @-
 
-The gateway is up on port $port, and its health on http://127.0.0.1:$admin/readyz. Stop it with ^C.
+The gateway is up on port $port, its health on http://127.0.0.1:$admin/readyz, its log in .run/gateway.log.
+Stop it with ^C.
 TEXT
 wait $gateway
