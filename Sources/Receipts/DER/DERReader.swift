@@ -41,8 +41,9 @@ struct DERReader: ~Escapable {
         let (length, headerLength) = first < 0x80 ? (Int(first), 2) : try longLength(first)
         let contentStart = position + headerLength
         guard length <= end - contentStart else { throw broken(.derTruncated) }
-        defer { position = contentStart + length }
-        return DERElement(tag: tag, start: position, contents: contentStart..<contentStart + length)
+        let element = DERElement(tag: tag, start: position, contents: contentStart..<contentStart &+ length)
+        position = element.contents.upperBound
+        return element
     }
 
     /// Reads the next element, which must have this tag.
@@ -62,6 +63,7 @@ struct DERReader: ~Escapable {
 
     /// Reads the next element, which must have this tag, and returns a reader of its contents.
     @_lifetime(copy self)
+    @inline(__always)
     mutating func enter(_ tag: DERTag) throws(ReceiptError) -> DERReader {
         let element = try next(tag)
         return DERReader(bytes, in: element.contents)
@@ -74,6 +76,7 @@ struct DERReader: ~Escapable {
     }
 
     /// Nothing may follow.
+    @inline(__always)
     func finish() throws(ReceiptError) {
         guard isAtEnd else { throw broken(.derTrailingBytes) }
     }
@@ -81,13 +84,17 @@ struct DERReader: ~Escapable {
     /// Moves on by `count` bytes that the caller has recognised as whole elements.
     @inline(__always)
     mutating func skip(_ count: Int) {
-        precondition(count <= end - position)
-        position += count
+        precondition(count <= end &- position)
+        position &+= count
     }
 
     /// X.690 §8.1.3.5: the first byte gives the number of length bytes; §10.1: only where one byte would not do.
     @inline(never)
     private func longLength(_ first: UInt8) throws(ReceiptError) -> (length: Int, headerLength: Int) {
+        if first == 0x82, end &- position >= 4 {  // The form purchases have.
+            let length = Int(bytes[position &+ 2]) &<< 8 | Int(bytes[position &+ 3])
+            if length >= 0x100 { return (length, 4) }
+        }
         let count = Int(first & 0x7F)
         guard count > 0 else { throw broken(.derIndefiniteLength) }
         guard count <= 4 else { throw broken(.derLengthTooLarge) }
@@ -107,6 +114,7 @@ struct DERReader: ~Escapable {
 
 extension DERReader {
     /// Reads an INTEGER that fits 64 bits, in its shortest form (X.690 §8.3.2).
+    @inline(__always)
     mutating func integer() throws(ReceiptError) -> Int64 {
         let element = try next(.integer)
         return try bytes.derInteger(in: element.contents)

@@ -31,8 +31,7 @@ struct AttributeReader: ~Escapable {
     @inline(__always)
     mutating func next() throws(ReceiptError) -> AttributeSlice? {
         if let attribute = reader.shortAttribute() { return attribute }
-        if reader.isAtEnd { return nil }
-        return try nextOfAnyForm()
+        return reader.isAtEnd ? nil : try nextOfAnyForm()
     }
 
     @inline(never)
