@@ -17,6 +17,16 @@ let house: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// Set RECEIPT_FUZZING to build `receipt-fuzzer` (see Tests/ReceiptFuzzer/fuzz.sh). Its flags are unsafe, and a package
+/// with unsafe flags cannot be depended on, so they are part of the package only then.
+let isFuzzing = Context.environment["RECEIPT_FUZZING"] != nil
+/// For everything the fuzzer runs.
+let sanitized: [SwiftSetting] =
+    isFuzzing
+    ? [.define("RECEIPT_FUZZING"), .unsafeFlags(["-sanitize=address", "-parse-as-library", "-enable-testing"])] : []
+/// For what it is to find its way through.
+let explored: [SwiftSetting] = isFuzzing ? sanitized + [.unsafeFlags(["-sanitize=fuzzer"])] : []
+
 let package = Package(
     name: "receipt-gateway",
     products: [
@@ -41,7 +51,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
-        .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house),
+        .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
         .executableTarget(
             name: "Server",
@@ -66,7 +76,7 @@ let package = Package(
             swiftSettings: house),
         .target(
             name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",
-            swiftSettings: house),
+            swiftSettings: house + sanitized),
         .executableTarget(
             name: "LoadTest",
             dependencies: [
@@ -90,6 +100,11 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: house),
+        .target(
+            name: "ReceiptFuzzTargets", dependencies: ["ReceiptForge", "Receipts"], path: "Tests/ReceiptFuzzTargets",
+            swiftSettings: house + sanitized),
+        .testTarget(
+            name: "FuzzCorpusReplayTests", dependencies: ["ReceiptFuzzTargets"], swiftSettings: house),
         .testTarget(
             name: "ReceiptForgeTests", dependencies: ["COpenSSL", "ReceiptForge", "Receipts"], swiftSettings: house),
         .testTarget(
@@ -107,3 +122,13 @@ let package = Package(
             dependencies: ["Receipts", "Server", .product(name: "Yams", package: "Yams")], swiftSettings: house),
     ]
 )
+
+if isFuzzing {
+    package.products.append(.executable(name: "receipt-fuzzer", targets: ["ReceiptFuzzer"]))
+    package.targets.append(
+        .executableTarget(
+            name: "ReceiptFuzzer", dependencies: ["ReceiptFuzzTargets"], path: "Tests/ReceiptFuzzer",
+            exclude: ["fuzz.sh"],
+            swiftSettings: house + sanitized + [.enableExperimentalFeature("Extern")],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])]))
+}

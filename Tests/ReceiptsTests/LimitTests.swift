@@ -8,29 +8,28 @@ import Testing
 /// Every limit lets through what is exactly as large and stops what is one larger.
 struct LimitTests {
     @Test(arguments: [(0, nil), (-1, .receiptTooLarge)] as [(Int, Rule?)])
-    func `bytes`(spare: Int, broken: Rule?) throws {
+    func `a receipt has at most so many bytes`(spare: Int, broken: Rule?) throws {
         var limits = Limits()
         limits.maximumReceiptBytes = Samples.receipt.count + spare
         try Self.expect(broken, of: Samples.receipt, limits)
     }
 
     @Test(arguments: [(0, nil), (-1, .receiptTooLarge)] as [(Int, Rule?)])
-    func `bytes of a receipt made by Xcode`(spare: Int, broken: Rule?) throws {
+    func `so has one made by Xcode`(spare: Int, broken: Rule?) throws {
         var limits = Limits()
         limits.maximumReceiptBytes = Samples.xcodeReceipt.count + spare
         try Self.expectXcode(broken, limits)
     }
 
     @Test(arguments: [(3, nil), (2, .tooManyCertificates)] as [(Int, Rule?)])
-    func `certificates`(maximum: Int, broken: Rule?) throws {
+    func `a container has at most so many certificates`(maximum: Int, broken: Rule?) throws {
         var limits = Limits()
         limits.maximumCertificates = maximum
         try Self.expect(broken, of: Samples.receipt, limits)
     }
 
     @Test(arguments: [(0, nil), (-1, .tooManyAttributes)] as [(Int, Rule?)])
-    func `attributes of a receipt`(spare: Int, broken: Rule?) throws {
-        // Long enough to matter more than the attributes of a purchase do.
+    func `a receipt has at most so many attributes beside Apple's own`(spare: Int, broken: Rule?) throws {
         let unknown = (20_000..<20_040).map { ReceiptForge.ReceiptAttribute(AttributeType(rawValue: $0), value: [1]) }
         var limits = Limits()
         limits.maximumOtherAttributes = unknown.count + spare
@@ -38,7 +37,7 @@ struct LimitTests {
     }
 
     @Test(arguments: [(0, nil), (-1, .tooManyAttributes)] as [(Int, Rule?)])
-    func `attributes of a purchase`(spare: Int, broken: Rule?) throws {
+    func `so has each purchase`(spare: Int, broken: Rule?) throws {
         let unknown = (20_000..<20_040).map { ReceiptForge.ReceiptAttribute(AttributeType(rawValue: $0), value: [1]) }
         var limits = Limits()
         limits.maximumOtherAttributes = unknown.count + spare
@@ -46,7 +45,7 @@ struct LimitTests {
     }
 
     @Test(arguments: [(2, nil), (1, .tooManyPurchases), (0, .tooManyPurchases)] as [(Int, Rule?)])
-    func `purchases`(maximum: Int, broken: Rule?) throws {
+    func `a receipt has at most so many purchases`(maximum: Int, broken: Rule?) throws {
         var limits = Limits()
         limits.maximumPurchases = maximum
         try Self.expect(broken, of: Samples.receipt, limits)
@@ -54,7 +53,7 @@ struct LimitTests {
 
     /// Xcode's outermost five nodes and the segmented content are of indefinite length, the content inside them.
     @Test(arguments: [(7, nil), (6, nil), (5, .derTooDeep), (1, .derTooDeep)] as [(Int, Rule?)])
-    func `depth of a receipt made by Xcode`(maximum: Int, broken: Rule?) throws {
+    func `a receipt made by Xcode is nested at most so deep`(maximum: Int, broken: Rule?) throws {
         var limits = Limits()
         limits.maximumDepth = maximum
         try Self.expectXcode(broken, limits)

@@ -55,6 +55,8 @@ struct BERNormalizer {
             return try copyDefinite(from: &cursor, to: &output)
         }
         let tag = DERTag(byte: cursor.bytes[cursor.position])
+        // X.690 §8.1.2.4: with a tag number in further bytes, what follows the first one is no length.
+        guard tag.byte & 0x1F != 0x1F else { throw cursor.broken(.derUnexpectedTag) }
         guard tag.isConstructed else { throw cursor.broken(.derIndefiniteLength) }
         cursor.position += 2
         guard tag != DERTag.octetString.segmented else { return try copyOnlySegment(from: &cursor, to: &output) }

@@ -1,0 +1,50 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if DEBUG || RECEIPT_FUZZING
+    @testable internal import Receipts
+
+    extension FuzzTarget {
+        static func checkCertificate(_ bytes: [UInt8]) throws {
+            do {
+                let certificate = try OwnedCertificate(bytes)
+                try certificate.fields.checkRanges(in: bytes)
+                try certificate.checkKey()
+                _ = try? TrustAnchor(der: bytes, environments: [.sandbox])
+            } catch let error as ReceiptError {
+                try expect(
+                    error.rule == .certificateMalformed, "a malformed certificate is called \(error.rule.rawValue)")
+                try error.checkLocation(in: bytes)
+            }
+        }
+    }
+
+    extension Certificate {
+        fileprivate func checkRanges(in bytes: [UInt8]) throws {
+            try expect(encoding == 0..<bytes.count, "a certificate that is not all of its bytes")
+            try expect(
+                encoding.contains(tbsCertificate) && encoding.contains(signature), "a part outside the certificate")
+            try expect(tbsCertificate.upperBound < signature.lowerBound, "what is signed and the signature overlap")
+            for part in [serialNumber, issuer, subject] {
+                try expect(tbsCertificate.contains(part), "a part outside what is signed")
+            }
+        }
+    }
+
+    extension OwnedCertificate {
+        /// Whatever key a certificate holds, OpenSSL takes it or not, and verifies nothing under it that is not signed.
+        fileprivate func checkKey() throws {
+            guard (try? fields.publicKey.check()) != nil, let key = try? fields.publicKey.publicKey(in: bytes.span)
+            else {
+                return
+            }
+            let content = bytes.span.extracting(fields.tbsCertificate)
+            for digest in DigestAlgorithm.allCases {
+                let verifiesNothing = key.verifies(content.extracting(0..<0), over: content, digest)
+                try expect(!verifiesNothing, "an empty signature verifies")
+                // May well be true, of a root: what matters is that it is answered.
+                _ = key.verifies(bytes.span.extracting(fields.signature), over: content, digest)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,65 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if DEBUG || RECEIPT_FUZZING
+    @testable internal import Receipts
+
+    extension FuzzTarget {
+        static func checkContainer(_ bytes: [UInt8]) throws {
+            do {
+                let receipt = try UnverifiedReceipt(bytes)
+                try receipt.container.checkRanges(in: bytes)
+                try checkRefused(bytes + [0], "a container with a byte after it")
+                try checkRefused(Array(bytes.dropLast()), "a container without its last byte")
+            } catch let error as ReceiptError {
+                try error.checkLocation(in: bytes)
+            }
+        }
+
+        private static func checkRefused(_ bytes: [UInt8], _ description: String) throws {
+            try expect((try? UnverifiedReceipt(bytes)) == nil, description)
+        }
+
+        /// What is normalised is DER as far as it was BER, and stays as it is when it is normalised again.
+        static func checkBER(_ bytes: [UInt8]) throws {
+            let normalizer = BERNormalizer(maximumDepth: 16)
+            do {
+                let der = try normalizer.normalize(bytes.span)
+                try expect((try? normalizer.normalize(der.span)) == der, "a second normalisation changes something")
+                // Each indefinite length takes four bytes with its end; a definite one takes up to six.
+                try expect(der.count <= bytes.count * 2, "the normal form is more than twice as large")
+                if bytes.count > 1, bytes[1] != 0x80 { try expect(der == bytes, "definite lengths changed") }
+                try checkDefinite(der)
+            } catch let error as ReceiptError {
+                try error.checkLocation(in: bytes)
+            }
+        }
+
+        private static func checkDefinite(_ der: [UInt8]) throws {
+            var reader = DERReader(der.span)
+            let element = try? reader.next()
+            try expect(element?.encoding == 0..<der.count, "the normal form is not one element of definite length")
+        }
+    }
+
+    extension SignedData {
+        /// Everything lies where it should, and the certificates fill their set.
+        func checkRanges(in bytes: [UInt8]) throws {
+            let whole = 0..<bytes.count
+            try expect(whole.contains(eContent) && !eContent.isEmpty, "content outside the receipt")
+            try expect(whole.contains(certificateSet), "certificates outside the receipt")
+            try expect(eContent.upperBound <= certificateSet.lowerBound, "content and certificates overlap")
+            var position = certificateSet.lowerBound
+            for certificate in certificates {
+                try expect(certificate.lowerBound == position && !certificate.isEmpty, "a gap between certificates")
+                position = certificate.upperBound
+            }
+            try expect(position == certificateSet.upperBound, "a gap after the certificates")
+            let parts = [signer.issuer, signer.serialNumber, signer.signature]
+            for part in parts { try expect(whole.contains(part), "a part of the signer outside the receipt") }
+            try expect(signer.issuer.upperBound <= signer.serialNumber.lowerBound, "issuer and serial number overlap")
+            try expect(
+                signer.serialNumber.upperBound <= signer.signature.lowerBound, "serial number and signature overlap")
+        }
+    }
+#endif

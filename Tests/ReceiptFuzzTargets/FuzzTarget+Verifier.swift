@@ -1,0 +1,94 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if DEBUG || RECEIPT_FUZZING
+    internal import ReceiptForge
+    internal import Receipts
+
+    /// Genuine receipts and a verifier that trusts them. Receipts are too long to be mutated byte by byte, so an input
+    /// is a list of changes to one of them.
+    private enum Genuine {
+        static let receipts: [[UInt8]] = {
+            let forge = FaultForge(pki: ForgedPKI(seed: 1))
+            let odd = [
+                "certificates-reversed", "root-omitted", "sha1-digest", "signature-algorithm-with-digest",
+                "no-purchases",
+            ]
+            let named = odd.compactMap(Fault.init(named:)).compactMap { fault -> [UInt8]? in
+                guard case .der(let bytes) = forge.evidence(with: fault) else { return nil }
+                return bytes
+            }
+            return [forge.wellFormed, XcodePKI(seed: 1).signLikeXcode(forge.contents)] + named
+        }()
+
+        static let now = Timestamp(millisecondsSince1970: 1_790_000_000_000)
+
+        static let verifier: ReceiptVerifier = {
+            var store = TrustStore.apple
+            guard (try? store.add(pem: ForgedPKI(seed: 1).rootPEM, environments: [.sandbox])) != nil,
+                (try? store.add(pem: XcodePKI(seed: 1).rootPEM, environments: [.xcode])) != nil
+            else { preconditionFailure("the forge's roots are no trust anchors") }
+            return ReceiptVerifier(trustStore: store)
+        }()
+
+        /// What was signed. Nothing else may ever be genuine.
+        static let contents: Set<Fingerprint> = Set(
+            receipts.map { receipt in
+                guard let verified = try? verifier.verify(receipt, at: now) else {
+                    preconditionFailure("a receipt of the forge is not genuine")
+                }
+                return Fingerprint(of: verified.signedContent)
+            })
+    }
+
+    extension FuzzTarget {
+        /// Makes keys and receipts, which takes a moment that is not the first input's.
+        public static func prepare() {
+            _ = Genuine.contents
+        }
+
+        /// The first byte chooses a receipt, each four bytes after it change it.
+        static func checkVerifier(_ input: [UInt8]) throws {
+            let contents = Genuine.contents
+            guard let choice = input.first else { return }
+            var receipt = Genuine.receipts[Int(choice) % Genuine.receipts.count]
+            for start in stride(from: 1, to: input.count - 3, by: 4).prefix(64) {
+                Change(input[start..<start + 4]).apply(to: &receipt)
+            }
+            do {
+                let verified = try Genuine.verifier.verify(receipt, at: Genuine.now)
+                try expect(contents.contains(Fingerprint(of: verified.signedContent)), "genuine, and never signed")
+                try expect(verified.environment != .production, "genuine in an environment nobody may sign for")
+            } catch let error as ReceiptError {
+                try error.checkLocation(in: receipt)
+            }
+        }
+    }
+
+    /// One change at a place in a receipt: what to do, where (two bytes), and a value.
+    private struct Change {
+        let operation: UInt8
+        let position: Int
+        let value: UInt8
+
+        init(_ bytes: ArraySlice<UInt8>) {
+            let bytes = Array(bytes)
+            operation = bytes[0]
+            position = Int(bytes[1]) << 8 | Int(bytes[2])
+            value = bytes[3]
+        }
+
+        func apply(to receipt: inout [UInt8]) {
+            guard !receipt.isEmpty else { return }
+            let position = position % receipt.count
+            switch operation % 6 {
+            case 0: receipt[position] = value
+            case 1: receipt[position] ^= value
+            case 2: receipt.insert(value, at: position)
+            case 3: receipt.remove(at: position)
+            case 4: receipt.removeLast(min(Int(value), receipt.count))
+            default: receipt.append(contentsOf: receipt[position..<min(position + Int(value), receipt.count)])
+            }
+        }
+    }
+#endif

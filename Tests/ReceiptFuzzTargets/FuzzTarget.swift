@@ -1,0 +1,71 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if DEBUG || RECEIPT_FUZZING  // What is tested is internal; a release build has nothing of this module.
+    @testable internal import Receipts
+
+    /// A promise of the library that must hold for any bytes whatever.
+    public struct BrokenInvariant: Error, CustomStringConvertible {
+        /// What should have held.
+        public let description: String
+
+        init(_ description: String) {
+            self.description = description
+        }
+    }
+
+    /// What can be fed with bytes. Besides never crashing, each keeps promises, which are checked.
+    public enum FuzzTarget: UInt8, CaseIterable, Sendable {
+        /// Text to bytes.
+        case base64
+        /// The PKCS #7 container.
+        case container
+        /// Xcode's BER form.
+        case ber
+        /// The payload, as if it were signed.
+        case fields
+        /// One certificate, and its key in OpenSSL.
+        case certificate
+        /// Changes to genuine receipts, through the whole verifier.
+        case verifier
+        /// Dates.
+        case date
+
+        /// Feeds an input: its first byte chooses the target, the others are what the target gets.
+        public static func run(_ input: [UInt8]) throws {
+            guard let first = input.first else { return }
+            let target = allCases[Int(first) % allCases.count]
+            let bytes = Array(input.dropFirst())
+            switch target {
+            case .base64: try checkBase64(bytes)
+            case .container: try checkContainer(bytes)
+            case .ber: try checkBER(bytes)
+            case .fields: try checkFields(bytes)
+            case .certificate: try checkCertificate(bytes)
+            case .verifier: try checkVerifier(bytes)
+            case .date: try checkDate(bytes)
+            }
+        }
+
+        /// The input that feeds these bytes to the target.
+        func input(_ bytes: [UInt8]) -> [UInt8] { [rawValue] + bytes }
+    }
+
+    func expect(_ holds: Bool, _ promise: @autoclosure () -> String) throws {
+        guard holds else { throw BrokenInvariant(promise()) }
+    }
+
+    extension Range<Int> {
+        func contains(_ other: Range<Int>) -> Bool {
+            lowerBound <= other.lowerBound && other.upperBound <= upperBound
+        }
+    }
+
+    extension ReceiptError {
+        /// A place that an error names lies within the bytes, or at their end where something is missing.
+        func checkLocation(in bytes: [UInt8]) throws {
+            guard case .offset(let offset) = location else { return }
+            try expect((0...bytes.count).contains(offset), "\(rule.rawValue) at \(offset) of \(bytes.count) bytes")
+        }
+    }
+#endif

@@ -1,0 +1,51 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import ReceiptFuzzTargets
+
+/// libFuzzer calls this once before the first input. With RECEIPT_FUZZ_SEEDS set it writes the seeds into that folder.
+@c
+public func LLVMFuzzerInitialize(
+    _ argumentCount: UnsafeMutablePointer<CInt>?,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>?
+) -> CInt {
+    FuzzTarget.prepare()
+    guard let folder = ProcessInfo.processInfo.environment["RECEIPT_FUZZ_SEEDS"] else { return 0 }
+    do {
+        for (name, input) in FuzzSeeds.all {
+            try Data(input).write(to: URL(filePath: folder, directoryHint: .isDirectory).appending(path: name))
+        }
+    } catch {
+        fatalError("cannot write seeds: \(error)")
+    }
+    return 0
+}
+
+/// libFuzzer calls this with each input.
+@c
+public func LLVMFuzzerTestOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+    do {
+        try FuzzTarget.run(input)
+    } catch {
+        fatalError("\(error)")
+    }
+    return 0
+}
+
+/// libFuzzer's driver; `main` in its library does nothing but call it.
+@_extern(c) private func LLVMFuzzerRunDriver(
+    _ argumentCount: UnsafeMutablePointer<CInt>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
+    _ callback: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt
+
+/// The package manager has the program begin at a function of this name, in place of `main`.
+@c
+public func ReceiptFuzzer_main(
+    _ argumentCount: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> CInt {
+    var argumentCount = argumentCount, arguments = unsafe arguments
+    return unsafe LLVMFuzzerRunDriver(&argumentCount, &arguments, LLVMFuzzerTestOneInput)
+}
