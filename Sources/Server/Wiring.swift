@@ -98,7 +98,7 @@ private func listener(
     Application(
         router: Router.serving(routes, log: edge.log), server: edge.server(limits: limits),
         configuration: ApplicationConfiguration(
-            address: .hostname(address.host, port: address.port),
+            address: .hostname(address.host, port: address.port), backlog: limits.connections,
             availableConnectionsDelegate: .maximum(limits.connections, logger: surroundings.logger)),
         onServerRunning: { channel in
             onRunning()

@@ -7,7 +7,7 @@
 //
 // SignedData ::= SEQUENCE {
 //     version           INTEGER,                                 -- 1
-//     digestAlgorithms  SET OF AlgorithmIdentifier,
+//     digestAlgorithms  SET OF AlgorithmIdentifier,              -- the signer's alone
 //     encapContentInfo  EncapsulatedContentInfo,
 //     certificates      [0] IMPLICIT CertificateSet OPTIONAL,
 //     crls              [1] IMPLICIT RevocationInfoChoices OPTIONAL,  -- no receipt has any
@@ -48,7 +48,7 @@ struct SignedData: Sendable {
         certificates = try Self.certificates(fields.reader(of: set), limit: limits.maximumCertificates)
         signer = try Self.onlySigner(&fields)
         try fields.finish()
-        try Self.check(digestAlgorithms, contain: signer.digest)
+        try Self.check(digestAlgorithms, areOnly: signer.digest)
     }
 
     private static func eContent(_ fields: inout DERReader) throws(ReceiptError) -> Range<Int> {
@@ -84,14 +84,16 @@ struct SignedData: Sendable {
         return signer
     }
 
+    /// Nobody signs this list. Real receipts name the signer's digest and nothing else; with others allowed a receipt
+    /// would have endless spellings.
     private static func check(
-        _ algorithms: consuming DERReader, contain digest: DigestAlgorithm
+        _ algorithms: consuming DERReader, areOnly digest: DigestAlgorithm
     ) throws(ReceiptError) {
-        var listed = false
-        while !algorithms.isAtEnd {
-            let identifier = try algorithms.algorithmIdentifier()
-            if DigestAlgorithm(algorithms.bytes.extracting(identifier)) == digest { listed = true }
+        guard !algorithms.isAtEnd else { throw ReceiptError(.digestAlgorithmNotListed) }
+        let identifier = try algorithms.algorithmIdentifier()
+        guard DigestAlgorithm(algorithms.bytes.extracting(identifier)) == digest else {
+            throw ReceiptError(.digestAlgorithmNotListed)
         }
-        guard listed else { throw ReceiptError(.digestAlgorithmNotListed) }
+        try algorithms.finish()
     }
 }

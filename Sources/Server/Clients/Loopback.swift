@@ -12,6 +12,10 @@ enum Loopback {
     /// 127.0.0.0/8 (RFC 1122 §3.2.1.3).
     private static func isIPv4Loopback(_ host: String) -> Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        return parts.count == 4 && parts[0] == "127"
+            && parts.allSatisfy { part in
+                // `UInt8` also takes signs, which would make the text a host name.
+                UInt8(part) != nil && part.allSatisfy { $0.isASCII && $0.isNumber }
+            }
     }
 }

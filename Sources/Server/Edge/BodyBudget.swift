@@ -25,10 +25,16 @@ final class BodyBudget: Sendable {
         bytes <= capacity - reserved
     }
 
-    /// Reserves so many bytes; false, and nothing reserved, if they do not fit.
-    func reserve(_ bytes: Int) -> Bool {
+    /// Bodies up to this size may use all of the budget; larger ones leave an eighth of it to them, so that a few
+    /// large bodies that stall keep nobody's ordinary receipt out.
+    static let ordinaryBodyBytes = 128 << 10
+
+    /// Reserves so many bytes more of a body that has `total` with them; false, and nothing reserved, if they do not
+    /// fit.
+    func reserve(_ bytes: Int, ofBodyWith total: Int) -> Bool {
         reservedBytes.withLock { reserved in
-            guard bytes <= capacity - reserved else { return false }
+            let usable = total <= Self.ordinaryBodyBytes ? capacity : capacity - capacity / 8
+            guard bytes <= usable - reserved else { return false }
             reserved += bytes
             return true
         }

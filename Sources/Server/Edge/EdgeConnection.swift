@@ -102,10 +102,10 @@ extension EdgeConnection {
     private mutating func append(_ bytes: ByteBuffer, at now: NIODeadline) -> Action {
         let count = bytes.readableBytes
         guard reservedBytes + count <= rules.bodyLimit.bytes else { return refuse(tooLarge, at: now) }
-        guard budget.reserve(count) else { return refuse(.overloaded, at: now) }
+        guard budget.reserve(count, ofBodyWith: reservedBytes + count) else { return refuse(.overloaded, at: now) }
         reservedBytes += count
         request?.append(bytes)
-        return .nothing
+        return request?.isTooFragmented == true ? refuse(.bodyTooFragmented, at: now) : .nothing
     }
 
     private mutating func complete(at now: NIODeadline) -> Action {

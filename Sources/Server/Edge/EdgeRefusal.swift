@@ -11,6 +11,8 @@ enum EdgeRefusal: Error, Hashable, Sendable {
     case headerTooLarge
     /// More body than one request may have.
     case bodyTooLarge(maximum: ByteCount)
+    /// The body comes in far too many small parts.
+    case bodyTooFragmented
     /// The first header did not arrive in time.
     case headersLate
     /// The body did not arrive in time.

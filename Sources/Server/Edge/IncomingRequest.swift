@@ -38,12 +38,19 @@ struct IncomingRequest: Sendable {
         head.headerFields[.connection] == "close" || head.headerFields[.upgrade] != nil || head.method == .connect
     }
 
-    /// Adds a part of the body. The first one is kept as it is; the second makes room for all that was announced.
+    /// How many parts the body came in.
+    private(set) var bodyParts = 0
+
+    /// Adds a part of the body. The buffer doubles as bytes arrive; nothing is reserved for what is merely announced,
+    /// because an announcement costs its sender nothing.
     mutating func append(_ part: ByteBuffer) {
+        bodyParts += 1
         guard body != nil else { return body = part }
-        if let announcedBytes { body?.reserveCapacity(announcedBytes) }
         body?.writeImmutableBuffer(part)
     }
+
+    /// Whether the body comes in so many small parts that handling them costs more than the body is worth.
+    var isTooFragmented: Bool { bodyParts > 1024 + bodyBytes / 256 }
 
     /// Gives up the body, which somebody else has now.
     mutating func releaseBody() {

@@ -83,6 +83,8 @@ extension Problem {
             self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
         case .bodyTooLarge(let maximum):
             self.init(.contentTooLarge, .bodyTooLarge, "The body is larger than \(maximum.configurationText).")
+        case .bodyTooFragmented:
+            self.init(.badRequest, .malformedRequest, "The request body comes in too many small chunks.")
         case .headersLate: self.init(.requestTimeout, .requestTimeout, "The request header took too long to arrive.")
         case .bodyLate: self.init(.requestTimeout, .requestTimeout, "The request body took too long to arrive.")
         case .overloaded: self.init(.serviceUnavailable, .overloaded, "Too many request bodies are in flight.")

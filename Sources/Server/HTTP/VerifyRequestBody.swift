@@ -84,7 +84,7 @@ extension VerifyRequestBody {
             case .maximumAge: body.maximumAge = try reader.age()
             case .excludesOldTransactions: body.excludesOldTransactions = try reader.boolean()
             case .appVersion: body.appVersion = try reader.shortText()
-            case .deviceIdentifier: body.deviceIdentifier = try reader.string()
+            case .deviceIdentifier: body.deviceIdentifier = try reader.shortString()
             }
         }
 
@@ -102,6 +102,16 @@ extension JSONReader {
         let start = position
         let text = try value(of: try string(), maximumBytes: VerifyRequestBody.Limits.textBytes)
         if text.isEmpty { throw JSONFault(.notAccepted("a text that is not empty"), at: start) }
+        return text
+    }
+
+    /// A string that is left where it stands, within the length of texts.
+    fileprivate mutating func shortString() throws(JSONFault) -> JSONText {
+        let start = position
+        let text = try string()
+        guard text.range.count <= VerifyRequestBody.Limits.textBytes else {
+            throw JSONFault(.notAccepted("at most \(VerifyRequestBody.Limits.textBytes) bytes long"), at: start)
+        }
         return text
     }
 

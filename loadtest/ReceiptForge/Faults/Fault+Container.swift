@@ -47,6 +47,10 @@ extension Fault {
             "The container announces SHA-1 and the signer uses SHA-256.",
             .afterSigning { $0.digestAlgorithms = [AlgorithmIdentifier(.sha1)] }),
         Fault(
+            "digest-algorithms-with-another", .rejected(.derTrailingBytes),
+            "Nobody signs the list of digests: with others in it, one receipt has endless spellings.",
+            .afterSigning { $0.digestAlgorithms.append(AlgorithmIdentifier(.sha1)) }),
+        Fault(
             "digest-algorithms-empty", .rejected(.digestAlgorithmNotListed),
             "The container announces no digest at all.",
             .afterSigning { $0.digestAlgorithms = [] }),
