@@ -92,6 +92,48 @@ struct EdgeConnectionTests {
         #expect(budget.reserved == 0)
     }
 
+    @Test func `large bodies leave an eighth of the budget to ordinary ones`() {
+        let budget = BodyBudget(.mebibytes(8))
+        let large = BodyBudget.ordinaryBodyBytes + 1
+        #expect(budget.reserve(7 << 20, ofBodyWith: large))
+        #expect(!budget.reserve(1, ofBodyWith: large))
+        #expect(budget.reserve(1 << 20, ofBodyWith: BodyBudget.ordinaryBodyBytes))
+        #expect(!budget.reserve(1, ofBodyWith: 1))
+        #expect(budget.reserved == 8 << 20)
+    }
+
+    @Test func `a body in far too many small parts is refused, in reasonable ones it is not`() {
+        var rules = Self.rules
+        rules.bodyLimit = .mebibytes(1)
+        func refusedAfter(_ partBytes: Int) -> Int? {
+            var connection = EdgeConnection(rules: rules, budget: BodyBudget(.mebibytes(2)), at: start)
+            _ = connection.receive(head(), at: start)
+            let part = ByteBuffer(repeating: 0, count: partBytes)
+            return (1...2000).first { _ in
+                if case .refuse(.bodyTooFragmented, _) = connection.receive(.body(part), at: start) {
+                    true
+                } else {
+                    false
+                }
+            }
+        }
+        #expect(refusedAfter(1) == 1029)
+        #expect(refusedAfter(500) == nil)
+    }
+
+    @Test mutating func `an announced body takes no memory before it arrives`() {
+        _ = connection.receive(head(), at: start)
+        _ = connection.receive(.body(ByteBuffer(string: "1")), at: start)
+        _ = connection.receive(.body(ByteBuffer(string: "2")), at: start)
+        #expect(budget.reserved == 2)
+        var request = IncomingRequest(
+            HTTPRequest(
+                method: .post, scheme: nil, authority: nil, path: "/", headerFields: [.contentLength: "12582912"]),
+            at: start)
+        for _ in 0..<2 { request.append(ByteBuffer(string: "{")) }
+        #expect(request.body?.storageCapacity ?? .max < 1024)
+    }
+
     @Test mutating func `a server that stops closes idle connections and lets busy ones finish`() {
         var busy = connection
         expect(connection.quiesce(at: start), is: "close")
