@@ -38,7 +38,8 @@ docs: ## Build the library's documentation; warnings are errors
 	swift package --disable-sandbox generate-documentation --target Receipts --warnings-as-errors
 
 tsan: deps ## Run all tests under the thread sanitizer
-	@.ci/test --sanitize thread --scratch-path .build-tsan
+	@TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
+		.ci/test --sanitize thread --scratch-path .build-tsan
 
 bench: deps ## Measure parse-and-verify against the cost of its cryptography alone
 	swift build -c release --product receipt-loadtest

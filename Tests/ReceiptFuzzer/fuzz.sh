@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Fuzzes what reads receipts for a number of seconds (default 600), then makes the corpus in Tests/FuzzCorpus as small
-# as it can be without losing coverage. An input that breaks a promise stops the run and is kept beside the build:
+# as it can be without losing a branch. An input that breaks a promise stops the run and is kept beside the build:
 # copy it into Tests/FuzzCorpus as `regression-…`, where `swift test` replays it for ever, and mend what it found.
 #
 # usage: Tests/ReceiptFuzzer/fuzz.sh [seconds] [further libFuzzer options]
@@ -37,7 +37,7 @@ $fuzzer $limits -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix
 rm -rf $minimal
 mkdir -p $minimal
 # shellcheck disable=SC2086
-$fuzzer $limits -set_cover_merge=1 $minimal $corpus $seeds $found
+$fuzzer $limits -use_counters=0 -set_cover_merge=1 $minimal $corpus $seeds $found
 find $corpus -type f ! -name 'regression-*' ! -name '.*' -delete
 cp $minimal/* $corpus/
 echo "$(find $corpus -type f | wc -l) inputs, $(du -sk $corpus | cut -f1) KiB in $corpus"
