@@ -15,6 +15,7 @@ help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 run: deps ## Build, start a gateway on port 8080 with sample receipts, and show one being verified
+	@echo "run: building for release; the first time this takes five to ten minutes on two cores"
 	swift build -c release --product receipt-gateway
 	swift build -c release --product receipt-loadtest
 	@loadtest/quickstart.sh

@@ -31,7 +31,7 @@ body() { printf '{"receipt":"%s"}' "$(tr -d '\n' <"$1")"; }
 ask() { body "$1" | curl -sS "$url" -H 'Content-Type: application/json' --data-binary @-; }
 
 printf '\nA receipt that the test root signed:\n\n'
-ask "$samples/genuine-1.b64" | fold -w 110
+ask "$samples/genuine-1.b64"
 printf '\n\nThe same, with one bit of its content flipped:\n\n'
 ask "$samples/fault-payload-bit-flipped.b64"
 cat <<TEXT

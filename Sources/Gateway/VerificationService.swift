@@ -41,7 +41,7 @@ public final class VerificationService: Sendable {
             return try request.permitted(known)
         }
         let answer = decide(request, at: now)
-        nearCache.insert(answer, for: key)
+        if now < answer.freshUntil { nearCache.insert(answer, for: key) }
         return try request.permitted(answer)
     }
 

@@ -42,6 +42,9 @@ final class ChainCache: Sendable {
             certificateSet: receipt.copy(container.certificateSet), signer: receipt.copy(container.signer.name),
             chain: chain)
         entries.withLock { entries in
+            // Threads that met the same new chain at the same time have all verified it.
+            guard !entries.contains(where: { $0.signer == entry.signer && $0.certificateSet == entry.certificateSet })
+            else { return }
             if entries.count == capacity { entries.removeFirst() }
             entries.append(entry)
         }

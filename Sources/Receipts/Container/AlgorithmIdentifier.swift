@@ -21,10 +21,6 @@ enum DigestAlgorithm: CaseIterable, Hashable, Sendable {
 struct SignatureAlgorithm: Hashable, Sendable {
     let digest: DigestAlgorithm?
 
-    static let rsa = SignatureAlgorithm(digest: nil)
-
-    init(digest: DigestAlgorithm?) { self.digest = digest }
-
     init?(_ identifier: Span<UInt8>) {
         if identifier.equals(ObjectIdentifier.rsaEncryption) {
             digest = nil

@@ -20,8 +20,6 @@ struct DERTag: Hashable, Sendable {
 
     /// `[number]`, EXPLICIT or around a constructed type.
     static func context(_ number: UInt8) -> DERTag { DERTag(byte: 0xA0 | number) }
-    /// `[number] IMPLICIT` around a primitive type.
-    static func primitiveContext(_ number: UInt8) -> DERTag { DERTag(byte: 0x80 | number) }
 
     private static let constructedBit: UInt8 = 0x20
     var isConstructed: Bool { byte & Self.constructedBit != 0 }

@@ -51,11 +51,8 @@ struct Authenticator: Sendable {
     }
 
     private static func key(in headers: HTTPFields) -> APIKey? {
-        if let bearer = headers[.authorization] {
-            let parts = bearer.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-            return APIKey(parts[1])
-        }
+        let parts = headers[.authorization]?.split(separator: " ", maxSplits: 1) ?? []
+        if parts.count == 2, parts[0].lowercased() == "bearer" { return APIKey(parts[1]) }
         return headers[.apiKey].flatMap { APIKey($0) }
     }
 

@@ -3,7 +3,16 @@
 
 internal import ArgumentParser
 internal import Logging
+internal import NIOCore
 internal import ServiceLifecycle
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
 
 /// `receipt-gateway serve`
 struct ServeCommand: AsyncParsableCommand {
@@ -34,6 +43,22 @@ struct ServeCommand: AsyncParsableCommand {
                 configuration, in: GatewaySurroundings(logger: logger, shutdownRequests: requests))
         }
         logger.notice("Starting", metadata: ["version": "\(Version.current)"])
-        try await server.services.run()
+        do {
+            try await server.services.run()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            StandardError.write(Array(configuration.portTakenText.utf8))
+            throw ExitCode.failure
+        }
+    }
+}
+
+extension GatewayConfiguration {
+    /// What to do when another process listens on one of the ports.
+    fileprivate var portTakenText: String {
+        """
+        Another process listens on port \(http.listener.port) (data plane; GATEWAY_HTTP_PORT) or \(admin.port) (admin \
+        plane; GATEWAY_ADMIN_PORT) already. Stop it, or set another port.
+
+        """
     }
 }
