@@ -9,6 +9,7 @@
             do {
                 let receipt = try UnverifiedReceipt(bytes)
                 try receipt.container.checkRanges(in: bytes)
+                try receipt.container.checkHeaders(in: bytes)
                 try checkRefused(bytes + [0], "a container with a byte after it")
                 try checkRefused(Array(bytes.dropLast()), "a container without its last byte")
             } catch let error as ReceiptError {
@@ -60,6 +61,31 @@
             try expect(signer.issuer.upperBound <= signer.serialNumber.lowerBound, "issuer and serial number overlap")
             try expect(
                 signer.serialNumber.upperBound <= signer.signature.lowerBound, "serial number and signature overlap")
+        }
+    }
+
+    extension SignedData {
+        /// Every length is in the one form DER has for it.
+        func checkHeaders(in bytes: [UInt8]) throws {
+            let contents: [(UInt8, Range<Int>)] = [
+                (0x04, eContent), (0xA0, certificateSet), (0x02, signer.serialNumber), (0x04, signer.signature),
+            ]
+            for (tag, contents) in contents {
+                let header = [tag] + Self.length(contents.count)
+                try expect(
+                    bytes[..<contents.lowerBound].suffix(header.count) == header[...], "a length in a second form")
+            }
+            let isShortest = (1...5).contains { byteCount in
+                let length = Self.length(bytes.count - 1 - byteCount)
+                return length.count == byteCount && bytes.starts(with: [0x30] + length)
+            }
+            try expect(isShortest, "the outermost length in a second form")
+        }
+
+        private static func length(_ count: Int) -> [UInt8] {
+            if count < 0x80 { return [UInt8(count)] }
+            let bytes = (0..<8).reversed().map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }.drop { $0 == 0 }
+            return [0x80 | UInt8(bytes.count)] + bytes
         }
     }
 #endif

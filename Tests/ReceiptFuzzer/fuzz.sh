@@ -40,4 +40,4 @@ mkdir -p $minimal
 $fuzzer $limits -use_counters=0 -set_cover_merge=1 $minimal $corpus $seeds $found
 find $corpus -type f ! -name 'regression-*' ! -name '.*' -delete
 cp $minimal/* $corpus/
-echo "$(find $corpus -type f | wc -l) inputs, $(du -sk $corpus | cut -f1) KiB in $corpus"
+echo "$(find $corpus -type f | wc -l) inputs, $(cat $corpus/* | wc -c) bytes in $corpus"
