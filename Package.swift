@@ -51,12 +51,13 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .target(name: "JSON", swiftSettings: house),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
         .executableTarget(
             name: "Server",
             dependencies: [
-                "Gateway", "Receipts",
+                "Gateway", "JSON", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -85,13 +86,14 @@ let package = Package(
             ],
             path: "loadtest/LoadTest", swiftSettings: house),
 
+        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
         .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(
             name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Gateway", "ReceiptForge", "Receipts", "Server",
+                "Gateway", "JSON", "ReceiptForge", "Receipts", "Server",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import JSON
 
 /// `receipt-gateway hash-key`
 struct HashKeyCommand: AsyncParsableCommand {

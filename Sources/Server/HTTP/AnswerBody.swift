@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import JSON
 internal import Receipts
 
 /// The JSON of an answer to `POST /v1/verify`.

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import Receipts
 
 /// `device_identifier`: the bytes that went into the receipt's hash. iOS and tvOS apps send the UUID of

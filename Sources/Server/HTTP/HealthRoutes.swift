@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Hummingbird
+internal import JSON
 
 /// What orchestrators ask on the admin plane.
 struct HealthRoutes: Sendable {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HTTPTypes
+internal import JSON
 
 /// An error as the client sees it: problem details (RFC 9457).
 ///

@@ -4,6 +4,7 @@
 internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
+internal import JSON
 internal import Receipts
 
 // Every error that reaches the edge of the gateway, and the status and problem it becomes. Nothing else in the

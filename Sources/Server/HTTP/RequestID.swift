@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HTTPTypes
+internal import JSON
 internal import Synchronization
 
 /// Joins the log lines and answers of one request. Taken from the client if it is harmless, made up otherwise.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import JSON
 
 /// The JSON object that `POST /v1/verify` takes. Every fault names the field, what is wrong with it, and where.
 struct VerifyRequestBody: Hashable, Sendable {

@@ -4,6 +4,7 @@
 internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
+internal import JSON
 internal import Receipts
 
 /// `POST /v1/verify`: one receipt, one verdict.

@@ -1,44 +1,44 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a request body is not the JSON it should be: the broken rule, the field it concerns, and where.
+/// Why a text is not the JSON it should be: the broken rule, the field it concerns, and where.
 ///
 /// Holds names and positions only, never a byte of a value, so it may be logged and answered.
-struct JSONFault: Error, Hashable, Sendable {
+package struct JSONFault: Error, Hashable, Sendable {
     /// The rule that was broken.
-    let rule: Rule
+    package let rule: Rule
     /// The member the fault is in; nil where it is in the document itself.
-    var field: String?
-    /// Bytes from the start of the body, counted from 0.
-    let position: Int
+    package var field: String?
+    /// Bytes from the start of the text, counted from 0.
+    package let position: Int
 
     /// A broken rule at a position.
-    init(_ rule: Rule, field: String? = nil, at position: Int) {
+    package init(_ rule: Rule, field: String? = nil, at position: Int) {
         self.rule = rule
         self.field = field
         self.position = position
     }
 
     /// The same fault, said to be in `field` unless it already names one.
-    func inField(_ name: String) -> JSONFault {
+    package func inField(_ name: String) -> JSONFault {
         JSONFault(rule, field: field ?? name, at: position)
     }
 }
 
 extension JSONFault {
-    /// What a body can get wrong; one case per rule.
-    enum Rule: Hashable, Sendable {
+    /// What a text can get wrong; one case per rule.
+    package enum Rule: Hashable, Sendable {
         /// Nothing but white space.
         case emptyBody
         /// EF BB BF in front: RFC 8259 §8.1 forbids it.
         case byteOrderMark
-        /// The body is some other JSON value.
+        /// The text is some other JSON value.
         case notAnObject
-        /// The body ends inside a value.
+        /// The text ends inside a value.
         case truncated
         /// Some other byte stands where this was expected.
         case expected(String)
-        /// Something follows the object.
+        /// Something follows the value.
         case trailingData
         /// A member that is not in the schema.
         case unknownField
@@ -62,17 +62,23 @@ extension JSONFault {
         case loneSurrogate
         /// Bytes that are not UTF-8.
         case invalidUTF8
+        /// Arrays and objects nested deeper than is read.
+        case tooDeep(maximumDepth: Int)
+        /// More members and elements, all together, than are read.
+        case tooManyValues(maximum: Int)
+        /// A text of more bytes than are read.
+        case tooLarge(maximumBytes: Int)
     }
 }
 
 /// The kinds of JSON values, for messages.
-enum JSONType: String, Hashable, Sendable {
+package enum JSONType: String, Hashable, Sendable {
     case string, number, boolean, null, object, array
 }
 
 extension JSONFault: CustomStringConvertible {
     /// One sentence that says what to mend.
-    var description: String {
+    package var description: String {
         let place = field.map { "\"\($0)\" " } ?? "the body "
         return place + rule.explanation + " (at byte \(position))"
     }
@@ -80,7 +86,7 @@ extension JSONFault: CustomStringConvertible {
 
 extension JSONFault.Rule {
     /// The fault's name in answers.
-    var name: String {
+    package var name: String {
         switch self {
         case .emptyBody: "empty_body"
         case .byteOrderMark: "byte_order_mark"
@@ -99,6 +105,9 @@ extension JSONFault.Rule {
         case .invalidEscape: "invalid_escape"
         case .loneSurrogate: "lone_surrogate"
         case .invalidUTF8: "invalid_utf8"
+        case .tooDeep: "too_deep"
+        case .tooManyValues: "too_many_values"
+        case .tooLarge: "too_large"
         }
     }
 
@@ -109,7 +118,7 @@ extension JSONFault.Rule {
         case .notAnObject: "is not a JSON object"
         case .truncated: "ends too early: the JSON is incomplete"
         case .expected(let what): "has something else where \(what) was expected"
-        case .trailingData: "goes on after the JSON object"
+        case .trailingData: "goes on after the JSON"
         case .unknownField: "is not a field of this request"
         case .duplicateField: "stands more than once"
         case .missingField: "is required"
@@ -121,6 +130,9 @@ extension JSONFault.Rule {
         case .invalidEscape: "has an invalid escape sequence"
         case .loneSurrogate: "has half of a surrogate pair in an escape sequence"
         case .invalidUTF8: "is not valid UTF-8"
+        case .tooDeep(let maximumDepth): "is nested deeper than \(maximumDepth) levels"
+        case .tooManyValues(let maximum): "holds more than \(maximum) values"
+        case .tooLarge(let maximumBytes): "is larger than \(maximumBytes) bytes"
         }
     }
 }

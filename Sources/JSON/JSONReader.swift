@@ -3,37 +3,48 @@
 
 /// Reads one flat JSON object (RFC 8259) from front to back, without copying what it reads.
 ///
-/// A reader, not a parser of documents: the caller asks for the next member and says which type it wants. Values of
+/// A reader, not a parser of documents (that is `JSONValue`): the caller asks for the next member and says which type it wants. Values of
 /// another type are named and refused, so nesting never gets deeper than the object itself and needs no stack.
-struct JSONReader: ~Escapable {
+package struct JSONReader: ~Escapable {
     let bytes: Span<UInt8>
     /// The next byte to read, counted from 0.
-    var position = 0
+    package internal(set) var position = 0
     private var isFirstMember = true
 
-    /// A reader at the start of a body.
+    /// A reader at the start of a text.
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>) {
+    package init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
     }
 
     /// Reads up to the opening brace.
-    mutating func beginObject() throws(JSONFault) {
+    package mutating func beginObject() throws(JSONFault) {
+        guard try beginDocument() == UInt8(ascii: "{") else { throw JSONFault(.notAnObject, at: position) }
+        position += 1
+    }
+
+    /// Reads up to the first byte of the document's value.
+    @discardableResult
+    mutating func beginDocument() throws(JSONFault) -> UInt8 {
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
             throw JSONFault(.byteOrderMark, at: 0)
         }
         skipWhiteSpace()
         guard let first = peek() else { throw JSONFault(.emptyBody, at: position) }
-        guard first == UInt8(ascii: "{") else { throw JSONFault(.notAnObject, at: position) }
-        position += 1
+        return first
     }
 
     /// The name of the next member, read up to its value; nil after the closing brace.
-    mutating func nextKey() throws(JSONFault) -> JSONText? {
+    package mutating func nextKey() throws(JSONFault) -> JSONText? {
+        defer { isFirstMember = false }
+        return try nextKey(isFirst: isFirstMember)
+    }
+
+    /// The name of the next member of the object around this position; nil after its closing brace.
+    mutating func nextKey(isFirst: Bool) throws(JSONFault) -> JSONText? {
         skipWhiteSpace()
         if try skip(UInt8(ascii: "}")) { return nil }
-        if !isFirstMember { try expect(UInt8(ascii: ","), "',' or '}'") }
-        isFirstMember = false
+        if !isFirst { try expect(UInt8(ascii: ","), "',' or '}'") }
         skipWhiteSpace()
         guard try next() == UInt8(ascii: "\"") else {
             throw JSONFault(.expected("a field name in quotes"), at: position)
@@ -45,29 +56,37 @@ struct JSONReader: ~Escapable {
         return key
     }
 
-    /// Reads to the end of the body, where nothing but white space may stand.
-    mutating func endDocument() throws(JSONFault) {
+    /// Whether another element follows in the array around this position; if so, it stands here.
+    mutating func nextElement(isFirst: Bool) throws(JSONFault) -> Bool {
+        skipWhiteSpace()
+        if try skip(UInt8(ascii: "]")) { return false }
+        if !isFirst { try expect(UInt8(ascii: ","), "',' or ']'") }
+        skipWhiteSpace()
+        return true
+    }
+
+    /// Reads to the end of the text, where nothing but white space may stand.
+    package mutating func endDocument() throws(JSONFault) {
         skipWhiteSpace()
         if position < bytes.count { throw JSONFault(.trailingData, at: position) }
     }
 
     /// The string that stands here.
-    mutating func string() throws(JSONFault) -> JSONText {
+    package mutating func string() throws(JSONFault) -> JSONText {
         try require(.string)
         return try readText()
     }
 
     /// The boolean that stands here.
-    mutating func boolean() throws(JSONFault) -> Bool {
+    package mutating func boolean() throws(JSONFault) -> Bool {
         try require(.boolean)
-        let value = try next() == UInt8(ascii: "t")
-        for byte in (value ? "true" : "false").utf8 { try expect(byte, "true or false") }
+        let value = try readBoolean()
         try endLiteral("true or false")
         return value
     }
 
     /// The integer that stands here.
-    mutating func integer() throws(JSONFault) -> Int64 {
+    package mutating func integer() throws(JSONFault) -> Int64 {
         try require(.number)
         let start = position
         let isNegative = try skip(UInt8(ascii: "-"))
@@ -80,9 +99,62 @@ struct JSONReader: ~Escapable {
     }
 }
 
+// MARK: - Values in a tree, whose end the caller checks
+
+extension JSONReader {
+    /// `true` or `false`, one of which begins here.
+    mutating func readBoolean() throws(JSONFault) -> Bool {
+        let value = try next() == UInt8(ascii: "t")
+        try readWord(value ? "true" : "false", "true or false")
+        return value
+    }
+
+    /// Reads a word letter by letter.
+    mutating func readWord(_ word: StaticString, _ what: String) throws(JSONFault) {
+        for byte in word.description.utf8 { try expect(byte, what) }
+    }
+
+    /// The number that begins here. RFC 8259 §6: `number = [ minus ] int [ frac ] [ exp ]`.
+    mutating func readNumber() throws(JSONFault) -> JSONNumber {
+        let start = position
+        skip(anyOf: "-")
+        let hasLeadingZero = peek() == UInt8(ascii: "0")
+        let digits = try readDigits(of: start)
+        if hasLeadingZero, digits > 1 { throw JSONFault(.expected("a number"), at: start) }
+        if skip(anyOf: ".") { _ = try readDigits(of: start) }
+        if skip(anyOf: "eE") {
+            skip(anyOf: "+-")
+            _ = try readDigits(of: start)
+        }
+        return JSONNumber(checked: String(decoding: copy(of: start..<position), as: UTF8.self))
+    }
+
+    @discardableResult
+    private mutating func skip(anyOf characters: String) -> Bool {
+        guard let byte = peek(), characters.utf8.contains(byte) else { return false }
+        position += 1
+        return true
+    }
+
+    /// At least one digit; how many there were.
+    private mutating func readDigits(of number: Int) throws(JSONFault) -> Int {
+        let start = position
+        while let byte = peek(), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
+        if position > start { return position - start }
+        _ = try next()
+        throw JSONFault(.expected("a number"), at: number)
+    }
+}
+
 // MARK: - Bytes
 
 extension JSONReader {
+    /// A copy of bytes that were read.
+    func copy(of range: Range<Int>) -> [UInt8] {
+        // SAFETY: the pointer does not leave the closure.
+        unsafe bytes.extracting(range).withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
     func peek() -> UInt8? {
         position < bytes.count ? bytes[position] : nil
     }
@@ -92,13 +164,13 @@ extension JSONReader {
         return bytes[position]
     }
 
-    private mutating func skip(_ byte: UInt8) throws(JSONFault) -> Bool {
+    mutating func skip(_ byte: UInt8) throws(JSONFault) -> Bool {
         guard try next() == byte else { return false }
         position += 1
         return true
     }
 
-    private mutating func expect(_ byte: UInt8, _ what: String) throws(JSONFault) {
+    mutating func expect(_ byte: UInt8, _ what: String) throws(JSONFault) {
         guard try next() == byte else { throw JSONFault(.expected(what), at: position) }
         position += 1
     }
@@ -136,9 +208,15 @@ extension JSONReader {
 // MARK: - Types
 
 extension JSONReader {
+    /// The type of the value that starts here.
+    func nextType() throws(JSONFault) -> JSONType {
+        guard let type = JSONType(firstByte: try next()) else { throw JSONFault(.expected("a value"), at: position) }
+        return type
+    }
+
     /// Checks that a value of this type starts here.
     private func require(_ expected: JSONType) throws(JSONFault) {
-        guard let found = JSONType(firstByte: try next()) else { throw JSONFault(.expected("a value"), at: position) }
+        let found = try nextType()
         guard found == expected else { throw JSONFault(.wrongType(expected: expected, found: found), at: position) }
     }
 }

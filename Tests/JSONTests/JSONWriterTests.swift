@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Server
+@testable import JSON
 
 @Suite("Writing JSON")
 struct JSONWriterTests {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Hexadecimal digits in text that is still bytes.
-enum ASCII {
+package enum ASCII {
     /// The value of a hexadecimal digit, 0...15; nil for any other byte.
-    static func hexadecimalValue(of byte: UInt8) -> UInt8? {
+    package static func hexadecimalValue(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
@@ -14,7 +14,7 @@ enum ASCII {
     }
 
     /// The bytes that pairs of digits stand for; nil if one is no digit or has no partner.
-    static func bytes(hexadecimal digits: [UInt8]) -> [UInt8]? {
+    package static func bytes(hexadecimal digits: [UInt8]) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: digits.count, by: 2) {
@@ -26,7 +26,7 @@ enum ASCII {
     }
 
     /// Two lowercase digits for each byte.
-    static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]] }
         return String(decoding: text, as: UTF8.self)

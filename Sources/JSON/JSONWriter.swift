@@ -11,18 +11,19 @@
 ///     $0.string("genuine")
 /// }
 /// ```
-struct JSONWriter: Sendable {
+package struct JSONWriter: Sendable {
     /// What has been written so far.
-    private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
     /// A writer with room for so many bytes.
-    init(reservingCapacity capacity: Int = 256) {
+    package init(reservingCapacity capacity: Int = 256) {
         bytes.reserveCapacity(capacity)
     }
 
     /// Writes an object whose members `members` writes as pairs of `key(_:)` and a value.
-    mutating func object<Failure: Error>(
+    @inlinable
+    package mutating func object<Failure: Error>(
         _ members: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) {
         open(UInt8(ascii: "{"))
@@ -31,7 +32,8 @@ struct JSONWriter: Sendable {
     }
 
     /// Writes an array whose elements `elements` writes.
-    mutating func array<Failure: Error>(
+    @inlinable
+    package mutating func array<Failure: Error>(
         _ elements: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) {
         open(UInt8(ascii: "["))
@@ -40,7 +42,7 @@ struct JSONWriter: Sendable {
     }
 
     /// Writes the name of the member whose value comes next.
-    mutating func key(_ name: String) {
+    package mutating func key(_ name: String) {
         separate()
         quote(name)
         bytes.append(UInt8(ascii: ":"))
@@ -48,13 +50,14 @@ struct JSONWriter: Sendable {
     }
 
     /// Writes a string, escaped where RFC 8259 §7 asks for it.
-    mutating func string(_ value: some StringProtocol) {
+    @inlinable
+    package mutating func string(_ value: some StringProtocol) {
         separate()
         quote(value)
     }
 
     /// Writes a string that `append` adds byte by byte, of characters that need no escape.
-    mutating func string(appending append: (inout [UInt8]) -> Void) {
+    package mutating func string(appending append: (inout [UInt8]) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         append(&bytes)
@@ -62,42 +65,52 @@ struct JSONWriter: Sendable {
     }
 
     /// Writes an integer, however many digits it has.
-    mutating func integer(_ value: some BinaryInteger) {
+    @inlinable
+    package mutating func integer(_ value: some BinaryInteger) {
         literal(String(value))
     }
 
     /// Writes a floating-point number; JSON has no infinities and no NaN, they become `null`.
-    mutating func number(_ value: Double) {
+    package mutating func number(_ value: Double) {
         literal(value.isFinite ? "\(value)" : "null")
     }
 
+    /// Writes a number as it was read.
+    package mutating func number(_ value: JSONNumber) {
+        literal(value.text)
+    }
+
     /// Writes `true` or `false`.
-    mutating func bool(_ value: Bool) {
+    package mutating func bool(_ value: Bool) {
         literal(value ? "true" : "false")
     }
 
     /// Writes `null`.
-    mutating func null() {
+    package mutating func null() {
         literal("null")
     }
 
-    private mutating func literal(_ text: String) {
+    @usableFromInline
+    package mutating func literal(_ text: String) {
         separate()
         bytes.append(contentsOf: text.utf8)
     }
 
-    private mutating func open(_ bracket: UInt8) {
+    @usableFromInline
+    package mutating func open(_ bracket: UInt8) {
         separate()
         bytes.append(bracket)
         needsComma = false
     }
 
-    private mutating func close(_ bracket: UInt8) {
+    @usableFromInline
+    package mutating func close(_ bracket: UInt8) {
         bytes.append(bracket)
         needsComma = true
     }
 
-    private mutating func separate() {
+    @usableFromInline
+    package mutating func separate() {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         needsComma = true
     }
@@ -106,7 +119,8 @@ struct JSONWriter: Sendable {
 // MARK: - Strings
 
 extension JSONWriter {
-    private mutating func quote(_ value: some StringProtocol) {
+    @usableFromInline
+    package mutating func quote(_ value: some StringProtocol) {
         bytes.append(UInt8(ascii: "\""))
         if value.utf8.allSatisfy(Self.standsForItself) {
             bytes.append(contentsOf: value.utf8)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import JSON
 import Testing
 
 @testable import Server

@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Where a string stands in the body: checked, but neither copied nor unescaped.
-struct JSONText: Hashable, Sendable {
+package struct JSONText: Hashable, Sendable {
     /// The bytes between the quotes.
-    let range: Range<Int>
+    package let range: Range<Int>
     /// Whether a backslash stands in it; without one the bytes are the string.
-    let isEscaped: Bool
+    package let isEscaped: Bool
+
+    /// A string between two quotes of a text that was read.
+    package init(range: Range<Int>, isEscaped: Bool) {
+        (self.range, self.isEscaped) = (range, isEscaped)
+    }
 }
 
 extension JSONReader {
@@ -111,7 +116,8 @@ extension JSONReader {
 
 extension JSONReader {
     /// The string's UTF-8 with its escapes resolved; a copy.
-    func unescaped(_ text: JSONText) throws(JSONFault) -> [UInt8] {
+    package func unescaped(_ text: JSONText) throws(JSONFault) -> [UInt8] {
+        guard text.isEscaped else { return copy(of: text.range) }
         var reader = JSONReader(bytes)
         reader.position = text.range.lowerBound
         var result: [UInt8] = []
@@ -129,7 +135,7 @@ extension JSONReader {
     }
 
     /// The string as a value, if it is no longer than `maximumBytes`.
-    func value(of text: JSONText, maximumBytes: Int) throws(JSONFault) -> String {
+    package func value(of text: JSONText, maximumBytes: Int) throws(JSONFault) -> String {
         guard text.range.count <= maximumBytes else {
             throw JSONFault(.textTooLong(maximumBytes: maximumBytes), at: text.range.lowerBound)
         }

@@ -1,0 +1,108 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension JSONValue {
+    /// The most of a JSON text that becomes a tree.
+    package struct Limits: Hashable, Sendable {
+        /// The text's bytes.
+        package var bytes: Int
+        /// Arrays and objects inside one another; reading, writing and freeing a tree take stack with its depth.
+        package var depth: Int
+        /// Members and elements, all together: `[0,0,0]` takes ten times the memory of its text.
+        package var values: Int
+
+        /// Limits that fit Apple's answers: a receipt of 5 MB is on record, and comes back in JSON of twice that.
+        package init(bytes: Int = 16 << 20, depth: Int = 16, values: Int = 1_000_000) {
+            (self.bytes, self.depth, self.values) = (bytes, depth, values)
+        }
+    }
+
+    /// Reads a whole text, which holds one value and nothing else. Takes time with its length.
+    ///
+    /// - Throws: `JSONFault`, with the position; a name that stands twice in an object is one.
+    package init(parsing text: Span<UInt8>, limits: Limits = Limits()) throws(JSONFault) {
+        guard text.count <= limits.bytes else { throw JSONFault(.tooLarge(maximumBytes: limits.bytes), at: 0) }
+        var reader = JSONTreeReader(text, limits)
+        self = try reader.document()
+    }
+
+    /// Reads a whole text.
+    package init(parsing text: [UInt8], limits: Limits = Limits()) throws(JSONFault) {
+        try self.init(parsing: text.span, limits: limits)
+    }
+}
+
+/// Reads a tree, and counts what it reads.
+private struct JSONTreeReader: ~Escapable {
+    private var reader: JSONReader
+    private let limits: JSONValue.Limits
+    private var depth = 0
+    private var values = 0
+
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>, _ limits: JSONValue.Limits) {
+        reader = JSONReader(text)
+        self.limits = limits
+    }
+
+    mutating func document() throws(JSONFault) -> JSONValue {
+        try reader.beginDocument()
+        let value = try value()
+        try reader.endDocument()
+        return value
+    }
+
+    private mutating func value() throws(JSONFault) -> JSONValue {
+        switch try reader.nextType() {
+        case .object: try nested { reader throws(JSONFault) in .object(try reader.members()) }
+        case .array: try nested { reader throws(JSONFault) in .array(try reader.elements()) }
+        case .string: .string(String(decoding: try reader.unescaped(try reader.readText()), as: UTF8.self))
+        case .number: .number(try reader.readNumber())
+        case .boolean: .bool(try reader.readBoolean())
+        case .null: try null()
+        }
+    }
+
+    private mutating func nested(
+        _ content: (inout JSONTreeReader) throws(JSONFault) -> JSONValue
+    ) throws(JSONFault) -> JSONValue {
+        guard depth < limits.depth else { throw JSONFault(.tooDeep(maximumDepth: limits.depth), at: reader.position) }
+        depth += 1
+        defer { depth -= 1 }
+        reader.position += 1
+        return try content(&self)
+    }
+
+    private mutating func members() throws(JSONFault) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        var names: Set<[UInt8]> = []
+        while let key = try reader.nextKey(isFirst: members.isEmpty) {
+            try count()
+            let name = try reader.unescaped(key)
+            guard names.insert(name).inserted else { throw JSONFault(.duplicateField, at: key.range.lowerBound) }
+            members.append(JSONValue.Member(String(decoding: name, as: UTF8.self), try value()))
+        }
+        return members
+    }
+
+    private mutating func elements() throws(JSONFault) -> [JSONValue] {
+        var elements: [JSONValue] = []
+        while try reader.nextElement(isFirst: elements.isEmpty) {
+            try count()
+            elements.append(try value())
+        }
+        return elements
+    }
+
+    private mutating func count() throws(JSONFault) {
+        values += 1
+        guard values <= limits.values else {
+            throw JSONFault(.tooManyValues(maximum: limits.values), at: reader.position)
+        }
+    }
+
+    private mutating func null() throws(JSONFault) -> JSONValue {
+        try reader.readWord("null", "null")
+        return .null
+    }
+}
