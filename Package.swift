@@ -52,6 +52,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
+        .target(name: "Resilience", swiftSettings: house),
         .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
         .executableTarget(
             name: "Server",
@@ -86,6 +87,7 @@ let package = Package(
             path: "loadtest/LoadTest", swiftSettings: house),
 
         .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
+        .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: house),
         .testTarget(
             name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(
