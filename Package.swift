@@ -53,6 +53,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .target(name: "JSON", swiftSettings: house),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
+        .target(name: "Resilience", swiftSettings: house),
         .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
         .executableTarget(
             name: "Server",
@@ -88,6 +89,7 @@ let package = Package(
 
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
         .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
+        .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: house),
         .testTarget(
             name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(

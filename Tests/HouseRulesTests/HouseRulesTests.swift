@@ -21,7 +21,18 @@ struct HouseRulesTests {
         #expect(Self.rooms.isSubset(of: Set(declared.keys)))
     }
 
-    private static let rooms: Set<String> = ["Server", "Gateway", "JSON", "Receipts", "LoadTest", "ReceiptForge"]
+    private static let rooms: Set<String> = [
+        "Server", "Gateway", "JSON", "Receipts", "Resilience",
+        "LoadTest", "ReceiptForge",
+    ]
+
+    @Test func `the rules of time import nothing, not even a clock or a lock`() throws {
+        let files = try Repository.swiftFiles(in: ["Sources/Resilience"])
+        #expect(!files.isEmpty)
+        // The type of the clock names instants; its `now` would be asking the time.
+        let reach = /(?m)^[a-z@_ ]*import \w.*|\w+Clock(\(\))?\.now|SystemRandomNumberGenerator/
+        for file in files { #expect(file.text.firstMatch(of: reach)?.output.0 == nil, "\(file.path)") }
+    }
 
     @Test func `each C library is imported by its owners only`() throws {
         let doors = try Repository.text("docs/architecture.md").matches(of: /(?m)^\| `(C\w+)` \| (`.+`) \|$/)

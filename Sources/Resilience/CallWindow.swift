@@ -1,0 +1,79 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// How many calls there were, and what became of them.
+struct CallTally: Hashable, Sendable {
+    var calls = 0
+    var failures = 0
+    var slow = 0
+
+    static func += (left: inout CallTally, right: CallTally) {
+        left.calls += right.calls
+        left.failures += right.failures
+        left.slow += right.slow
+    }
+}
+
+extension CallTally {
+    /// One call; nil if its outcome says nothing about the upstream's health.
+    init?(_ outcome: Outcome, slowAfter slowCall: Duration) {
+        switch outcome {
+        case .success(let took): self.init(calls: 1, slow: took > slowCall ? 1 : 0)
+        case .failure(_, let took): self.init(calls: 1, failures: 1, slow: took > slowCall ? 1 : 0)
+        case .throttled, .neutral: return nil
+        }
+    }
+}
+
+/// The calls of the last while: a ring of buckets, each for one stretch of time.
+struct CallWindow: Hashable, Sendable {
+    private struct Bucket: Hashable, Sendable {
+        /// Which stretch of time it holds, counted from the origin.
+        var number: Int128
+        var tally = CallTally()
+    }
+
+    private let bucketWidth: Duration
+    private var ring: [Bucket?]
+    /// Where stretches of time are counted from: the first call there was.
+    private var origin: Instant?
+
+    init(bucketWidth: Duration, bucketCount: Int) {
+        self.bucketWidth = bucketWidth
+        ring = Array(repeating: nil, count: bucketCount)
+    }
+
+    /// Counts a call, and returns what the window holds with it. A bucket of another time, past or future, makes way, so
+    /// a clock that jumps cannot leave the window stuck.
+    mutating func add(_ call: CallTally, at now: Instant) -> CallTally {
+        let number = number(at: now)
+        let place = place(of: number)
+        if ring[place]?.number != number { ring[place] = Bucket(number: number) }
+        ring[place]?.tally += call
+        return sum(upTo: number)
+    }
+
+    mutating func removeAll() {
+        for place in ring.indices { ring[place] = nil }
+    }
+
+    private func sum(upTo last: Int128) -> CallTally {
+        let first = last - Int128(ring.count - 1)
+        return ring.reduce(into: CallTally()) { sum, bucket in
+            if let bucket, (first...last).contains(bucket.number) { sum += bucket.tally }
+        }
+    }
+
+    private mutating func number(at now: Instant) -> Int128 {
+        let start = origin ?? now
+        origin = start
+        let (quotient, remainder) = start.duration(to: now).attoseconds
+            .quotientAndRemainder(dividingBy: bucketWidth.attoseconds)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    private func place(of number: Int128) -> Int {
+        let remainder = Int(number % Int128(ring.count))
+        return remainder < 0 ? remainder + ring.count : remainder
+    }
+}

@@ -1,0 +1,170 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Stops calls to a failing upstream, and finds out with a few probes when it is well again.
+///
+/// Closed, it counts the calls of the last half minute and opens when too many fail, are slow, or too many in a row get
+/// no answer. Open, it rejects. Then, half-open, it lets a few probes through: it closes when all succeed, and opens for
+/// twice as long when one does not.
+public struct CircuitBreaker: Hashable, Sendable {
+    private enum Phase: Hashable, Sendable {
+        case closed
+        case open(until: Instant)
+        case halfOpen
+    }
+
+    /// All its numbers.
+    public let policy: Policy
+    /// Who decides. A change begins anew: closed, with nothing counted.
+    public var mode: Mode {
+        didSet { if mode != oldValue { self = CircuitBreaker(self, in: mode) } }
+    }
+
+    private var phase = Phase.closed
+    /// Grows with every change of phase. What was permitted in an earlier one says nothing about the present.
+    private var generation: UInt64 = 0
+    private var window: CallWindow
+    private var hardFailuresInARow = 0
+    private var probes = Probes()
+    /// How often it opened since it was last closed.
+    private var openings = 0
+    private var untakenTransitions: [Transition: Int] = [:]
+
+    /// A closed breaker that has seen nothing.
+    public init(_ policy: Policy = Policy(), mode: Mode = .auto) {
+        self.policy = policy
+        self.mode = mode
+        window = CallWindow(bucketWidth: policy.bucketWidth, bucketCount: policy.bucketCount)
+    }
+
+    private init(_ old: CircuitBreaker, in mode: Mode) {
+        self.init(old.policy, mode: mode)
+        generation = old.generation &+ 1
+        untakenTransitions = old.untakenTransitions
+    }
+
+    /// What it does at present. An opening that is over still counts as open until somebody asks for a permit.
+    public var state: State {
+        switch (mode, phase) {
+        case (.forcedOpen, _): .open(until: nil)
+        case (_, .closed): .closed
+        case (_, .open(let end)): .open(until: end)
+        case (_, .halfOpen): .halfOpen
+        }
+    }
+
+    /// The transitions since this was last called, with how often each was made. What a mode forces is none.
+    public mutating func takeTransitions() -> [Transition: Int] {
+        defer { untakenTransitions = [:] }
+        return untakenTransitions
+    }
+}
+
+// MARK: - Before a call
+
+extension CircuitBreaker {
+    /// Whether a call may be made. What becomes of it is to be recorded once, however it ends.
+    public mutating func permit(at now: Instant) -> Admission {
+        switch mode {
+        case .auto: return decide(at: now)
+        case .metricsOnly:
+            if case .call(let permit) = decide(at: now) { return .call(permit) }
+            return .call(Permit(generation: generation, overrulesRejection: true))
+        case .forcedClosed: return .call(Permit(generation: generation))
+        case .forcedOpen: return .reject(retryAfter: policy.firstOpening)
+        }
+    }
+
+    private mutating func decide(at now: Instant) -> Admission {
+        switch phase {
+        case .closed: return .call(Permit(generation: generation))
+        case .open(let stored):
+            // Never longer than from now, should the clock have gone back.
+            let end = min(stored, now + policy.longestOpening)
+            guard end <= now else {
+                phase = .open(until: end)
+                return .reject(retryAfter: now.duration(to: end))
+            }
+            enter(.halfOpen, by: .probe)
+            return probe(at: now)
+        case .halfOpen: return probe(at: now)
+        }
+    }
+
+    private mutating func probe(at now: Instant) -> Admission {
+        switch probes.begin(at: now, following: policy) {
+        case .began(let number): .call(Permit(generation: generation, probe: number))
+        case .allBusy(let wait): .reject(retryAfter: wait)
+        }
+    }
+}
+
+// MARK: - After a call
+
+extension CircuitBreaker {
+    /// Learns from a call. Permits of an earlier generation, and probes whose lease ended, are ignored.
+    ///
+    /// - Parameter generator: draws how long the breaker opens, if it does.
+    public mutating func record(
+        _ outcome: Outcome, of permit: Permit, at now: Instant, using generator: inout some RandomNumberGenerator
+    ) {
+        guard permit.generation == generation, mode.decides else { return }
+        switch (phase, permit.probe) {
+        case (.closed, _):
+            if trips(counting: outcome, at: now) { open(by: .trip, at: now, using: &generator) }
+        case (.halfOpen, let probe?):
+            conclude(probe, with: outcome, at: now, using: &generator)
+        case (.halfOpen, nil), (.open, _): break
+        }
+    }
+
+    private mutating func trips(counting outcome: Outcome, at now: Instant) -> Bool {
+        switch outcome {
+        case .neutral: return false
+        // Not counted as a call either: a pause follows, and says what there is to say.
+        case .throttled, .success: hardFailuresInARow = 0
+        case .failure(.soft, _): hardFailuresInARow = 0
+        case .failure(.hard, _): hardFailuresInARow += 1
+        }
+        guard let call = CallTally(outcome, slowAfter: policy.slowCall) else { return false }
+        return hardFailuresInARow >= policy.hardFailuresInARow || policy.isTripped(by: window.add(call, at: now))
+    }
+
+    private mutating func conclude(
+        _ probe: Probes.Number, with outcome: Outcome, at now: Instant,
+        using generator: inout some RandomNumberGenerator
+    ) {
+        guard probes.end(probe) else { return }
+        switch outcome {
+        case .neutral: break
+        case .success(let took) where took <= policy.slowCall:
+            probes.successes += 1
+            if probes.successes >= policy.probes { close() }
+        case .success, .failure, .throttled: open(by: .reopen, at: now, using: &generator)
+        }
+    }
+
+    /// Half of the span is certain and half is drawn ("equal jitter"): long enough for the upstream, and no two nodes
+    /// probe together.
+    private mutating func open(
+        by transition: Transition, at now: Instant, using generator: inout some RandomNumberGenerator
+    ) {
+        let half = policy.firstOpening.doubled(openings, upTo: policy.longestOpening) / 2
+        openings += 1
+        enter(.open(until: now + half + .random(upTo: half, using: &generator)), by: transition)
+    }
+
+    private mutating func close() {
+        openings = 0
+        enter(.closed, by: .close)
+    }
+
+    private mutating func enter(_ next: Phase, by transition: Transition) {
+        phase = next
+        generation &+= 1
+        window.removeAll()
+        hardFailuresInARow = 0
+        probes = Probes()
+        untakenTransitions[transition, default: 0] += 1
+    }
+}

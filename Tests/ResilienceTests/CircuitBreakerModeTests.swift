@@ -1,0 +1,71 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Resilience
+
+struct CircuitBreakerModeTests {
+    @Test func `forced open, it rejects everything and reports open without an end`() {
+        let subject = Subject(mode: .forcedOpen)
+        for _ in 0..<10 {
+            #expect(subject.breaker.permit(at: subject.now) == .reject(retryAfter: .seconds(5)))
+            subject.now += .seconds(100)
+        }
+        #expect(subject.breaker.state == .open(until: nil))
+    }
+
+    @Test(arguments: Outcome.all) func `forced closed, it lets everything through and counts nothing`(outcome: Outcome)
+    {
+        let subject = Subject(mode: .forcedClosed)
+        let before = subject.breaker
+        for _ in 0..<100 { subject.call(outcome) }
+        #expect(subject.breaker == before)
+        #expect(subject.breaker.state == .closed)
+    }
+
+    @Test func `metrics only, it decides as in auto but rejects nothing`() throws {
+        let (auto, metricsOnly) = (Subject(seed: 3), Subject(mode: .metricsOnly, seed: 3))
+        var rejections = 0
+        for step in 0..<2000 {
+            let outcome: Outcome = (step / 50).isMultiple(of: 2) ? .hard : .good
+            let real = auto.permit()
+            let shadow = try #require(metricsOnly.permit())
+            #expect(shadow.overrulesRejection == (real == nil))
+            if let real { auto.record(outcome, of: real) } else { rejections += 1 }
+            metricsOnly.record(outcome, of: shadow)
+            #expect(metricsOnly.breaker.state == auto.breaker.state)
+            auto.now += .milliseconds(100)
+            metricsOnly.now += .milliseconds(100)
+        }
+        #expect(rejections > 100)
+        let transitions = auto.breaker.takeTransitions()
+        #expect(metricsOnly.breaker.takeTransitions() == transitions)
+        #expect(Set(transitions.keys) == Set(CircuitBreaker.Transition.allCases))
+    }
+
+    @Test(arguments: CircuitBreaker.Mode.allCases.filter { $0 != .auto })
+    func `a change of mode begins anew and discards what is in flight`(mode: CircuitBreaker.Mode) throws {
+        let subject = Subject()
+        for _ in 0..<4 { subject.call(.hard) }
+        let inFlight = try #require(subject.permit())
+        subject.breaker.mode = mode
+        subject.breaker.mode = .auto
+        subject.record(.hard, of: inFlight)
+        for _ in 0..<4 { subject.call(.hard) }
+        #expect(subject.breaker.state == .closed)
+        subject.call(.hard)
+        #expect(subject.breaker.state.name == .open)
+        #expect(subject.breaker.takeTransitions() == [.trip: 1])
+        subject.breaker.mode = mode
+        #expect(subject.breaker.state.name == (mode == .forcedOpen ? .open : .closed))
+    }
+
+    @Test func `the same mode set again changes nothing`() throws {
+        let subject = Subject()
+        _ = try subject.trip()
+        let before = subject.breaker
+        subject.breaker.mode = .auto
+        #expect(subject.breaker == before)
+    }
+}

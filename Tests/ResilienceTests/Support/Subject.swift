@@ -1,0 +1,44 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Resilience
+
+/// A breaker with the time and the chance it is asked with.
+final class Subject {
+    var breaker: CircuitBreaker
+    var now = at(.zero)
+    var generator: SplitMix64
+
+    init(_ policy: CircuitBreaker.Policy = .init(), mode: CircuitBreaker.Mode = .auto, seed: UInt64 = 0) {
+        breaker = CircuitBreaker(policy, mode: mode)
+        generator = SplitMix64(seed: seed)
+    }
+
+    /// Nil if the call is rejected.
+    func permit() -> CircuitBreaker.Permit? {
+        if case .call(let permit) = breaker.permit(at: now) { permit } else { nil }
+    }
+
+    func record(_ outcome: Outcome, of permit: CircuitBreaker.Permit) {
+        breaker.record(outcome, of: permit, at: now, using: &generator)
+    }
+
+    /// One call, begun and ended now, if the breaker lets it through.
+    func call(_ outcome: Outcome) {
+        if let permit = permit() { record(outcome, of: permit) }
+    }
+
+    /// Trips a closed breaker; returns when it will let probes through.
+    func trip() throws -> Instant {
+        #expect(breaker.state == .closed)
+        for _ in 0..<breaker.policy.hardFailuresInARow { call(.hard) }
+        return now + (try #require(openSpan))
+    }
+
+    /// How much longer the breaker is open; nil if it is not.
+    var openSpan: Duration? {
+        if case .open(let end?) = breaker.state { now.duration(to: end) } else { nil }
+    }
+}

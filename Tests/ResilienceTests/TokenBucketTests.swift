@@ -1,0 +1,188 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Resilience
+
+struct TokenBucketTests {
+    /// Ten at once, two per second.
+    private static let policy = TokenBucket.Policy(capacity: 10, refill: 2, per: .seconds(1))
+
+    // MARK: Taking
+
+    @Test func `a burst is admitted up to the capacity, then one token each emission interval`() {
+        var bucket = TokenBucket(Self.policy)
+        for remaining in (0..<10).reversed() { #expect(bucket.take(at: at(.zero)) == .admitted(remaining: remaining)) }
+        #expect(bucket.take(at: at(.zero)) == .refused(retryAfter: .milliseconds(500)))
+        #expect(bucket.take(at: at(.milliseconds(499))) == .refused(retryAfter: .milliseconds(1)))
+        #expect(bucket.take(at: at(.milliseconds(500))) == .admitted(remaining: 0))
+        #expect(bucket.take(at: at(.milliseconds(500))) == .refused(retryAfter: .milliseconds(500)))
+    }
+
+    @Test(arguments: [(1, 9), (3, 7), (10, 0)]) func `a cost takes so many tokens`(cost: Int, remaining: Int) {
+        var bucket = TokenBucket(Self.policy)
+        #expect(bucket.take(cost, at: at(.zero)) == .admitted(remaining: remaining))
+        #expect(bucket.timeUntilFull(at: at(.zero)) == .milliseconds(500 * cost))
+    }
+
+    @Test func `what costs more than the capacity is never admitted, and takes nothing`() {
+        var bucket = TokenBucket(Self.policy)
+        #expect(bucket.take(11, at: at(.zero)) == .costExceedsCapacity)
+        #expect(bucket.take(.max, at: at(.zero)) == .costExceedsCapacity)
+        #expect(bucket.remaining(at: at(.zero)) == 10)
+    }
+
+    @Test(arguments: [0, -1, .min]) func `what costs nothing is admitted, and adds nothing`(cost: Int) {
+        var bucket = TokenBucket(Self.policy)
+        _ = bucket.take(10, at: at(.zero))
+        #expect(bucket.take(cost, at: at(.zero)) == .admitted(remaining: 0))
+        #expect(bucket.take(at: at(.zero)) == .refused(retryAfter: .milliseconds(500)))
+    }
+
+    @Test(arguments: [(0, 0), (499, 0), (500, 1), (2600, 5), (4999, 9), (5000, 10), (1_000_000, 10)])
+    func `an empty bucket fills evenly, and no further than its capacity`(milliseconds: Int, tokens: Int) {
+        var bucket = TokenBucket(Self.policy)
+        _ = bucket.take(10, at: at(.zero))
+        #expect(bucket.remaining(at: at(.milliseconds(milliseconds))) == tokens)
+        #expect(bucket.take(0, at: at(.milliseconds(milliseconds))) == .admitted(remaining: tokens))
+    }
+
+    @Test func `copies take from several buckets all or nothing`() {
+        var tiers = [TokenBucket(Self.policy), TokenBucket(.init(capacity: 1, refill: 1, per: .seconds(60)))]
+        func take() -> Bool {
+            var copies = tiers
+            for index in copies.indices {
+                guard case .admitted = copies[index].take(at: at(.zero)) else { return false }
+            }
+            tiers = copies
+            return true
+        }
+        #expect(take() && !take() && !take())
+        #expect(tiers.map { $0.remaining(at: at(.zero)) } == [9, 0])
+    }
+
+    // MARK: Time
+
+    @Test func `a clock that goes back keeps nobody waiting longer than an empty bucket would`() {
+        var bucket = TokenBucket(Self.policy)
+        _ = bucket.take(at: at(.seconds(1_000_000)))
+        #expect(bucket.take(at: at(.zero)) == .refused(retryAfter: .milliseconds(500)))
+        #expect(bucket.take(10, at: at(.seconds(5))) == .refused(retryAfter: .seconds(5)))
+        _ = bucket.take(0, at: at(.zero))
+        #expect(bucket.take(10, at: at(.seconds(5))) == .admitted(remaining: 0))
+    }
+
+    @Test func `the ends of time do not overflow, even with the slowest of all buckets`() {
+        let slowest = TokenBucket.Policy(capacity: .max, refill: .min, per: .seconds(Int64.max))
+        for first in extremeInstants {
+            for second in extremeInstants {
+                var bucket = TokenBucket(slowest)
+                #expect(bucket.take(slowest.capacity, at: first) == .admitted(remaining: 0))
+                _ = bucket.take(slowest.capacity, at: second)
+                #expect(bucket.timeUntilFull(at: second) <= slowest.timeToFill)
+            }
+        }
+    }
+
+    @Test func `a policy stays within its limits`() {
+        let largest = TokenBucket.Policy(capacity: 1_000_000_001, refill: 0, per: .seconds(367 * 86_400))
+        #expect(largest == TokenBucket.Policy(capacity: 1_000_000_000, refill: 1, per: .seconds(366 * 86_400)))
+        let smallest = TokenBucket.Policy(capacity: 0, refill: 1_000_000_001, per: .zero)
+        #expect(smallest == TokenBucket.Policy(capacity: 1, refill: 1_000_000_000, per: .milliseconds(1)))
+        #expect(smallest.emissionInterval > .zero)
+    }
+
+    // MARK: Long random sequences
+
+    private static let policies = [
+        policy, .init(capacity: 1, refill: 1, per: .seconds(1)), .init(capacity: 100, refill: 1000, per: .seconds(60)),
+        .init(capacity: 7, refill: 3, per: .seconds(1)),
+    ]
+
+    @Test(arguments: policies, 0..<5 as Range<UInt64>)
+    func `no stretch of time sees more than the burst and the refill of that time`(
+        policy: TokenBucket.Policy, seed: UInt64
+    ) {
+        let taken = Self.admissions(under: policy, seed: seed)
+        #expect(taken.count > 100)
+        for (index, first) in taken.enumerated() {
+            var cost = 0
+            for last in taken[index...] {
+                cost += last.cost
+                let span = first.instant.duration(to: last.instant)
+                #expect(policy.emissionInterval * cost <= policy.timeToFill + span)
+            }
+        }
+    }
+
+    private static func admissions(
+        under policy: TokenBucket.Policy, seed: UInt64
+    ) -> [(instant: Instant, cost: Int)] {
+        var generator = SplitMix64(seed: seed)
+        var bucket = TokenBucket(policy)
+        var now = at(.zero)
+        var taken: [(Instant, Int)] = []
+        for _ in 0..<600 {
+            now += Self.gap(under: policy, using: &generator)
+            let cost = generator.number(1...max(1, policy.capacity / 4))
+            if case .admitted = bucket.take(cost, at: now) { taken.append((now, cost)) }
+        }
+        return taken
+    }
+
+    /// Mostly less than a token arrives in; at times enough for a new burst.
+    private static func gap(under policy: TokenBucket.Policy, using generator: inout SplitMix64) -> Duration {
+        let longest = generator.chance(5) ? policy.timeToFill : policy.emissionInterval * 2
+        return generator.chance(20) ? .zero : .random(upTo: longest, using: &generator)
+    }
+
+    /// The same rule told another way: a level that rises with time and falls with what is taken.
+    private struct Level {
+        let policy: TokenBucket.Policy
+        var span: Duration
+        var lastInstant: Instant
+
+        init(_ policy: TokenBucket.Policy, at now: Instant) {
+            (self.policy, span, lastInstant) = (policy, policy.timeToFill, now)
+        }
+
+        mutating func take(_ cost: Int, at now: Instant) -> TokenBucket.Decision {
+            span = min(policy.timeToFill, span + lastInstant.duration(to: now))
+            lastInstant = now
+            let price = policy.emissionInterval * cost
+            guard price <= span else { return .refused(retryAfter: price - span) }
+            span -= price
+            return .admitted(remaining: Int(span.attoseconds / policy.emissionInterval.attoseconds))
+        }
+    }
+
+    @Test(arguments: policies, 0..<5 as Range<UInt64>)
+    func `every decision is that of a level that rises and falls`(policy: TokenBucket.Policy, seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        var now = at(.zero)
+        var (bucket, level) = (TokenBucket(policy), Level(policy, at: now))
+        for _ in 0..<5000 {
+            now += Self.gap(under: policy, using: &generator)
+            let cost = generator.number(1...policy.capacity)
+            #expect(bucket.take(cost, at: now) == level.take(cost, at: now))
+        }
+    }
+
+    @Test func `after exactly the span it was told, a refused request is admitted`() {
+        var generator = SplitMix64(seed: 1)
+        var bucket = TokenBucket(.init(capacity: 7, refill: 3, per: .seconds(1)))
+        var now = at(.zero)
+        var refusals = 0
+        for _ in 0..<2000 {
+            let cost = generator.number(1...7)
+            guard case .refused(let wait) = bucket.take(cost, at: now) else { continue }
+            refusals += 1
+            var early = bucket
+            #expect(early.take(cost, at: now + wait - Duration(attoseconds: 1)) != .admitted(remaining: 0))
+            now += wait
+            #expect(bucket.take(cost, at: now) == .admitted(remaining: 0))
+        }
+        #expect(refusals > 500)
+    }
+}
