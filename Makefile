@@ -9,7 +9,7 @@ SHELL := /bin/bash
 ARROWS := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests loadtest
 
-.PHONY: help run build test check lint format docs tsan bench fuzz deps clean
+.PHONY: help run build test check lint format docs tsan bench fuzz deps test-deps clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -23,7 +23,7 @@ run: deps ## Build, start a gateway on port 8080 with sample receipts, and show 
 build: deps ## Build everything for release
 	swift build -c release $(ARROWS)
 
-test: deps lint ## Build and run all tests; the last line says how many passed
+test: test-deps lint ## Build and run all tests; the last line says how many passed
 	swift build --build-tests $(ARROWS)
 	@.ci/test --skip-build
 
@@ -38,7 +38,7 @@ format: ## Format all Swift files in place
 docs: ## Build the library's documentation; warnings are errors
 	swift package --disable-sandbox generate-documentation --target Receipts --warnings-as-errors
 
-tsan: deps ## Run all tests under the thread sanitizer
+tsan: test-deps ## Run all tests under the thread sanitizer
 	@TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
 		.ci/test --sanitize thread --scratch-path .build-tsan
 
@@ -51,6 +51,9 @@ fuzz: deps ## Fuzz the parsers for SECONDS (default 600); findings join Tests/Fu
 
 deps: ## Install the missing Debian packages
 	@$(if $(SKIP_DEPS),true,.ci/deps)
+
+test-deps:
+	@$(if $(SKIP_DEPS),true,.ci/deps test)
 
 clean: ## Remove everything that was built
 	rm -rf .build .build-tsan .build-fuzz .run

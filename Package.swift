@@ -40,6 +40,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(
             url: "https://github.com/apple/swift-configuration", from: "1.4.0",
@@ -55,12 +56,16 @@ let package = Package(
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "Resilience", swiftSettings: house),
         .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
+        .target(
+            name: "PrometheusExport", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: house),
         .executableTarget(
             name: "Server",
             dependencies: [
-                "Gateway", "JSON", "Receipts",
+                "Gateway", "JSON", "PrometheusExport", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -93,9 +98,13 @@ let package = Package(
         .testTarget(
             name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(
+            name: "PrometheusExportTests",
+            dependencies: ["PrometheusExport", .product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: house),
+        .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Gateway", "JSON", "ReceiptForge", "Receipts", "Server",
+                "Gateway", "JSON", "PrometheusExport", "ReceiptForge", "Receipts", "Server",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -123,7 +132,8 @@ let package = Package(
             dependencies: ["LoadTest", "Server", .product(name: "Yams", package: "Yams")], swiftSettings: house),
         .testTarget(
             name: "HouseRulesTests",
-            dependencies: ["Receipts", "Server", .product(name: "Yams", package: "Yams")], swiftSettings: house),
+            dependencies: ["PrometheusExport", "Receipts", "Server", .product(name: "Yams", package: "Yams")],
+            swiftSettings: house),
     ]
 )
 

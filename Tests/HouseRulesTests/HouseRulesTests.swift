@@ -22,7 +22,7 @@ struct HouseRulesTests {
     }
 
     private static let rooms: Set<String> = [
-        "Server", "Gateway", "JSON", "Receipts", "Resilience",
+        "Server", "Gateway", "JSON", "PrometheusExport", "Receipts", "Resilience",
         "LoadTest", "ReceiptForge",
     ]
 
