@@ -132,6 +132,11 @@ extension VerificationService {
         var policy = VerificationPolicy()
         policy.clockSkew = configuration.verification.clockSkew
         policy.expiryGrace = configuration.verification.expiryGrace
+        do throws(OpenSSLFault) {
+            try ReceiptVerifier.checkOpenSSL()
+        } catch {
+            throw ConfigurationProblems(problems: [ConfigurationProblem(place: "OpenSSL", fault: error.description)])
+        }
         let trustStore = try TrustStore(adding: configuration.trustRoots)
         self.init(
             verifier: ReceiptVerifier(trustStore: trustStore, policy: policy),

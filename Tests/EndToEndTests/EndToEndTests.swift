@@ -172,6 +172,26 @@ import Testing
         }
     }
 
+    @Test func `an OpenSSL that cannot verify receipts is found at the start, and the error says what to mend`()
+        async throws
+    {
+        let folder = try ScratchFolder()
+        // A policy that allows what the FIPS provider has, on a machine without that provider.
+        let policy = """
+            openssl_conf = openssl_init
+            [openssl_init]
+            alg_section = algorithms
+            [algorithms]
+            default_properties = fips=yes
+            """
+        let environment = ["OPENSSL_CONF": try folder.write(policy, to: "openssl.cnf")]
+        for command in ["check-config", "serve"] {
+            let outcome = try await Program.gateway.run([command], environment: environment)
+            #expect(outcome.status == 78, "\(outcome.errors)")
+            for word in ["OpenSSL", "SHA-1", "OPENSSL_CONF"] { #expect(outcome.errors.contains(word)) }
+        }
+    }
+
     private static func gatewayWithSample(
         in folder: ScratchFolder? = nil
     ) async throws -> (RunningGateway, sample: String) {

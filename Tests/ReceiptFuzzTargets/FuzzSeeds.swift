@@ -31,15 +31,26 @@
             container.certificates = []
             var withLeaf = container
             withLeaf.certificates = [pki.leaf]
+            var longContent = container
+            longContent.encapsulatedContentInfo.eContent = .octetString(smallContents.payload).with(lengthForm: longer)
             let ber = xcode.signLikeXcode(smallContents)
             return [
                 ("container-empty-set", FuzzTarget.container.input(container.encoded)),
                 ("container-leaf", FuzzTarget.container.input(withLeaf.encoded)),
+                (
+                    "container-long-outside",
+                    FuzzTarget.container.input(container.contentInfo.with(lengthForm: longer).encoded)
+                ),
+                ("container-long-content", FuzzTarget.container.input(longContent.encoded)),
                 ("ber-xcode", FuzzTarget.ber.input(ber)),
                 ("ber-small", FuzzTarget.ber.input([0x30, 0x80, 0x24, 0x80, 0x04, 0x01, 0xAA, 0, 0, 0, 0])),
                 ("ber-definite", FuzzTarget.ber.input([0x30, 0x03, 0x02, 0x01, 0x05])),
             ]
         }
+
+        /// One octet more than a seed's length needs: a reader that lets it pass breaks the promise of one form (X.690
+        /// §10.1), from where the search needs no luck to get.
+        private static let longer = DERLengthForm.long(octets: 3)
 
         private static var payloads: [(String, [UInt8])] {
             var filled = smallContents

@@ -15,7 +15,22 @@ struct CertificateChain: Sendable {
     init(
         _ container: SignedData, in receipt: Span<UInt8>, trustStore: TrustStore, verified: VerifiedCertificates
     ) throws(ReceiptError) {
-        let path = try CertificatePath(container, in: receipt, trustStore: trustStore)
+        let paths = try CertificatePath.paths(container, in: receipt, trustStore: trustStore)
+        var failure = ReceiptError(.issuerCertificateMissing)
+        for path in paths {
+            do throws(ReceiptError) {
+                self = try Self(path, in: receipt, verified)
+                return
+            } catch {
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private init(
+        _ path: CertificatePath, in receipt: Span<UInt8>, _ verified: VerifiedCertificates
+    ) throws(ReceiptError) {
         environments = try path.permittedEnvironments()
         key = try path.verifySignatures(in: receipt, verified)
         validity = path.certificates.reduce(path.anchorCertificate.fields.validity) { $0.intersection($1.validity) }

@@ -1,28 +1,34 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The signer's certificate, its issuers in order, and the trust anchor they end in. Found by names; not yet verified.
+/// The signer's certificate, its issuers in order, and a trust anchor they may end in. Found by names; not yet verified.
 struct CertificatePath {
     /// The certificates from the container that belong to the path, the signer's first. Ends before the anchor.
     let certificates: [Certificate]
     let anchor: TrustAnchor
     let anchorCertificate: OwnedCertificate
 
-    /// A path of leaf, WWDR intermediate and root has 2 certificates before its anchor; two more are room enough.
+    /// The most certificates before the anchor. A path of leaf and WWDR intermediate has 2; two more are room enough.
     private static let maximumLength = 4
 
-    init(_ container: SignedData, in receipt: Span<UInt8>, trustStore: TrustStore) throws(ReceiptError) {
-        let all = try Self.certificates(container, in: receipt)
-        var path = [try Self.signer(container.signer, among: all, in: receipt)]
-        while let last = path.last, !last.isSelfIssued(in: receipt), let issuer = Self.issuer(of: last, all, receipt) {
-            guard path.count <= Self.maximumLength else { throw ReceiptError(.pathLengthExceeded) }
+    /// The path in a container: once for each anchor it may end in, at least once. There are several only where the
+    /// root was left out and several anchors have its name.
+    static func paths(
+        _ container: SignedData, in receipt: Span<UInt8>, trustStore: TrustStore
+    ) throws(ReceiptError) -> [CertificatePath] {
+        let all = try certificates(container, in: receipt)
+        var path = [try signer(container.signer, among: all, in: receipt)]
+        while let last = path.last, !last.isSelfIssued(in: receipt), let issuer = issuer(of: last, all, receipt) {
+            guard path.count < maximumLength || issuer.isSelfIssued(in: receipt) else {
+                throw ReceiptError(.pathLengthExceeded)
+            }
             path.append(issuer)
         }
         let length = path.count
-        (anchor, anchorCertificate) = try Self.anchor(endingOf: &path, in: receipt, trustStore)
+        let anchors = try anchors(endingOf: &path, in: receipt, trustStore)
         // Nobody signs the list of certificates: with others allowed, a receipt would have endless variants.
         guard length == all.count else { throw ReceiptError(.certificateUnused) }
-        certificates = path
+        return anchors.map { CertificatePath(certificates: path, anchor: $0, anchorCertificate: $1) }
     }
 
     private static func certificates(_ container: SignedData, in receipt: Span<UInt8>) throws(ReceiptError)
@@ -51,10 +57,10 @@ struct CertificatePath {
         all.first { receipt.equals($0.subject, certificate.issuer) }
     }
 
-    /// Takes the root off the path if it is there, or finds an anchor whose certificate is known and comes next.
-    private static func anchor(
+    /// Takes the root off the path if it is there, or finds the anchors whose certificate is known and comes next.
+    private static func anchors(
         endingOf path: inout [Certificate], in receipt: Span<UInt8>, _ trustStore: TrustStore
-    ) throws(ReceiptError) -> (TrustAnchor, OwnedCertificate) {
+    ) throws(ReceiptError) -> [(TrustAnchor, OwnedCertificate)] {
         guard let last = path.last else { throw ReceiptError(.signerCertificateMissing) }
         if last.isSelfIssued(in: receipt) {
             let root = receipt.extracting(last.encoding)
@@ -62,11 +68,10 @@ struct CertificatePath {
                 throw ReceiptError(.anchorUntrusted)
             }
             path.removeLast()
-            return (anchor, try OwnedCertificate(receipt.copy(last.encoding)))
+            return [(anchor, try OwnedCertificate(receipt.copy(last.encoding)))]
         }
-        guard let anchor = trustStore.anchor(withSubject: receipt.extracting(last.issuer)),
-            let certificate = anchor.certificate
-        else { throw ReceiptError(.issuerCertificateMissing) }
-        return (anchor, certificate)
+        let anchors = trustStore.anchors(withSubject: receipt.extracting(last.issuer))
+        guard !anchors.isEmpty else { throw ReceiptError(.issuerCertificateMissing) }
+        return anchors
     }
 }

@@ -22,7 +22,8 @@ public struct TrustStore: Sendable {
             TrustAnchor(fingerprint: $0, environments: [.production, .sandbox])
         })
 
-    /// Adds an anchor. An anchor that is there already gains the environments.
+    /// Adds an anchor. An anchor that is there already gains the environments. Of anchors with one subject the first
+    /// four close chains that leave their root out.
     public mutating func add(_ anchor: TrustAnchor) {
         guard let index = anchors.firstIndex(where: { $0.fingerprint == anchor.fingerprint }) else {
             return anchors.append(anchor)
@@ -44,13 +45,19 @@ public struct TrustStore: Sendable {
         anchors.first { $0.fingerprint == fingerprint }
     }
 
-    /// An anchor whose certificate is known and has this subject.
-    func anchor(withSubject subject: Span<UInt8>) -> TrustAnchor? {
-        for anchor in anchors {
-            if let certificate = anchor.certificate, certificate.subject.equals(subject) { return anchor }
+    /// The anchors whose certificates are known and have this subject, in the order they were added.
+    func anchors(withSubject subject: Span<UInt8>) -> [(TrustAnchor, OwnedCertificate)] {
+        var found: [(TrustAnchor, OwnedCertificate)] = []
+        for anchor in anchors where found.count < Self.maximumNamesakes {
+            guard let certificate = anchor.certificate, certificate.subject.equals(subject) else { continue }
+            found.append((anchor, certificate))
         }
-        return nil
+        return found
     }
+
+    /// The most anchors of one subject that are tried for a chain without its root: each costs a forger's receipt one
+    /// RSA verification. An authority that renews its root has two.
+    private static let maximumNamesakes = 4
 }
 
 extension TrustAnchor {

@@ -32,6 +32,18 @@ internal import COpenSSL
         unsafe EVP_PKEY_free(key)
     }
 
+    /// Whether OpenSSL, as it is configured here, can make keys and verify with them.
+    static var isOffered: Bool {
+        let modulus = [UInt8](repeating: 0xFF, count: 256)
+        guard let key = PublicKey(modulus: modulus.span, exponent: 65_537) else { return false }
+        guard let context = unsafe VerificationContext.context(for: key.key) else {
+            ERR_clear_error()
+            return false
+        }
+        unsafe EVP_PKEY_CTX_free(context)
+        return true
+    }
+
     /// Whether `signature` is this key's signature over `content`.
     @inline(__always)
     func verifies(_ signature: Span<UInt8>, over content: Span<UInt8>, _ digest: DigestAlgorithm) -> Bool {
@@ -44,46 +56,55 @@ internal import COpenSSL
 
 /// A digest context and an `EVP_PKEY_CTX`, ready to verify with one key and one digest again and again.
 ///
+/// OpenSSL is not told the digest: what it takes off the padding is compared with the DigestInfo written here (RFC 8017
+/// §8.2.2, steps 3 and 4). Where a policy forbids SHA-1 in signatures, OpenSSL refuses to be told, and Apple's older
+/// receipts could not be verified.
+///
 /// SAFETY (@unchecked Sendable): one caller at a time has it, because it is reachable only through a `Pool`.
 @safe final class VerificationContext: @unchecked Sendable {
     private let digest: DigestContext
     private let context: OpaquePointer
+    private let signatureCount: Int
 
-    /// The context keeps a reference of its own to the key.
+    /// The context keeps a reference of its own to the key. Traps where OpenSSL does not offer RSA;
+    /// `ReceiptVerifier.checkOpenSSL` tells beforehand.
     init(borrowing key: OpaquePointer, _ digest: DigestAlgorithm) {
+        guard let context = unsafe Self.context(for: key) else { preconditionFailure("OpenSSL cannot verify RSA") }
         self.digest = DigestContext(digest)
-        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil),
-            unsafe EVP_PKEY_verify_init(context) == 1,
-            unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
-            unsafe EVP_PKEY_CTX_set_signature_md(context, digest.opensslDigest) == 1
-        else { preconditionFailure("OpenSSL cannot verify RSA with \(digest.opensslName)") }
         unsafe self.context = context
+        signatureCount = unsafe Int(EVP_PKEY_get_size(key))
     }
 
     deinit {
         unsafe EVP_PKEY_CTX_free(context)
     }
 
+    /// A context that verifies with the key; nil if OpenSSL, as it is configured here, has none.
+    static func context(for key: OpaquePointer) -> OpaquePointer? {
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
+        guard unsafe EVP_PKEY_verify_init(context) == 1,
+            unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
+        else {
+            unsafe EVP_PKEY_CTX_free(context)
+            return nil
+        }
+        return unsafe context
+    }
+
+    /// RFC 8017 §8.2.2, step 1: a signature is as long as its key. OpenSSL would read a shorter one as if zeros stood
+    /// before it, and one content would have two signatures.
     func verifies(_ signature: Span<UInt8>, over content: Span<UInt8>) -> Bool {
-        let status = digest.withDigest(of: content) { hash in
+        guard signature.count == signatureCount else { return false }
+        let status = digest.withDigestInfo(of: content) { digestInfo in
             unsafe signature.withUnsafeBufferPointer { signature in
-                unsafe hash.withUnsafeBufferPointer { hash in
+                unsafe digestInfo.withUnsafeBufferPointer { digestInfo in
                     unsafe EVP_PKEY_verify(
-                        context, signature.baseAddress, signature.count, hash.baseAddress, hash.count)
+                        context, signature.baseAddress, signature.count, digestInfo.baseAddress, digestInfo.count)
                 }
             }
         }
         // A refused signature leaves its story in the thread's error queue; nobody will read it.
         if status != 1 { ERR_clear_error() }
         return status == 1
-    }
-}
-
-extension DigestAlgorithm {
-    fileprivate var opensslDigest: OpaquePointer? {
-        switch self {
-        case .sha1: unsafe EVP_sha1()
-        case .sha256: unsafe EVP_sha256()
-        }
     }
 }

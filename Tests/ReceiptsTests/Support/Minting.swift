@@ -81,6 +81,34 @@ extension FaultForge {
 
 /// Certificates.
 extension FaultForge {
+    /// The sample receipt under a leaf and so many authorities, each issued by the next and the last by the root.
+    func receipt(authorities count: Int, listsRoot: Bool) -> [UInt8] {
+        let chain = Chain(keys: pki.keys), key = pki.keys.key(for: .intermediate)
+        let names = (0..<count).map { DistinguishedName(.commonName("Authority \($0)")) }
+        var leaf = chain.leaf
+        leaf.issuer = names[0]
+        let authorities = names.indices.map { index in
+            var authority = chain.intermediate
+            authority.subject = names[index]
+            authority.replace(with: .certificateAuthority())
+            guard index + 1 < count else { return authority.signed(by: pki.keys.key(for: .root)) }
+            authority.issuer = names[index + 1]
+            return authority.signed(by: key)
+        }
+        return pki.container(
+            signing: contents.payload, by: .leaf,
+            certificates: [leaf.signed(by: key)] + authorities + (listsRoot ? [pki.root] : []), digest: pki.digest
+        ).encoded
+    }
+
+    /// A root with the sample root's subject and a key of its own.
+    func namesakeOfRoot(_ number: UInt8) -> [UInt8] {
+        let key = pki.keys.key(for: .attackerRoot)
+        var root = CertificateTemplate.root(key: key)
+        root.serialNumber = [number + 100]
+        return root.signed(by: key).der
+    }
+
     /// A self-signed root with an RSA key of 1024 bits.
     var weakRoot: [UInt8] {
         let key = pki.keys.key(for: .shortLeaf)

@@ -1,0 +1,50 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Receipts
+import Testing
+
+@testable import ReceiptForge
+
+/// RFC 8017 §8.2.2: one key, one message, one signature.
+struct SignatureTests {
+    @Test(arguments: [DigestAlgorithm.sha1, .sha256])
+    func `a signature is as long as its key, also where it begins with zero`(digest: DigestAlgorithm) throws {
+        var container = try Self.containerWhoseSignatureBeginsWithZero(digest)
+        let verifier = try ReceiptVerifier.trustingSamples()
+        #expect(verifier.brokenRule(of: container.encoded) == nil)
+        container.signerInfos[0].signature.removeFirst()
+        #expect(verifier.brokenRule(of: container.encoded) == .signatureInvalid)
+        container.signerInfos[0].signature.insert(contentsOf: [0, 0], at: 0)
+        #expect(verifier.brokenRule(of: container.encoded) == .signatureInvalid)
+    }
+
+    @Test func `a digest is signed together with its name`() throws {
+        let key = Samples.pki.keys.key(for: .leaf)
+        var container = Samples.pki.container(signing: Samples.contents.payload)
+        container.digestAlgorithms = [AlgorithmIdentifier(.sha1)]
+        container.signerInfos[0].digestAlgorithm = AlgorithmIdentifier(.sha1)
+        container.signerInfos[0].signature = key.signature(over: Samples.contents.payload, digest: .sha256)
+        #expect(try ReceiptVerifier.trustingSamples().brokenRule(of: container.encoded) == .signatureInvalid)
+        container.signerInfos[0].signature = key.signature(over: Samples.contents.payload, digest: .sha1)
+        #expect(try ReceiptVerifier.trustingSamples().brokenRule(of: container.encoded) == nil)
+    }
+
+    /// One signature in 256 does.
+    private static func containerWhoseSignatureBeginsWithZero(_ digest: DigestAlgorithm) throws -> SignedData {
+        var contents = Samples.contents
+        for number in 0..<20_000 {
+            contents.applicationVersion = String(number)
+            let container = Samples.pki.container(
+                signing: contents.payload, by: .leaf, certificates: Samples.pki.certificates, digest: digest)
+            if container.signerInfos[0].signature.first == 0 { return container }
+        }
+        throw NoSuchSignature()
+    }
+
+    private struct NoSuchSignature: Error {}
+
+    @Test func `OpenSSL offers what receipts need here`() {
+        #expect(throws: Never.self) { try ReceiptVerifier.checkOpenSSL() }
+    }
+}
