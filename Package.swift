@@ -55,7 +55,7 @@ let package = Package(
         .target(name: "JSON", swiftSettings: house),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "Resilience", swiftSettings: house),
-        .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
+        .target(name: "Gateway", dependencies: ["Receipts", "Resilience"], swiftSettings: house),
         .target(
             name: "PrometheusExport", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: house),
@@ -96,7 +96,8 @@ let package = Package(
         .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: house),
         .testTarget(
-            name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge"], swiftSettings: house),
+            name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge", "Resilience"],
+            swiftSettings: house),
         .testTarget(
             name: "PrometheusExportTests",
             dependencies: ["PrometheusExport", .product(name: "CoreMetrics", package: "swift-metrics")],

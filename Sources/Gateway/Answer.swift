@@ -7,40 +7,44 @@ public import Receipts
 public enum Verdict: Hashable, Sendable {
     /// Apple signed it, and it is what the caller expects.
     case genuine
-    /// It breaks a rule.
-    case rejected(Rule)
+    /// It is not.
+    case rejected(Rejection)
     /// Nobody who could tell could be asked.
     case undecided(UndecidedReason)
+}
+
+/// Why evidence is rejected.
+public enum Rejection: Hashable, Sendable {
+    /// It breaks a rule.
+    case rule(Rule)
+    /// Apple says that the customer's account does not exist, or no longer does (21010).
+    case accountNotFound
+
+    /// The reason's name in the API.
+    public var name: String {
+        switch self {
+        case .rule(let rule): rule.rawValue
+        case .accountNotFound: "account_not_found"
+        }
+    }
+
+    /// The reason in one sentence.
+    public var explanation: String {
+        switch self {
+        case .rule(let rule): rule.explanation
+        case .accountNotFound: "Apple says that the customer's account does not exist, or no longer does."
+        }
+    }
 }
 
 /// Why a verdict could not be reached. The raw values are those of the API.
 public enum UndecidedReason: String, CaseIterable, Hashable, Sendable {
     /// Mode `apple` was asked for, and this gateway has no upstream.
     case upstreamNotConfigured = "upstream_not_configured"
-}
-
-/// How a verdict is known.
-public struct Provenance: Hashable, Sendable {
-    /// Who said so. The raw values are those of the API.
-    public enum Source: String, CaseIterable, Sendable {
-        /// The receipt's own signature.
-        case local
-    }
-
-    /// Where the answer was found. The raw values are those of the API.
-    public enum Cache: String, CaseIterable, Sendable {
-        /// Nowhere: it was worked out for this request.
-        case miss
-        /// In this process.
-        case near
-    }
-
-    /// Who said so.
-    public var source: Source
-    /// Where the answer was found.
-    public var cache: Cache
-    /// When the verdict was reached.
-    public var verifiedAt: Timestamp
+    /// Mode `apple` was asked for, and Apple knows nothing of receipts made in Xcode.
+    case environmentWithoutUpstream = "environment_without_upstream"
+    /// Mode `apple` was asked for, and Apple did not help; the provenance says why.
+    case upstreamDidNotAnswer = "upstream_did_not_answer"
 }
 
 /// The answer to a `VerificationRequest`.
@@ -49,12 +53,23 @@ public struct Answer: Sendable {
     public let verdict: Verdict
     /// What Apple signed; only with verdict `genuine`.
     public let receipt: VerifiedReceipt?
-    /// The purchases to show: all of the receipt, or without old transactions.
-    public let purchases: [InAppPurchase]
-    /// The state of each subscription, newest first.
+    /// The purchases to show: those of the receipt and, where Apple was asked, those it knows beside them.
+    public let transactions: [Transaction]
+    /// The state of each subscription, the one that ends last first.
     public let subscriptions: [Subscription]
     /// How the verdict is known.
     public internal(set) var provenance: Provenance
     /// The answer holds until then: no later than the next time a subscription's state can change.
     public let freshUntil: Timestamp
+    /// Apple's own JSON, where the source is Apple.
+    public let upstreamBody: [UInt8]?
+}
+
+extension Answer {
+    /// An answer that says nothing of the receipt.
+    init(_ verdict: Verdict, _ provenance: Provenance, freshUntil: Timestamp) {
+        self.init(
+            verdict: verdict, receipt: nil, transactions: [], subscriptions: [], provenance: provenance,
+            freshUntil: freshUntil, upstreamBody: nil)
+    }
 }

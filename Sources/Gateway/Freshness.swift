@@ -5,23 +5,47 @@ internal import Receipts
 
 /// How long an answer may be repeated. Each is a maximum: no answer outlives the next boundary of an entitlement.
 public struct FreshnessPolicy: Hashable, Sendable {
-    /// For genuine receipts.
-    public var genuine: Duration = .seconds(30)
+    /// While every subscription is paid for.
+    public var active: Duration = .seconds(600)
+    /// The same in the sandbox, where a month takes five minutes.
+    public var activeInSandbox: Duration = .seconds(30)
+    /// While Apple tries to collect a payment: it may succeed at any moment.
+    public var unpaid: Duration = .seconds(60)
+    /// For a day after a subscription ended: customers come back then.
+    public var recentlyExpired: Duration = .seconds(60)
+    /// After that.
+    public var longExpired: Duration = .seconds(3600)
+    /// Without a subscription only a refund can change the answer.
+    public var withoutSubscription: Duration = .seconds(86_400)
     /// For receipts that break a rule which no passing of time mends.
     public var rejected: Duration = .seconds(3600)
+    /// For 21010: an account that is gone does not come back soon.
+    public var accountNotFound: Duration = .seconds(3600)
+    /// For 21003 on a receipt whose signature holds: asking again at once brings the same answer.
+    public var disagreement: Duration = .seconds(300)
+    /// The most for the near cache, which no other node can correct.
+    public var near: Duration = .seconds(30)
+    /// How long after its end an answer is still given while a new one is fetched (RFC 5861 §3).
+    public var staleWhileRevalidate: Duration = .seconds(60)
+    /// How long after its end an answer is still better than none (RFC 5861 §4).
+    public var staleIfError: Duration = .seconds(86_400)
 
     /// The default policy.
     public init() {}
 
-    /// When an answer reached at `now` stops to hold.
-    func freshUntil(_ verdict: Verdict, _ receipt: VerifiedReceipt?, at now: Timestamp) -> Timestamp {
-        switch verdict {
-        case .genuine:
-            let latest = now.advanced(by: genuine)
-            return min(latest, receipt?.nextBoundary(after: now) ?? latest)
-        // The creation date will not stay in the future.
-        case .rejected(.creationDateInFuture), .undecided: return now
-        case .rejected: return now.advanced(by: rejected)
+    /// The table of above for these subscriptions: what changes soonest counts.
+    func span(of subscriptions: [Subscription], in environment: Environment, at now: Timestamp) -> Duration {
+        let longest = subscriptions.map { span(of: $0, at: now) }.min() ?? withoutSubscription
+        return environment == .production ? longest : min(longest, activeInSandbox)
+    }
+
+    private func span(of subscription: Subscription, at now: Timestamp) -> Duration {
+        switch subscription.state {
+        case .active: return active
+        case .inGracePeriod, .inBillingRetry: return unpaid
+        case .expired, .revoked, .upgraded:
+            let end = subscription.transaction.expiryOrder
+            return now < end.advanced(by: .seconds(86_400)) ? recentlyExpired : longExpired
         }
     }
 }

@@ -17,6 +17,7 @@ final class NearCache: Sendable {
         private let deviceIdentifier: [UInt8]?
         private let mode: Mode
         private let excludesOldTransactions: Bool
+        private let callersSecret: Fingerprint?
 
         init(_ request: VerificationRequest) {
             switch request.evidence {
@@ -27,6 +28,7 @@ final class NearCache: Sendable {
             deviceIdentifier = request.expectations.deviceIdentifier
             mode = request.mode
             excludesOldTransactions = request.excludesOldTransactions
+            callersSecret = request.callersSecret.map { Fingerprint(of: Array($0.utf8).span) }
         }
 
         /// What the key takes beside its fixed part: callers choose how long their expectations are.
@@ -35,8 +37,8 @@ final class NearCache: Sendable {
         }
     }
 
-    private let genuine: Mutex<Generations>
-    private let others: Mutex<Generations>
+    private let genuine: Mutex<Generations<Key, Answer>>
+    private let others: Mutex<Generations<Key, Answer>>
 
     /// - Parameter maximumBytes: what all answers together may take; 0 keeps none.
     init(maximumBytes: Int) {
@@ -48,56 +50,28 @@ final class NearCache: Sendable {
     /// The answer to the same question, if it is fresh at `now` and not older than `maximumAge`.
     func answer(for key: Key, maximumAge: Duration?, at now: Timestamp) -> Answer? {
         guard let found = genuine.withLock({ $0.find(key) }) ?? others.withLock({ $0.find(key) }),
-            now < found.freshUntil, !found.isOlder(than: maximumAge, at: now)
+            found.isCurrent(at: now), !found.isOlder(than: maximumAge, at: now)
         else { return nil }
         return found
     }
 
     /// Remembers an answer.
     func insert(_ answer: Answer, for key: Key) {
-        if answer.verdict == .genuine {
-            genuine.withLock { $0.insert(answer, for: key) }
-        } else {
-            others.withLock { $0.insert(answer, for: key) }
-        }
-    }
-}
-
-/// Two generations approximate "least recently used" without a list: answers enter the young one and are moved back to
-/// it when they are found in the old one; when the young one is full it becomes the old one, and the old one is gone.
-private struct Generations: Sendable {
-    private var young: [NearCache.Key: Answer] = [:]
-    private var old: [NearCache.Key: Answer] = [:]
-    private var youngByteCount = 0
-    private let maximumYoungByteCount: Int
-
-    init(maximumBytes: Int) {
-        maximumYoungByteCount = maximumBytes / 2
-    }
-
-    mutating func find(_ key: NearCache.Key) -> Answer? {
-        if let answer = young[key] { return answer }
-        guard let answer = old.removeValue(forKey: key) else { return nil }
-        insert(answer, for: key)
-        return answer
-    }
-
-    /// An answer larger than a generation is not kept.
-    mutating func insert(_ answer: Answer, for key: NearCache.Key) {
         let byteCount = answer.byteCount + key.byteCount
-        guard byteCount <= maximumYoungByteCount else { return }
-        if let replaced = young.removeValue(forKey: key) { youngByteCount -= replaced.byteCount + key.byteCount }
-        if youngByteCount + byteCount > maximumYoungByteCount {
-            old = young
-            young = [:]
-            youngByteCount = 0
+        if answer.verdict == .genuine {
+            genuine.withLock { $0.insert(answer, for: key, byteCount: byteCount) }
+        } else {
+            others.withLock { $0.insert(answer, for: key, byteCount: byteCount) }
         }
-        young[key] = answer
-        youngByteCount += byteCount
     }
 }
 
 extension Answer {
+    /// A clock that was set back must not make an answer last: one from the future is none.
+    fileprivate func isCurrent(at now: Timestamp) -> Bool {
+        now < freshUntil && provenance.verifiedAt <= now.advanced(by: .seconds(1))
+    }
+
     fileprivate func isOlder(than maximumAge: Duration?, at now: Timestamp) -> Bool {
         guard let maximumAge else { return false }
         return provenance.verifiedAt.advanced(by: maximumAge) < now
@@ -105,8 +79,8 @@ extension Answer {
 
     /// What the answer takes in memory, roughly: the receipt, and a fixed part for everything around it.
     fileprivate var byteCount: Int {
-        Self.fixedByteCount + (receipt?.byteCount ?? 0) + purchases.count * MemoryLayout<InAppPurchase>.stride
-            + subscriptions.count * MemoryLayout<Subscription>.stride
+        Self.fixedByteCount + (receipt?.byteCount ?? 0) + transactions.byteCount
+            + subscriptions.count * MemoryLayout<Subscription>.stride + (upstreamBody?.count ?? 0)
     }
 
     private static let fixedByteCount = 1024

@@ -15,6 +15,9 @@ public enum Mode: String, CaseIterable, Hashable, Sendable {
     case local
     /// Apple; without Apple the answer is undecided.
     case apple
+    /// Apple whenever it can be asked, else the receipt itself: what callers of `verifyReceipt` expect, and nobody else
+    /// can ask for.
+    case appleFirst = "apple_first"
 }
 
 /// The apps a client may ask about.
@@ -47,6 +50,8 @@ public struct VerificationRequest: Sendable {
     public var excludesOldTransactions: Bool
     /// The apps the client may ask about.
     public var permittedApps: PermittedApps
+    /// The app's shared secret, if the caller sent one: Apple is asked with it. Never logged.
+    public var callersSecret: String?
 
     /// A question in mode `auto` without expectations, of a client that may ask about every app.
     public init(

@@ -6,24 +6,28 @@ public import Receipts
 /// Decides verifications.
 ///
 /// ```
-/// request ──▶ may the client ask? ──▶ near cache ──▶ verify locally ──▶ near cache ──▶ answer
-///                                        │ fresh                              ▲
-///                                        └────────────────────────────────────┘
+/// request ──▶ near cache ──▶ verify locally ──▶ may the client know? ──▶ AppleDesk ──▶ answer
+///                 │ fresh        │ forged                                   │ not needed, or no help
+///                 └──▶ answer    └──▶ rejected                              └──▶ what the receipt says
 /// ```
 public final class VerificationService: Sendable {
     private let verifier: ReceiptVerifier
     private let freshness: FreshnessPolicy
     private let nearCache: NearCache
+    private let apple: AppleDesk?
 
     /// - Parameters:
     ///   - verifier: knows the trust anchors.
     ///   - freshness: how long answers may be repeated.
     ///   - nearCacheBytes: what the answers kept in this process may take.
+    ///   - apple: asks Apple; nil answers from receipts alone.
     public init(
-        verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(), nearCacheBytes: Int = 64 << 20
+        verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(), nearCacheBytes: Int = 64 << 20,
+        apple: AppleDesk? = nil
     ) {
         self.verifier = verifier
         self.freshness = freshness
+        self.apple = apple
         nearCache = NearCache(maximumBytes: nearCacheBytes)
     }
 
@@ -37,59 +41,69 @@ public final class VerificationService: Sendable {
         try request.checkExpectedApp()
         let key = NearCache.Key(request)
         if var known = nearCache.answer(for: key, maximumAge: request.maximumAge, at: now) {
+            if let receipt = known.receipt { try request.checkApp(of: receipt) }
             known.provenance.cache = .near
-            return try request.permitted(known)
+            return known
         }
-        let answer = decide(request, at: now)
+        let answer = try await decide(request, at: now)
         if now < answer.freshUntil { nearCache.insert(answer, for: key) }
-        return try request.permitted(answer)
+        return answer
     }
 
-    /// Verifies the evidence itself: what is forged or broken ends here.
-    private func decide(_ request: VerificationRequest, at now: Timestamp) -> Answer {
+    /// What is forged or broken ends here: it never reaches Apple.
+    private func decide(_ request: VerificationRequest, at now: Timestamp) async throws(GatewayError) -> Answer {
+        let receipt: VerifiedReceipt
         do throws(ReceiptError) {
-            let receipt = try verifyLocally(request, at: now)
-            guard request.mode != .apple else { return answer(.undecided(.upstreamNotConfigured), at: now) }
-            return genuine(receipt, request, at: now)
+            receipt = try verifyLocally(request.evidence, at: now)
         } catch {
-            return answer(.rejected(error.rule), at: now)
+            return rejected(error.rule, at: now)
+        }
+        if let rule = request.expectations.ruleBroken(byAppOf: receipt) { return rejected(rule, at: now) }
+        // Before anything else is compared: what differs would already tell a stranger that the receipt is genuine.
+        try request.checkApp(of: receipt)
+        if let rule = request.expectations.ruleBroken(byInstallationOf: receipt) { return rejected(rule, at: now) }
+        let assessment = Assessment(
+            receipt, for: request, at: now, policy: freshness, skew: verifier.policy.clockSkew)
+        return await answer(to: assessment)
+    }
+
+    private func answer(to assessment: Assessment) async -> Answer {
+        switch assessment.request.mode {
+        case .local: return assessment.local()
+        case .auto: return await apple?.answerIfNeeded(assessment) ?? assessment.local()
+        case .appleFirst: return await apple?.answer(assessment) ?? assessment.local()
+        case .apple: return await apple?.answer(assessment) ?? assessment.undecided(.upstreamNotConfigured)
         }
     }
 
-    private func verifyLocally(
-        _ request: VerificationRequest, at now: Timestamp
-    ) throws(ReceiptError) -> VerifiedReceipt {
-        let receipt =
-            switch request.evidence {
-            case .appReceipt(let bytes): try verifier.verify(bytes, at: now)
-            }
-        try request.expectations.check(receipt)
-        return receipt
+    private func verifyLocally(_ evidence: Evidence, at now: Timestamp) throws(ReceiptError) -> VerifiedReceipt {
+        switch evidence {
+        case .appReceipt(let bytes): try verifier.verify(bytes, at: now)
+        }
     }
 
-    private func genuine(_ receipt: VerifiedReceipt, _ request: VerificationRequest, at now: Timestamp) -> Answer {
-        let purchases = Array(receipt.purchases)
+    private func rejected(_ rule: Rule, at now: Timestamp) -> Answer {
+        // A creation date does not stay in the future.
+        let end = rule == .creationDateInFuture ? now : now.advanced(by: freshness.rejected)
         return Answer(
-            verdict: .genuine, receipt: receipt,
-            purchases: request.excludesOldTransactions ? purchases.withoutOldTransactions() : purchases,
-            subscriptions: Subscription.all(in: purchases, at: now),
-            provenance: Provenance(source: .local, cache: .miss, verifiedAt: now),
-            freshUntil: freshness.freshUntil(.genuine, receipt, at: now))
-    }
-
-    private func answer(_ verdict: Verdict, at now: Timestamp) -> Answer {
-        Answer(
-            verdict: verdict, receipt: nil, purchases: [], subscriptions: [],
-            provenance: Provenance(source: .local, cache: .miss, verifiedAt: now),
-            freshUntil: freshness.freshUntil(verdict, nil, at: now))
+            .rejected(.rule(rule)), Provenance(source: .local, cache: .miss, verifiedAt: now), freshUntil: end)
     }
 }
 
 extension Expectations {
-    fileprivate func check(_ receipt: VerifiedReceipt) throws(ReceiptError) {
-        if let bundleID { try receipt.check(bundleID: bundleID) }
-        if let applicationVersion { try receipt.check(applicationVersion: applicationVersion) }
-        if let deviceIdentifier { try receipt.check(deviceIdentifier: deviceIdentifier) }
+    fileprivate func ruleBroken(byAppOf receipt: VerifiedReceipt) -> Rule? {
+        guard let bundleID, !receipt.isIssued(forBundleID: bundleID) else { return nil }
+        return .bundleIDMismatch
+    }
+
+    fileprivate func ruleBroken(byInstallationOf receipt: VerifiedReceipt) -> Rule? {
+        do throws(ReceiptError) {
+            if let applicationVersion { try receipt.check(applicationVersion: applicationVersion) }
+            if let deviceIdentifier { try receipt.check(deviceIdentifier: deviceIdentifier) }
+            return nil
+        } catch {
+            return error.rule
+        }
     }
 }
 
@@ -100,10 +114,9 @@ extension VerificationRequest {
         guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }
 
-    /// A client that names none learns the app from the receipt, and must be allowed to.
-    fileprivate func permitted(_ answer: Answer) throws(GatewayError) -> Answer {
-        guard let receipt = answer.receipt, permittedApps != .all else { return answer }
+    /// The receipt's app is what counts, whatever app the client named.
+    fileprivate func checkApp(of receipt: VerifiedReceipt) throws(GatewayError) {
+        guard permittedApps != .all else { return }
         guard permittedApps.contains(receipt.bundleID) else { throw .appNotPermitted }
-        return answer
     }
 }

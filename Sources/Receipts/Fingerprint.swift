@@ -25,6 +25,9 @@ public struct Fingerprint: Hashable, Sendable {
         words = InlineWords(first: word(at: 0), second: word(at: 16), third: word(at: 32), fourth: word(at: 48))
     }
 
+    /// The fingerprint as a number from 0 to below 1, spread evenly: chooses a share of things, the same ones each time.
+    public var fraction: Double { Double(words.first >> 11) / Double(1 << 53) }
+
     private static let contexts = Pool<DigestContext>()
 }
 

@@ -51,9 +51,9 @@ struct NearCacheTests {
         #expect(answer.subscriptions.count == 500)
         // Every part of it that grows with the number of purchases.
         let size =
-            answer.purchases.count * MemoryLayout<InAppPurchase>.stride
+            answer.transactions.count * MemoryLayout<Transaction>.stride
             + answer.subscriptions.count * MemoryLayout<Subscription>.stride + (answer.receipt?.byteCount ?? 0)
-        for (maximumBytes, isKept) in [(size * 2, false), (size * 3, true)] {
+        for (maximumBytes, isKept) in [(size * 2, false), (size * 4, true)] {
             let cache = NearCache(maximumBytes: maximumBytes)
             cache.insert(answer, for: Self.key(0))
             // Kept out of the expectation, which would print the whole answer.
@@ -109,6 +109,15 @@ struct NearCacheTests {
             cache.answer(for: Self.key(0), maximumAge: nil, at: Samples.time(seconds)) != nil
         }
         #expect(isFound(at: 0) && isFound(at: 99) && !isFound(at: 100) && !isFound(at: 101))
+    }
+
+    @Test func `an answer from the future is not found, for then the clock was set back`() {
+        let cache = NearCache(maximumBytes: 1 << 20)
+        cache.insert(Self.rejected, for: Self.key(0))
+        for (seconds, isFound) in [(-2, false), (-1, true), (0, true)] {
+            let found = cache.answer(for: Self.key(0), maximumAge: nil, at: Samples.time(Int64(seconds)))
+            #expect((found != nil) == isFound)
+        }
     }
 
     @Test(
@@ -202,16 +211,16 @@ struct NearCacheTests {
     private static func key(_ number: Int) -> NearCache.Key { NearCache.Key(request(number)) }
 
     private static let rejected = Answer(
-        verdict: .rejected(.signatureInvalid), receipt: nil, purchases: [], subscriptions: [],
-        provenance: Provenance(source: .local, cache: .miss, verifiedAt: Samples.time(0)), freshUntil: Samples.time(100)
-    )
+        .rejected(.rule(.signatureInvalid)), Provenance(source: .local, cache: .miss, verifiedAt: Samples.time(0)),
+        freshUntil: Samples.time(100))
 
     private static func genuine(of bytes: [UInt8] = Samples.receipt) throws -> Answer {
         let receipt = try Samples.verified(bytes)
-        let purchases = Array(receipt.purchases)
+        let transactions = receipt.purchases.map { Transaction($0) }
         return Answer(
-            verdict: .genuine, receipt: receipt, purchases: purchases,
-            subscriptions: Subscription.all(in: purchases, at: now),
-            provenance: Provenance(source: .local, cache: .miss, verifiedAt: now), freshUntil: Samples.time(100))
+            verdict: .genuine, receipt: receipt, transactions: transactions,
+            subscriptions: Subscription.all(in: transactions, at: now, skew: .zero),
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: now), freshUntil: Samples.time(100),
+            upstreamBody: nil)
     }
 }

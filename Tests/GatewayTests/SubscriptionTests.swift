@@ -133,14 +133,14 @@ struct SubscriptionTests {
     @Test(arguments: stories) func `a subscription is what its transactions and the moment make of it`(
         _ story: Story
     ) throws {
-        let purchases = Array(try Samples.verified(Samples.receipt(with: story.periods)).purchases)
+        let purchases = try Samples.transactions(story.periods)
         for (seconds, expected) in story.chapters {
             #expect(Self.subscriptions(purchases, at: seconds) == expected, "at \(seconds)")
         }
     }
 
     @Test(arguments: stories) func `the order of transactions means nothing`(_ story: Story) throws {
-        let purchases = Array(try Samples.verified(Samples.receipt(with: story.periods)).purchases)
+        let purchases = try Samples.transactions(story.periods)
         for (seconds, expected) in story.chapters {
             for order in Self.permutations(of: purchases) {
                 #expect(Self.subscriptions(order, at: seconds) == expected, "at \(seconds)")
@@ -149,11 +149,95 @@ struct SubscriptionTests {
     }
 
     @Test func `a period ends with the millisecond it ends at`() throws {
-        let purchases = try Samples.verified(Samples.receipt(with: [Period("1", 0..<100)])).purchases
+        let purchases = try Samples.transactions([Period("1", 0..<100)])
         func state(_ milliseconds: Int64) -> SubscriptionState? {
-            Subscription.all(in: purchases, at: Samples.created.advanced(by: .milliseconds(milliseconds))).first?.state
+            Subscription.all(
+                in: purchases, at: Samples.created.advanced(by: .milliseconds(milliseconds)), skew: .zero
+            ).first?.state
         }
         #expect(state(-1) == .expired && state(0) == .active && state(99_999) == .active && state(100_000) == .expired)
+    }
+
+    @Test func `what Apple has just sold counts although our clock is behind`() throws {
+        let purchases = try Samples.transactions([Period("1", 0..<100)])
+        func state(_ seconds: Int64) -> SubscriptionState? {
+            Subscription.all(in: purchases, at: Samples.time(seconds), skew: .seconds(30)).first?.state
+        }
+        #expect(state(-31) == .expired && state(-30) == .active && state(99) == .active && state(100) == .expired)
+    }
+
+    // MARK: What Apple adds
+
+    /// What Apple may say of a subscription that ended at 100, and what that means at 150.
+    struct Plan: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let state: SubscriptionState
+        var graceEnd: Int64?
+        var isRetried: Bool?
+        var isCancelled = false
+        var isUpgraded = false
+    }
+
+    static let plans = [
+        Plan(testDescription: "nothing", state: .expired),
+        Plan(testDescription: "grace", state: .inGracePeriod, graceEnd: 151),
+        Plan(testDescription: "grace that is over", state: .expired, graceEnd: 150),
+        Plan(testDescription: "billing retry", state: .inBillingRetry, isRetried: true),
+        Plan(testDescription: "grace within billing retry", state: .inGracePeriod, graceEnd: 200, isRetried: true),
+        Plan(testDescription: "billing retry after grace", state: .inBillingRetry, graceEnd: 120, isRetried: true),
+        Plan(testDescription: "no retry any more", state: .expired, isRetried: false),
+        Plan(testDescription: "a refund counts more than a retry", state: .revoked, isRetried: true, isCancelled: true),
+        Plan(testDescription: "an upgrade", state: .upgraded, isCancelled: true, isUpgraded: true),
+    ]
+
+    @Test(arguments: plans) func `what Apple plans decides about a period that is over`(plan: Plan) throws {
+        var transactions = try Samples.transactions([Period("1", 0..<100)])
+        transactions[0].cancellationDate = plan.isCancelled ? Samples.time(50) : nil
+        transactions[0].isUpgraded = plan.isUpgraded
+        var renewal = Renewal(originalTransactionID: "1")
+        renewal.gracePeriodExpiresDate = plan.graceEnd.map(Samples.time)
+        renewal.isInBillingRetry = plan.isRetried
+        let seen = Subscription.all(in: transactions, renewals: [renewal], at: Samples.time(150), skew: .zero)
+        #expect(seen.map(\.state) == [plan.state] && seen.first?.renewal == renewal)
+    }
+
+    @Test func `a period that is paid for is active whatever is planned`() throws {
+        let transactions = try Samples.transactions([Period("1", 0..<100)])
+        var renewal = Renewal(originalTransactionID: "1")
+        (renewal.isInBillingRetry, renewal.gracePeriodExpiresDate) = (true, Samples.time(90))
+        let seen = Subscription.all(in: transactions, renewals: [renewal], at: Samples.time(50), skew: .zero)
+        #expect(seen.map(\.state) == [.active])
+    }
+
+    @Test func `plans are for the subscription they name`() throws {
+        let transactions = try Samples.transactions([Period("1", 0..<100)])
+        var renewal = Renewal(originalTransactionID: "2")
+        renewal.gracePeriodExpiresDate = Samples.time(1000)
+        let seen = Subscription.all(in: transactions, renewals: [renewal], at: Samples.time(150), skew: .zero)
+        #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == nil)
+    }
+
+    @Test func `an upgraded period does not serve although it is not over`() throws {
+        var transactions = try Samples.transactions([Period("1", 0..<100), Period("2", 0..<50, of: "2")])
+        transactions[0].isUpgraded = true
+        let seen = Subscription.all(in: transactions, at: Samples.time(10), skew: .zero)
+        #expect(seen.map(\.state) == [.upgraded, .active])
+    }
+
+    @Test func `an introductory offer is used up for the whole group`() throws {
+        var transactions = try Samples.transactions([
+            Period("1", 0..<100).trial, Period("2", 0..<90, of: "2"), Period("3", 0..<80, of: "3"),
+        ])
+        for (index, group) in ["A", "A", "B"].enumerated() { transactions[index].subscriptionGroupID = group }
+        let seen = Subscription.all(in: transactions, at: Samples.time(10), skew: .zero)
+        #expect(seen.map(\.isEligibleForIntroOffer) == [false, false, true])
+    }
+
+    @Test func `the end of a grace period is a boundary`() {
+        var renewal = Renewal(originalTransactionID: "1")
+        renewal.gracePeriodExpiresDate = Samples.time(10)
+        #expect(nextBoundary(after: Samples.time(9), in: [], [renewal]) == Samples.time(10))
+        #expect(nextBoundary(after: Samples.time(10), in: [], [renewal]) == nil)
     }
 
     // MARK: Old transactions
@@ -163,7 +247,7 @@ struct SubscriptionTests {
             Period("1", 0..<100), Period("3", 200..<300), Period("2", 100..<200), Period(item: "9", at: 0),
             Period("5", 0..<50, of: "4"), Period("4", 0..<20, of: "4"), Period(item: "8", at: 7),
         ]
-        let purchases = Array(try Samples.verified(Samples.receipt(with: periods)).purchases)
+        let purchases = try Samples.transactions(periods)
         for order in [purchases, purchases.reversed()] {
             let kept = order.withoutOldTransactions().map(\.transactionID)
             let ordered = order.map(\.transactionID).filter { ["3", "5", "8", "9"].contains($0) }
@@ -185,41 +269,32 @@ struct SubscriptionTests {
     func `the next boundary is the next beginning or end of a period`(
         periods: [Period], seconds: Int64, boundary: Int64?
     ) throws {
-        let receipt = try Samples.verified(Samples.receipt(with: periods))
-        #expect(receipt.nextBoundary(after: Samples.time(seconds)) == boundary.map(Samples.time))
-    }
-
-    @Test func `the end of a volume licence is a boundary`() throws {
-        let receipt = try Samples.verified(
-            Samples.receipt(with: [Period("1", 0..<100)]) {
-                $0.expirationDate = $0.creationDate.advanced(bySeconds: 40)
-            })
-        #expect(receipt.nextBoundary(after: Samples.time(39)) == Samples.time(40))
-        #expect(receipt.nextBoundary(after: Samples.time(40)) == Samples.time(100))
+        let transactions = try Samples.transactions(periods)
+        #expect(nextBoundary(after: Samples.time(seconds), in: transactions) == boundary.map(Samples.time))
     }
 
     @Test(arguments: stories) func `nothing changes between boundaries`(_ story: Story) throws {
-        let receipt = try Samples.verified(Samples.receipt(with: story.periods))
+        let transactions = try Samples.transactions(story.periods)
         var now = Samples.time(-1000)
-        while let boundary = receipt.nextBoundary(after: now) {
+        while let boundary = nextBoundary(after: now, in: transactions) {
             let justBefore = boundary.advanced(by: .milliseconds(-1))
-            #expect(Self.summary(receipt.purchases, at: now) == Self.summary(receipt.purchases, at: justBefore))
+            #expect(Self.summary(transactions, at: now) == Self.summary(transactions, at: justBefore))
             now = boundary
         }
-        #expect(Self.summary(receipt.purchases, at: now) == Self.summary(receipt.purchases, at: Samples.time(1 << 32)))
+        #expect(Self.summary(transactions, at: now) == Self.summary(transactions, at: Samples.time(1 << 32)))
     }
 
-    private static func subscriptions(_ purchases: [InAppPurchase], at seconds: Int64) -> [Expected] {
+    private static func subscriptions(_ purchases: [Transaction], at seconds: Int64) -> [Expected] {
         summary(purchases, at: Samples.time(seconds))
     }
 
-    private static func summary(_ purchases: some Sequence<InAppPurchase>, at now: Timestamp) -> [Expected] {
-        Subscription.all(in: purchases, at: now).map {
+    private static func summary(_ purchases: [Transaction], at now: Timestamp) -> [Expected] {
+        Subscription.all(in: purchases, at: now, skew: .zero).map {
             .init($0.originalTransactionID, $0.state, $0.transaction.transactionID, $0.isEligibleForIntroOffer)
         }
     }
 
-    private static func permutations(of purchases: [InAppPurchase]) -> [[InAppPurchase]] {
+    private static func permutations(of purchases: [Transaction]) -> [[Transaction]] {
         guard purchases.count > 1 else { return [purchases] }
         return purchases.indices.flatMap { index in
             var rest = purchases

@@ -13,7 +13,7 @@ struct VerificationServiceTests {
     @Test func `a genuine receipt is answered with what it says and how that is known`() async throws {
         let answer = try await Self.gateway().verify(Self.request(), at: Samples.created)
         #expect(answer.verdict == .genuine && answer.receipt?.bundleID == Samples.app)
-        #expect(answer.purchases.count == 2 && answer.subscriptions.map(\.state) == [.active])
+        #expect(answer.transactions.count == 2 && answer.subscriptions.map(\.state) == [.active])
         #expect(answer.provenance == Provenance(source: .local, cache: .miss, verifiedAt: Samples.created))
     }
 
@@ -27,12 +27,12 @@ struct VerificationServiceTests {
         for mode in Mode.allCases {
             let answer = try await Self.gateway().verify(
                 VerificationRequest(evidence: .appReceipt(bytes), mode: mode), at: Samples.created)
-            guard case .rejected(let rule) = answer.verdict else {
+            guard case .rejected(.rule(let rule)) = answer.verdict else {
                 Issue.record("\(answer.verdict)")
                 return
             }
             #expect(rule.rawValue == fault.expected.reason)
-            #expect(answer.receipt == nil && answer.purchases.isEmpty && answer.subscriptions.isEmpty)
+            #expect(answer.receipt == nil && answer.transactions.isEmpty && answer.subscriptions.isEmpty)
         }
     }
 
@@ -48,8 +48,8 @@ struct VerificationServiceTests {
         expectations: Expectations, rule: Rule
     ) async throws {
         let answer = try await Self.gateway().verify(Self.request(expecting: expectations), at: Samples.created)
-        #expect(answer.verdict == .rejected(rule))
-        #expect(answer.receipt == nil && answer.purchases.isEmpty && answer.subscriptions.isEmpty)
+        #expect(answer.verdict == .rejected(.rule(rule)))
+        #expect(answer.receipt == nil && answer.transactions.isEmpty && answer.subscriptions.isEmpty)
     }
 
     @Test func `a receipt that is all the caller expects is genuine`() async throws {
@@ -64,7 +64,7 @@ struct VerificationServiceTests {
         for _ in 1...2 {
             let answer = try await gateway.verify(Self.request(mode: .apple), at: Samples.created)
             #expect(answer.verdict == .undecided(.upstreamNotConfigured) && answer.provenance.cache == .miss)
-            #expect(answer.receipt == nil && answer.purchases.isEmpty && answer.subscriptions.isEmpty)
+            #expect(answer.receipt == nil && answer.transactions.isEmpty && answer.subscriptions.isEmpty)
             #expect(answer.freshUntil == Samples.created)
         }
     }
@@ -76,8 +76,8 @@ struct VerificationServiceTests {
         let all = try await gateway.verify(request, at: Samples.created)
         request.excludesOldTransactions = true
         let latest = try await gateway.verify(request, at: Samples.created)
-        #expect(Set(all.purchases.map(\.transactionID)) == ["1", "2", "3", "9"])
-        #expect(Set(latest.purchases.map(\.transactionID)) == ["3", "9"] && latest.provenance.cache == .miss)
+        #expect(Set(all.transactions.map(\.transactionID)) == ["1", "2", "3", "9"])
+        #expect(Set(latest.transactions.map(\.transactionID)) == ["3", "9"] && latest.provenance.cache == .miss)
         for answer in [all, latest] {
             #expect(answer.subscriptions.map(\.state) == [.active])
             #expect(answer.subscriptions.map(\.isEligibleForIntroOffer) == [false])
@@ -113,16 +113,28 @@ struct VerificationServiceTests {
         let gateway = Self.gateway()
         let stranger = Self.request(permitted: .only(["com.example.other"]))
         await #expect(throws: GatewayError.appNotPermitted) { try await gateway.verify(stranger, at: Samples.created) }
-        // The owner finds what the stranger's request left, and the stranger still may not.
         let owner = Self.request(permitted: .only([Samples.app]))
-        let known = try await gateway.verify(owner, at: Samples.created)
-        #expect(known.verdict == .genuine && known.provenance.cache == .near)
+        for cache in [Provenance.Cache.miss, .near] {
+            #expect(try await gateway.verify(owner, at: Samples.created).provenance.cache == cache)
+        }
         await #expect(throws: GatewayError.appNotPermitted) { try await gateway.verify(stranger, at: Samples.created) }
+    }
+
+    @Test func `a stranger does not learn from a comparison that a receipt is genuine`() async throws {
+        for expectations in [Expectations(applicationVersion: "2"), Expectations(deviceIdentifier: [1])] {
+            for mode in Mode.allCases {
+                let request = Self.request(expecting: expectations, mode: mode, permitted: .only(["com.example.other"]))
+                await #expect(throws: GatewayError.appNotPermitted) {
+                    try await Self.gateway().verify(request, at: Samples.created)
+                }
+            }
+        }
     }
 
     @Test func `a rejection is told to anybody, for it says nothing of an app`() async throws {
         let request = VerificationRequest(evidence: .appReceipt([0x30, 0x00]), permittedApps: .only([]))
-        #expect(try await Self.gateway().verify(request, at: Samples.created).verdict == .rejected(.derTruncated))
+        #expect(
+            try await Self.gateway().verify(request, at: Samples.created).verdict == .rejected(.rule(.derTruncated)))
     }
 
     @Test func `a refusal is the client's fault and stays one`() {
@@ -146,11 +158,13 @@ struct VerificationServiceTests {
 
     @Test func `no answer outlives the next boundary of an entitlement`() async throws {
         let gateway = Self.gateway()
-        let receipt = Samples.receipt(with: [Period("1", 0..<100), Period("2", 105..<200)])
+        let receipt = Samples.receipt(with: [Period("1", 0..<100), Period("2", 500..<600)])
         for (milliseconds, cache, state) in [
             (99_000, Provenance.Cache.miss, SubscriptionState.active), (99_999, .near, .active),
             (100_000, .miss, .expired),
-            (104_999, .near, .expired), (105_000, .miss, .active), (134_999, .near, .active),
+            (129_999, .near, .expired), (130_000, .miss, .expired), (499_999, .miss, .active),
+            (500_000, .miss, .active),
+            (529_999, .near, .active),
         ] {
             let now = Samples.created.advanced(by: .milliseconds(Int64(milliseconds)))
             let answer = try await gateway.verify(Self.request(receipt), at: now)
@@ -174,21 +188,21 @@ struct VerificationServiceTests {
         let request = VerificationRequest(evidence: .appReceipt([0x30]))
         for (seconds, cache) in [(0, Provenance.Cache.miss), (3599, .near), (3600, .miss), (3601, .near)] {
             let answer = try await gateway.verify(request, at: Samples.time(Int64(seconds)))
-            #expect(answer.verdict == .rejected(.derTruncated) && answer.provenance.cache == cache)
+            #expect(answer.verdict == .rejected(.rule(.derTruncated)) && answer.provenance.cache == cache)
         }
     }
 
     @Test func `a receipt from the future is genuine as soon as its time has come`() async throws {
         let gateway = Self.gateway()
         let early = try await gateway.verify(Self.request(), at: Samples.time(-301))
-        #expect(early.verdict == .rejected(.creationDateInFuture))
+        #expect(early.verdict == .rejected(.rule(.creationDateInFuture)))
         let inTime = try await gateway.verify(Self.request(), at: Samples.time(-300))
         #expect(inTime.verdict == .genuine && inTime.provenance.cache == .miss)
     }
 
     @Test func `freshness is configured`() async throws {
         var freshness = FreshnessPolicy()
-        freshness.genuine = .seconds(7)
+        freshness.near = .seconds(7)
         freshness.rejected = .seconds(3)
         let gateway = VerificationService(verifier: Samples.verifier, freshness: freshness)
         let genuine = try await gateway.verify(Self.request(), at: Samples.created)

@@ -104,6 +104,10 @@ extension Repository.File {
     fileprivate var functions: [(line: Int, lineCount: Int)] {
         var functions: [(Int, Int)] = []
         for (number, line) in lines.enumerated() where line.contains(/\b(func|init)\b.*[({]/) && !line.isComment {
+            // What a protocol requires has no body.
+            guard lines[number...].prefix(while: { !$0.isEmpty }).contains(where: { $0.hasSuffix("{") }) else {
+                continue
+            }
             let closing = line.prefix { $0 == " " } + "}"
             guard let end = lines[number...].firstIndex(where: { $0 == closing }) else { continue }
             functions.append((number + 1, end - number + 1))

@@ -1,16 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+internal import Receipts
 
 /// What a subscription entitles to at one moment. The raw values are those of the API.
 public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
     /// Paid for now.
     case active
+    /// The payment of the next period failed, and Apple asks to serve the customer meanwhile.
+    case inGracePeriod = "in_grace_period"
+    /// The payment of the next period failed; Apple still tries to collect it.
+    case inBillingRetry = "in_billing_retry"
     /// The last period has ended.
     case expired
     /// Apple refunded or revoked the last period.
     case revoked
+    /// The customer moved on to another subscription of the same group.
+    case upgraded
 }
 
 /// One subscription: all transactions with the same original transaction ID, seen from one moment.
@@ -20,17 +26,29 @@ public struct Subscription: Sendable {
     /// What it entitles to.
     public let state: SubscriptionState
     /// The transaction that decides: the one that is active, or else the latest.
-    public let transaction: InAppPurchase
-    /// Whether no period so far was a free trial or at an introductory price: then the customer may still have one
-    /// (Apple, "Implementing introductory offers in your app").
+    public let transaction: Transaction
+    /// What Apple plans for it; nil if only the receipt was asked.
+    public let renewal: Renewal?
+    /// Whether no period so far in the subscription's group was a free trial or at an introductory price: then the
+    /// customer may still have one (Apple, "Implementing introductory offers in your app"). A receipt does not name groups;
+    /// where none is known, this subscription alone counts.
     public let isEligibleForIntroOffer: Bool
 }
 
 extension Subscription {
-    /// The subscriptions among these purchases at `now`, the one that ends last first.
-    static func all(in purchases: some Sequence<InAppPurchase>, at now: Timestamp) -> [Subscription] {
-        Dictionary(grouping: purchases.filter(\.isSubscription), by: \.chainID)
-            .map { id, transactions in Subscription(id, transactions, at: now) }
+    /// The subscriptions among these transactions at `now`, the one that ends last first.
+    ///
+    /// - Parameter skew: how far Apple's clock may be ahead of ours.
+    static func all(
+        in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, skew: Duration
+    ) -> [Subscription] {
+        let subscriptions = transactions.filter(\.isSubscription)
+        let groupsWithOffer = Set(subscriptions.filter(\.usedIntroOffer).compactMap(\.subscriptionGroupID))
+        let plans = Dictionary(renewals.map { ($0.originalTransactionID, $0) }) { first, _ in first }
+        return Dictionary(grouping: subscriptions, by: \.chainID)
+            .map { id, chain in
+                Subscription(id, chain, plans[id], groupsWithOffer, Moment(now: now, skew: skew))
+            }
             .sorted {
                 ($0.transaction.expiryOrder, $0.originalTransactionID) > (
                     $1.transaction.expiryOrder, $1.originalTransactionID
@@ -38,68 +56,51 @@ extension Subscription {
             }
     }
 
-    /// - Parameter transactions: at least one.
-    private init(_ originalTransactionID: String, _ transactions: [InAppPurchase], at now: Timestamp) {
-        let latest = transactions.latest
-        let active = transactions.filter { $0.isActive(at: now) }
-        transaction = active.isEmpty ? latest : active.latest
-        state = active.isEmpty ? (latest.cancellationDate == nil ? .expired : .revoked) : .active
+    /// - Parameter chain: at least one transaction.
+    private init(
+        _ originalTransactionID: String, _ chain: [Transaction], _ renewal: Renewal?, _ groupsWithOffer: Set<String>,
+        _ moment: Moment
+    ) {
+        let active = chain.filter { $0.isActive(at: moment.now, skew: moment.skew) }
+        let transaction = active.isEmpty ? chain.latest : active.latest
+        state = active.isEmpty ? SubscriptionState(lapsed: transaction, renewal, at: moment.now) : .active
+        self.transaction = transaction
+        self.renewal = renewal
         self.originalTransactionID = originalTransactionID
-        isEligibleForIntroOffer = !transactions.contains(where: \.usedIntroOffer)
+        let groups = Set(chain.compactMap(\.subscriptionGroupID))
+        isEligibleForIntroOffer =
+            !chain.contains(where: \.usedIntroOffer) && groups.isDisjoint(with: groupsWithOffer)
+    }
+
+    private struct Moment {
+        let now: Timestamp
+        let skew: Duration
     }
 }
 
-extension InAppPurchase {
-    /// Only auto-renewable subscriptions have an expiry date in a receipt.
-    var isSubscription: Bool { expiresDate != nil }
-
-    /// Receipts made in Xcode have no original transaction ID.
-    var chainID: String { originalTransactionID ?? transactionID }
-
-    /// Whether the period is paid for and under way.
-    fileprivate func isActive(at now: Timestamp) -> Bool {
-        guard let expiresDate, cancellationDate == nil else { return false }
-        return now < expiresDate && (purchaseDate ?? now) <= now
-    }
-
-    fileprivate var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
-
-    /// When the period ends, or else when it was bought.
-    fileprivate var expiryOrder: Timestamp { expiresDate ?? start }
-
-    private var start: Timestamp { purchaseDate ?? Timestamp(millisecondsSince1970: .min) }
-
-    /// Orders transactions by the end of their period, then by its start, then by their names: of two that end together,
-    /// an upgrade and what it replaced for instance, the same one must count in whichever order they stand.
-    fileprivate func endsEarlier(than other: InAppPurchase) -> Bool {
-        if expiryOrder != other.expiryOrder { return expiryOrder < other.expiryOrder }
-        if start != other.start { return start < other.start }
-        return transactionID < other.transactionID
-    }
-}
-
-extension [InAppPurchase] {
-    /// The transaction whose period ends last. The list is never empty, and its order means nothing.
-    fileprivate var latest: InAppPurchase {
-        dropFirst().reduce(self[0]) { $0.endsEarlier(than: $1) ? $1 : $0 }
-    }
-
-    /// Without those subscription transactions that a later one of the same subscription has superseded.
-    func withoutOldTransactions() -> [InAppPurchase] {
-        let latest = Dictionary(grouping: filter(\.isSubscription), by: \.chainID).mapValues(\.latest.transactionID)
-        return filter { !$0.isSubscription || latest[$0.chainID] == $0.transactionID }
-    }
-}
-
-extension VerifiedReceipt {
-    /// The next moment after `now` at which anything derived from this receipt can change; nil if nothing will.
-    func nextBoundary(after now: Timestamp) -> Timestamp? {
-        var next = expirationDate.flatMap { $0 > now ? $0 : nil }
-        for purchase in purchases where purchase.isSubscription {
-            for date in [purchase.purchaseDate, purchase.expiresDate].compactMap(\.self) where date > now {
-                next = min(next ?? date, date)
-            }
+extension SubscriptionState {
+    /// The state of a subscription of which no period is under way.
+    ///
+    /// An upgrade also sets a cancellation date, and a refund counts more than any plan to collect a payment.
+    fileprivate init(lapsed latest: Transaction, _ renewal: Renewal?, at now: Timestamp) {
+        if latest.isUpgraded {
+            self = .upgraded
+        } else if latest.cancellationDate != nil {
+            self = .revoked
+        } else if let end = renewal?.gracePeriodExpiresDate, now < end {
+            self = .inGracePeriod
+        } else if renewal?.isInBillingRetry == true {
+            self = .inBillingRetry
+        } else {
+            self = .expired
         }
-        return next
     }
+}
+
+// MARK: - Boundaries
+
+/// The next moment after `now` at which anything derived from these dates can change; nil if nothing will.
+func nextBoundary(after now: Timestamp, in transactions: [Transaction], _ renewals: [Renewal] = []) -> Timestamp? {
+    let periods = transactions.filter(\.isSubscription).flatMap { [$0.purchaseDate, $0.expiresDate] }
+    return (periods + renewals.map(\.gracePeriodExpiresDate)).compactMap(\.self).filter { $0 > now }.min()
 }

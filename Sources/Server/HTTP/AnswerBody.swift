@@ -21,7 +21,7 @@ extension JSONWriter {
             json.provenance(answer.provenance)
             if let receipt = answer.receipt {
                 json.key("receipt")
-                json.receipt(receipt, answer.purchases)
+                json.receipt(receipt, answer.transactions)
             }
             json.key("subscriptions")
             json.array { json in
@@ -35,13 +35,15 @@ extension JSONWriter {
             json.member("source", provenance.source.rawValue)
             json.member("cache", provenance.cache.rawValue)
             json.member("verified_at", provenance.verifiedAt)
-            json.member("degraded", false)
+            json.member("degraded", provenance.isDegraded)
             json.key("degraded_reasons")
-            json.array { _ in }
+            json.array { json in
+                for reason in provenance.degradedReasons { json.string(reason.rawValue) }
+            }
         }
     }
 
-    private mutating func receipt(_ receipt: VerifiedReceipt, _ purchases: [InAppPurchase]) {
+    private mutating func receipt(_ receipt: VerifiedReceipt, _ transactions: [Transaction]) {
         object { json in
             json.member("receipt_type", receipt.receiptType)
             json.member("bundle_id", receipt.bundleID)
@@ -57,15 +59,16 @@ extension JSONWriter {
             json.member("preorder_date", receipt.preorderDate)
             json.key("in_app")
             json.array { json in
-                for purchase in purchases { json.purchase(purchase) }
+                for transaction in transactions { json.purchase(transaction) }
             }
         }
     }
 
-    private mutating func purchase(_ purchase: InAppPurchase) {
+    private mutating func purchase(_ purchase: Transaction) {
         object { json in
             json.transaction(purchase)
-            json.identifier("web_order_line_item_id", purchase.webOrderLineItemID)
+            json.member("web_order_line_item_id", purchase.webOrderLineItemID)
+            json.member("app_account_token", purchase.appAccountToken)
             if let quantity = purchase.quantity {
                 json.key("quantity")
                 json.integer(quantity)
@@ -81,12 +84,30 @@ extension JSONWriter {
             json.member("state", subscription.state.rawValue)
             json.transaction(subscription.transaction, chain: subscription.originalTransactionID)
             json.member("cancellation_date", subscription.transaction.cancellationDate)
+            json.identifier("cancellation_reason", subscription.transaction.cancellationReason)
             json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
+            if let renewal = subscription.renewal {
+                json.key("renewal")
+                json.renewal(renewal)
+            }
+        }
+    }
+
+    private mutating func renewal(_ renewal: Renewal) {
+        object { json in
+            json.member("will_renew", renewal.willRenew)
+            json.member("auto_renew_product_id", renewal.renewalProductID)
+            json.member("expiration_intent", renewal.expirationIntent?.name)
+            json.member("is_in_billing_retry_period", renewal.isInBillingRetry)
+            json.member("grace_period_expires_date", renewal.gracePeriodExpiresDate)
+            json.member("price_consent", renewal.priceConsent?.name)
+            json.member("promotional_offer_id", renewal.promotionalOfferID)
+            json.member("offer_code_ref_name", renewal.offerCodeName)
         }
     }
 
     /// What a purchase and the transaction that decides about a subscription have in common.
-    private mutating func transaction(_ purchase: InAppPurchase, chain: String? = nil) {
+    private mutating func transaction(_ purchase: Transaction, chain: String? = nil) {
         member("product_id", purchase.productID)
         member("transaction_id", purchase.transactionID)
         member("original_transaction_id", chain ?? purchase.originalTransactionID)
@@ -95,7 +116,11 @@ extension JSONWriter {
         member("expires_date", purchase.expiresDate)
         member("is_trial_period", purchase.isTrialPeriod)
         member("is_in_intro_offer_period", purchase.isInIntroOfferPeriod)
+        member("is_upgraded", purchase.isUpgraded ? true : nil)
+        member("in_app_ownership_type", purchase.ownership?.rawValue)
+        member("subscription_group_identifier", purchase.subscriptionGroupID)
         member("promotional_offer_id", purchase.promotionalOfferID)
+        member("offer_code_ref_name", purchase.offerCodeName)
     }
 }
 
@@ -138,15 +163,38 @@ extension Verdict {
     var reason: String? {
         switch self {
         case .genuine: nil
-        case .rejected(let rule): rule.rawValue
+        case .rejected(let rejection): rejection.name
         case .undecided(let reason): reason.rawValue
         }
     }
 
     fileprivate var explanation: String? {
         switch self {
-        case .rejected(let rule): rule.explanation
+        case .rejected(let rejection): rejection.explanation
         case .genuine, .undecided: nil
+        }
+    }
+}
+
+extension Renewal.ExpirationIntent {
+    /// The reason's name in the API.
+    fileprivate var name: String {
+        switch self {
+        case .customerCancelled: "customer_cancelled"
+        case .billingError: "billing_error"
+        case .priceIncreaseDeclined: "price_increase_declined"
+        case .productUnavailable: "product_unavailable"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+extension Renewal.PriceConsent {
+    /// The consent's name in the API.
+    fileprivate var name: String {
+        switch self {
+        case .pending: "pending"
+        case .given: "given"
         }
     }
 }

@@ -118,7 +118,7 @@ extension JSONReader {
 
     fileprivate mutating func mode() throws(JSONFault) -> Mode {
         let start = position
-        guard let mode = Mode(rawValue: try shortText()) else {
+        guard let mode = Mode(rawValue: try shortText()), mode != .appleFirst else {
             throw JSONFault(.notAccepted("\"auto\", \"local\" or \"apple\""), at: start)
         }
         return mode

@@ -26,7 +26,7 @@ struct VerifyRoute: Sendable {
         context.outcome.record { $0.bodyBytes = body.readableBytes }
         let answer = try await verification.verify(try question(in: body, from: client), at: now)
         context.outcome.record { $0.add(answer) }
-        var json = JSONWriter(reservingCapacity: 1024 + answer.purchases.count * 640)
+        var json = JSONWriter(reservingCapacity: 1024 + answer.transactions.count * 640)
         json.answer(answer)
         return Response(json: json.bytes)
     }

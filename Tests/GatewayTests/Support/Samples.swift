@@ -36,6 +36,11 @@ enum Samples {
         try verifier.verify(receipt, at: Timestamp(millisecondsSince1970: 4_000_000_000_000))
     }
 
+    /// What a receipt with these periods says.
+    static func transactions(_ periods: [Period]) throws -> [Transaction] {
+        try verified(receipt(with: periods)).purchases.map { Transaction($0) }
+    }
+
     /// The sample receipt of an app with this bundle ID.
     static func receipt(ofApp bundleID: String) -> [UInt8] {
         receipt(with: [Period("1", 0..<100)]) { $0.bundleID = bundleID }

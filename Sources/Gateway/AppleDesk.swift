@@ -1,0 +1,165 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Receipts
+
+/// Answers with what Apple knows of a genuine receipt, and decides when Apple needs not be asked, or cannot.
+///
+/// ```
+/// assessment ──▶ known and fresh? ──▶ must Apple be asked? ──▶ one flight per receipt ──▶ Apple ──▶ keep ──▶ answer
+///                     │ yes                │ no                        │ fails
+///                     └──▶ repeat it       └──▶ the receipt itself     └──▶ what was known, else the receipt itself
+/// ```
+public final class AppleDesk: Sendable {
+    private let inquiries: Inquiries
+    private let cache: any FindingCache
+    private let lifecycle: UpstreamLifecycle
+    private let freshness: FreshnessPolicy
+    private let patience: UpstreamPatience
+    private let observer: any GatewayObserver
+    private let clock: @Sendable () -> Timestamp
+    private let flights = SingleFlight<FindingKey, KnownFinding>()
+
+    /// - Parameters:
+    ///   - upstream: Apple.
+    ///   - cache: what Apple said lately.
+    ///   - lifecycle: what is known of the endpoints' end.
+    ///   - verifier: verifies the receipts that Apple's answers carry.
+    ///   - freshness: how long answers may be repeated.
+    ///   - guardPolicy: for each of the two endpoints.
+    ///   - patience: how long Apple is waited for.
+    ///   - observer: told what happens.
+    ///   - clock: the time.
+    public init(
+        upstream: any Upstream, cache: any FindingCache, lifecycle: UpstreamLifecycle, verifier: ReceiptVerifier,
+        freshness: FreshnessPolicy = FreshnessPolicy(), guardPolicy: UpstreamGuardPolicy = UpstreamGuardPolicy(),
+        patience: UpstreamPatience = UpstreamPatience(), observer: any GatewayObserver,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.cache = cache
+        self.lifecycle = lifecycle
+        self.freshness = freshness
+        self.patience = patience
+        self.observer = observer
+        self.clock = clock
+        inquiries = Inquiries(
+            upstream, verifier: verifier, guardPolicy: guardPolicy, patience: patience, observer: observer,
+            clock: clock)
+    }
+
+    /// How the way to each endpoint stands.
+    public var health: [UpstreamEnvironment: UpstreamHealth] { inquiries.health }
+
+    /// How many questions to Apple are under way.
+    public var flightCount: Int { flights.count }
+}
+
+// MARK: - Answering
+
+extension AppleDesk {
+    /// The answer in mode `auto`: Apple's if it may know more than the receipt, otherwise the receipt's own.
+    func answerIfNeeded(_ assessment: Assessment) async -> Answer {
+        guard canAsk(about: assessment), hasSecret(for: assessment) else { return assessment.local() }
+        let key = FindingKey(assessment.receipt, assessment.request)
+        guard assessment.mayHaveChanged, !isMoved(assessment, key) else { return assessment.local() }
+        return await answer(assessment, key)
+    }
+
+    /// The answer where the caller wants Apple's.
+    func answer(_ assessment: Assessment) async -> Answer {
+        guard canAsk(about: assessment) else {
+            return assessment.request.mode == .apple
+                ? assessment.undecided(.environmentWithoutUpstream) : assessment.local()
+        }
+        return await answer(assessment, FindingKey(assessment.receipt, assessment.request))
+    }
+
+    private func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
+        let known = await cache.finding(for: key)
+        if let known, let answer = cached(known, assessment, key) { return answer }
+        observer.observe(.lookedUp(.miss))
+        let found = await flights.value(for: key, patience: patience(for: assessment)) {
+            await self.inquire(assessment, key)
+        }
+        if !found.isFirst { observer.observe(.joinedFlight) }
+        guard let found = found.value else { return degraded(assessment, known, because: .upstreamSlow) }
+        if case .unanswered(let reason) = found.finding { return degraded(assessment, known, because: reason) }
+        return assessment.answer(found, from: .miss) ?? assessment.local()
+    }
+
+    /// What is known, if it is fresh; or just past its time, while a new answer is fetched for the next who asks.
+    private func cached(_ known: KnownFinding, _ assessment: Assessment, _ key: FindingKey) -> Answer? {
+        let now = assessment.now, maximumAge = assessment.request.maximumAge
+        if known.isFresh(at: now, maximumAge: maximumAge) {
+            observer.observe(.lookedUp(.shared))
+            if case .unanswered(let reason) = known.finding { return degraded(assessment, nil, because: reason) }
+            return assessment.answer(known, from: .shared)
+        }
+        guard maximumAge == nil, known.isStale(within: freshness.staleWhileRevalidate, at: now),
+            !known.hasPassedBoundary(at: now)
+        else { return nil }
+        observer.observe(.lookedUp(.stale))
+        flights.start(key) { await self.inquire(assessment, key) }
+        return assessment.answer(known, from: .stale)
+    }
+
+    /// The best answer without Apple: what it said before, else what the receipt says, if the caller takes that.
+    private func degraded(
+        _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason
+    ) -> Answer {
+        observer.observe(.degraded(reason))
+        if let known, known.isStale(within: freshness.staleIfError, at: assessment.now),
+            let answer = assessment.answer(known, from: .stale, degradedBecause: [reason])
+        {
+            return answer
+        }
+        return assessment.request.mode == .apple
+            ? assessment.undecided(.upstreamDidNotAnswer, degradedBecause: [reason])
+            : assessment.local(degradedBecause: [reason])
+    }
+
+    private func inquire(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
+        let finding = await inquiries.finding(
+            about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
+        let now = clock()
+        let known = KnownFinding(finding, askedAt: now, freshUntil: assessment.seen(at: now).freshUntil(finding))
+        if now < known.freshUntil { await cache.insert(known, for: key) }
+        return known
+    }
+}
+
+// MARK: - Whether to ask
+
+extension AppleDesk {
+    /// Apple knows nothing of receipts that were made in Xcode.
+    private func canAsk(about assessment: Assessment) -> Bool { assessment.receipt.environment != .xcode }
+
+    private func hasSecret(for assessment: Assessment) -> Bool {
+        assessment.request.callersSecret != nil || inquiries.upstream.hasSecret(forApp: assessment.receipt.bundleID)
+    }
+
+    /// Whether this receipt is one of those that no longer need the endpoint, which is on its way out. Only a receipt
+    /// that says by itself that everything is paid for: for any other the endpoint stays the fallback.
+    private func isMoved(_ assessment: Assessment, _ key: FindingKey) -> Bool {
+        let environment: UpstreamEnvironment = assessment.receipt.environment == .production ? .production : .sandbox
+        let share = lifecycle.knowledge(of: environment).dates.stage(at: assessment.now).shareMoved
+        return assessment.standsAlone && key.signedContent.fraction < share
+    }
+
+    private func patience(for assessment: Assessment) -> Duration {
+        // A little more than the deadline, so that the reason for a failure arrives.
+        assessment.request.mode == .apple ? patience.deadline + .seconds(1) : patience.whenLocalSuffices
+    }
+}
+
+extension Assessment {
+    fileprivate var question: UpstreamQuestion {
+        let bytes =
+            switch request.evidence {
+            case .appReceipt(let bytes): bytes
+            }
+        return UpstreamQuestion(
+            receipt: bytes, bundleID: receipt.bundleID, callersSecret: request.callersSecret,
+            excludesOldTransactions: request.excludesOldTransactions)
+    }
+}

@@ -1,0 +1,120 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// A genuine receipt, seen for one request at one moment: what can be answered, and from whom.
+struct Assessment: Sendable {
+    let receipt: VerifiedReceipt
+    let request: VerificationRequest
+    let now: Timestamp
+    private let policy: FreshnessPolicy
+    private let skew: Duration
+    private let transactions: [Transaction]
+    private let subscriptions: [Subscription]
+
+    /// - Parameter skew: how far Apple's clock may be ahead of ours.
+    init(
+        _ receipt: VerifiedReceipt, for request: VerificationRequest, at now: Timestamp, policy: FreshnessPolicy,
+        skew: Duration
+    ) {
+        self.receipt = receipt
+        self.request = request
+        self.now = now
+        self.policy = policy
+        self.skew = skew
+        transactions = receipt.purchases.map { Transaction($0) }
+        subscriptions = Subscription.all(in: transactions, at: now, skew: skew)
+    }
+}
+
+extension Assessment {
+    /// The same, later.
+    func seen(at now: Timestamp) -> Assessment {
+        Assessment(receipt, for: request, at: now, policy: policy, skew: skew)
+    }
+}
+
+// MARK: - Whether Apple may know more
+
+extension Assessment {
+    /// Whether what the receipt says may have changed since Apple made it. A receipt is an answer that Apple gave at its
+    /// creation date: it holds for as long as an answer of that age.
+    var mayHaveChanged: Bool {
+        guard !transactions.isEmpty else { return false }
+        if let maximumAge = request.maximumAge, receipt.creationDate.advanced(by: maximumAge) < now { return true }
+        let span = policy.span(of: subscriptions, in: receipt.environment, at: now)
+        let boundary = nextBoundary(after: receipt.creationDate, in: transactions)
+        let end = receipt.creationDate.advanced(by: span)
+        return now >= min(end, boundary ?? end)
+    }
+
+    /// Whether the receipt alone says that everything that was bought is still paid for.
+    var standsAlone: Bool { subscriptions.allSatisfy { $0.state == .active } }
+
+    /// How long what Apple says may be repeated.
+    func freshUntil(_ finding: Finding) -> Timestamp {
+        switch finding {
+        case .answered(let answer):
+            let subscriptions = Subscription.all(
+                in: answer.transactions, renewals: answer.renewals, at: now, skew: skew)
+            let end = now.advanced(by: policy.span(of: subscriptions, in: receipt.environment, at: now))
+            return earliest(end, nextBoundary(after: now, in: answer.transactions, answer.renewals))
+        case .accountNotFound: return now.advanced(by: policy.accountNotFound)
+        case .unanswered(.upstreamDisagrees): return now.advanced(by: policy.disagreement)
+        case .unanswered: return now
+        }
+    }
+
+    /// No answer lasts longer than the app itself, if it was bought in volume for a time.
+    private func earliest(_ end: Timestamp, _ boundary: Timestamp?) -> Timestamp {
+        let expiration = receipt.expirationDate.flatMap { $0 > now ? $0 : nil }
+        return [boundary, expiration].compactMap(\.self).reduce(end) { min($0, $1) }
+    }
+}
+
+// MARK: - Answers
+
+extension Assessment {
+    /// What the receipt itself says.
+    /// - Parameter reasons: why nobody better was asked; empty if there is nobody better.
+    func local(degradedBecause reasons: [DegradedReason] = []) -> Answer {
+        let end = earliest(now.advanced(by: policy.near), nextBoundary(after: now, in: transactions))
+        return Answer(
+            verdict: .genuine, receipt: receipt, transactions: shown(transactions), subscriptions: subscriptions,
+            provenance: Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons),
+            freshUntil: reasons.isEmpty ? end : now, upstreamBody: nil)
+    }
+
+    /// What Apple says, as far as it said something; nil if it did not.
+    func answer(
+        _ known: KnownFinding, from cache: Provenance.Cache, degradedBecause reasons: [DegradedReason] = []
+    ) -> Answer? {
+        let provenance = Provenance(
+            source: .apple, cache: cache, verifiedAt: known.askedAt, degradedReasons: reasons)
+        let end = cache == .stale ? now : known.freshUntil
+        switch known.finding {
+        case .answered(let answer):
+            return Answer(
+                verdict: .genuine, receipt: receipt, transactions: shown(answer.transactions),
+                subscriptions: Subscription.all(
+                    in: answer.transactions, renewals: answer.renewals, at: now, skew: skew),
+                provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
+                upstreamBody: answer.body)
+        case .accountNotFound:
+            return Answer(.rejected(.accountNotFound), provenance, freshUntil: min(end, now.advanced(by: policy.near)))
+        case .unanswered: return nil
+        }
+    }
+
+    /// The answer where only Apple's counts, and Apple gave none.
+    func undecided(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
+        Answer(
+            .undecided(reason),
+            Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons), freshUntil: now)
+    }
+
+    private func shown(_ transactions: [Transaction]) -> [Transaction] {
+        request.excludesOldTransactions ? transactions.withoutOldTransactions() : transactions
+    }
+}

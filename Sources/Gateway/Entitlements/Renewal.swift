@@ -1,0 +1,55 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Receipts
+
+/// What Apple plans for a subscription, or why it ended: an element of `pending_renewal_info`. What was not told is nil.
+public struct Renewal: Hashable, Sendable {
+    /// Why a subscription ended. The raw values are Apple's `expiration_intent`.
+    public enum ExpirationIntent: Int, CaseIterable, Hashable, Sendable {
+        /// The customer cancelled it.
+        case customerCancelled = 1
+        /// The payment failed.
+        case billingError = 2
+        /// The customer did not agree to a higher price.
+        case priceIncreaseDeclined = 3
+        /// The product could not be bought any more.
+        case productUnavailable = 4
+        /// Another reason.
+        case unknown = 5
+    }
+
+    /// Whether the customer has agreed to a higher price that asks for consent.
+    public enum PriceConsent: Hashable, Sendable, CaseIterable {
+        /// Apple has asked, and the customer has not answered.
+        case pending
+        /// The customer agreed.
+        case given
+    }
+
+    /// The subscription it is about.
+    public var originalTransactionID: String
+    /// The product that was bought last.
+    public var productID: String?
+    /// The product of the next period.
+    public var renewalProductID: String?
+    /// Whether it will renew.
+    public var willRenew: Bool?
+    /// Why it ended.
+    public var expirationIntent: ExpirationIntent?
+    /// Whether Apple still tries to collect the payment.
+    public var isInBillingRetry: Bool?
+    /// Until when the customer is served although the payment failed.
+    public var gracePeriodExpiresDate: Timestamp?
+    /// Whether the customer agreed to a higher price.
+    public var priceConsent: PriceConsent?
+    /// The promotional offer of the next period.
+    public var promotionalOfferID: String?
+    /// The name of the offer code of the next period.
+    public var offerCodeName: String?
+
+    /// A plan of which no more is known.
+    public init(originalTransactionID: String) {
+        self.originalTransactionID = originalTransactionID
+    }
+}

@@ -1,0 +1,57 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// One who waits for a value. The first of three events ends the wait: the value, the end of patience, cancellation.
+final class Waiter<Value: Sendable>: Sendable {
+    private enum State: Sendable {
+        case idle
+        case waiting(CheckedContinuation<Value?, Never>)
+        case ended(Value?)
+    }
+
+    private let state = Mutex(State.idle)
+
+    /// Waits, once.
+    /// - Returns: the value; nil if patience ended first, or the task was cancelled.
+    func value(patience: Duration) async -> Value? {
+        let alarm = Task {
+            guard (try? await Task.sleep(for: patience)) != nil else { return }
+            self.end(with: nil)
+        }
+        defer { alarm.cancel() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { wait($0) }
+        } onCancel: {
+            end(with: nil)
+        }
+    }
+
+    private func wait(_ continuation: CheckedContinuation<Value?, Never>) {
+        let ended: Value?? = state.withLock { state in
+            if case .ended(let value) = state { return .some(value) }
+            state = .waiting(continuation)
+            return .none
+        }
+        if let ended { continuation.resume(returning: ended) }
+    }
+
+    /// Ends the wait.
+    /// - Returns: false if it had ended before: then the value reaches nobody.
+    @discardableResult
+    func end(with value: Value?) -> Bool {
+        let previous = state.withLock { state in
+            let previous = state
+            if case .ended = previous {} else { state = .ended(value) }
+            return previous
+        }
+        switch previous {
+        case .ended: return false
+        case .idle: return true
+        case .waiting(let continuation):
+            continuation.resume(returning: value)
+            return true
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Resilience
+
+/// Told what happens on the way to Apple, so that it can be counted. Called often and from many threads: must be quick.
+public protocol GatewayObserver: Sendable {
+    /// Something happened.
+    func observe(_ event: GatewayEvent)
+}
+
+/// What happens on the way to Apple.
+public enum GatewayEvent: Sendable {
+    /// Apple was asked, and this came of it after so long.
+    case asked(UpstreamEnvironment, UpstreamOutcome, took: Duration)
+    /// A question did not leave the gateway.
+    case heldBack(UpstreamEnvironment, DegradedReason)
+    /// A question was asked again.
+    case retried(UpstreamEnvironment)
+    /// A circuit breaker changed its state.
+    case breakerMoved(UpstreamEnvironment, CircuitBreaker.Transition)
+    /// Apple called a receipt false that carries its own valid signature.
+    case disagreed(UpstreamEnvironment, UpstreamRefusal)
+    /// Apple's answer was refused because it says something else than what Apple signed.
+    case contradicted(UpstreamEnvironment, Contradiction)
+    /// A request joined a question that was under way.
+    case joinedFlight
+    /// What Apple said of a receipt was looked for among what is known.
+    case lookedUp(Provenance.Cache)
+    /// An answer was given without the source one would prefer.
+    case degraded(DegradedReason)
+}
+
+/// What came of one question, for counting. The raw values are those of metrics.
+public enum UpstreamOutcome: Hashable, Sendable {
+    /// Apple holds the receipt to be genuine.
+    case answered
+    /// The receipt belongs to the other endpoint.
+    case otherEnvironment
+    /// Apple does not speak about the receipt's contents.
+    case refused(UpstreamRefusal)
+    /// Apple asks to wait.
+    case throttled
+    /// No answer that can be used.
+    case failed(UpstreamFailure)
+
+    init(_ reply: UpstreamReply) {
+        self =
+            switch reply {
+            case .answer: .answered
+            case .otherEnvironment: .otherEnvironment
+            case .refusal(let refusal): .refused(refusal)
+            case .throttled: .throttled
+            case .failure(let failure): .failed(failure)
+            }
+    }
+}

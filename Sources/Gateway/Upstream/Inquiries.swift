@@ -1,0 +1,172 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+internal import Resilience
+
+/// How long Apple is waited for.
+public struct UpstreamPatience: Hashable, Sendable {
+    /// From a question to its answer, a retry and the way through both endpoints included.
+    public var deadline: Duration = .seconds(10)
+    /// How long a request that can be answered without Apple waits for it.
+    public var whenLocalSuffices: Duration = .seconds(4)
+
+    /// The defaults.
+    public init() {}
+}
+
+/// Asks Apple about genuine receipts: each question once, through the guards, at the right endpoint.
+final class Inquiries: Sendable {
+    /// One question, and what it is judged by.
+    struct Inquiry: Sendable {
+        let question: UpstreamQuestion
+        let receipt: VerifiedReceipt
+    }
+
+    /// What came of asking one endpoint.
+    private enum Attempt {
+        case finding(Finding)
+        case otherEnvironment
+        /// Nothing; it may be asked again.
+        case retryable(DegradedReason)
+    }
+
+    let upstream: any Upstream
+    private let verifier: ReceiptVerifier
+    private let patience: UpstreamPatience
+    private let observer: any GatewayObserver
+    private let clock: @Sendable () -> Timestamp
+    private let guards: [UpstreamEnvironment: UpstreamGuard]
+
+    init(
+        _ upstream: any Upstream, verifier: ReceiptVerifier, guardPolicy: UpstreamGuardPolicy,
+        patience: UpstreamPatience, observer: any GatewayObserver, clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.upstream = upstream
+        self.verifier = verifier
+        self.patience = patience
+        self.observer = observer
+        self.clock = clock
+        guards = Dictionary(
+            uniqueKeysWithValues: UpstreamEnvironment.allCases.map { ($0, UpstreamGuard(guardPolicy)) })
+    }
+
+    /// How the way to each endpoint stands.
+    var health: [UpstreamEnvironment: UpstreamHealth] { guards.mapValues(\.health) }
+
+    /// Asks the production endpoint, and the other one if Apple says that the receipt belongs there. Nothing is
+    /// remembered of that: one customer's sandbox receipt must not redirect the next one's.
+    func finding(about inquiry: Inquiry) async -> Finding {
+        let deadline = Instant.now + patience.deadline
+        for environment in UpstreamEnvironment.allCases {
+            switch await askPatiently(inquiry, environment, by: deadline) {
+            case .finding(let finding): return finding
+            case .retryable(let reason): return .unanswered(reason)
+            case .otherEnvironment: continue
+            }
+        }
+        // Each endpoint says that the receipt belongs to the other.
+        return .unanswered(.upstreamContradiction)
+    }
+
+    /// Asks, and once more if that may help and the budget for retries allows it.
+    private func askPatiently(
+        _ inquiry: Inquiry, _ environment: UpstreamEnvironment, by deadline: Instant
+    ) async -> Attempt {
+        let start = Instant.now
+        let first = await ask(inquiry, environment, by: deadline)
+        guard case .retryable = first, let upstreamGuard = guards[environment],
+            case .retry(let delay) = upstreamGuard.retry(from: start, until: deadline),
+            (try? await Task.sleep(for: delay)) != nil
+        else { return first }
+        observer.observe(.retried(environment))
+        return await ask(inquiry, environment, by: deadline)
+    }
+
+    private func ask(_ inquiry: Inquiry, _ environment: UpstreamEnvironment, by deadline: Instant) async -> Attempt {
+        guard let upstreamGuard = guards[environment] else { return .otherEnvironment }
+        switch await upstreamGuard.enter(by: deadline) {
+        case .heldBack(let reason):
+            observer.observe(.heldBack(environment, reason))
+            return .finding(.unanswered(reason))
+        case .pass(let pass):
+            let reply = await upstream.ask(inquiry.question, in: environment, deadline: deadline)
+            let took = pass.startedAt.duration(to: .now)
+            observer.observe(.asked(environment, UpstreamOutcome(reply), took: took))
+            let attempt = interpret(reply, to: inquiry, environment)
+            let moves = upstreamGuard.leave(pass, outcome(of: reply, attempt, took), pause: reply.pause)
+            for (transition, times) in moves {
+                for _ in 0..<times { observer.observe(.breakerMoved(environment, transition)) }
+            }
+            return attempt
+        }
+    }
+}
+
+// MARK: - What a reply means
+
+extension Inquiries {
+    /// The receipt is genuine: its signature was verified. So who calls it false has a fault of its own.
+    private func interpret(
+        _ reply: UpstreamReply, to inquiry: Inquiry, _ environment: UpstreamEnvironment
+    ) -> Attempt {
+        switch reply {
+        case .answer(let answer):
+            guard let contradiction = answer.contradiction(sent: inquiry.receipt, carried: carried(by: answer)) else {
+                return .finding(.answered(answer))
+            }
+            observer.observe(.contradicted(environment, contradiction))
+            return .finding(.unanswered(.upstreamContradiction))
+        case .otherEnvironment: return .otherEnvironment
+        case .refusal(.secretRejected): return .finding(.unanswered(.sharedSecretRejected))
+        case .refusal(.accountNotFound): return .finding(.accountNotFound)
+        case .refusal(let refusal):
+            observer.observe(.disagreed(environment, refusal))
+            return .retryable(refusal == .malformed ? .upstreamCallsMalformed : .upstreamDisagrees)
+        case .throttled: return .finding(.unanswered(.upstreamPaused))
+        case .failure(let failure) where failure.mayPass: return .retryable(DegradedReason(failure))
+        case .failure(let failure): return .finding(.unanswered(DegradedReason(failure)))
+        }
+    }
+
+    /// The receipt that Apple signed for this answer; nil if there is none, or none that verifies.
+    private func carried(by answer: UpstreamAnswer) -> VerifiedReceipt? {
+        answer.latestReceipt.flatMap { try? verifier.verify($0, at: clock()) }
+    }
+
+    /// What the guard learns. An answer counts as a success whether or not the asker likes it.
+    private func outcome(of reply: UpstreamReply, _ attempt: Attempt, _ took: Duration) -> Outcome {
+        switch (reply, attempt) {
+        case (.throttled, _): .throttled
+        case (.failure(.stopping), _): .neutral
+        case (.failure(let failure), _): .failure(failure.isHard ? .hard : .soft, took: took)
+        case (_, .retryable), (_, .finding(.unanswered(.upstreamContradiction))): .failure(.soft, took: took)
+        case (.answer, _), (.otherEnvironment, _), (.refusal, _): .success(took: took)
+        }
+    }
+}
+
+extension UpstreamReply {
+    /// How long Apple asks to be left alone, if it does.
+    fileprivate var pause: Duration? {
+        if case .throttled(let span) = self { span } else { nil }
+    }
+}
+
+extension UpstreamFailure {
+    /// Whether nobody answered at all.
+    fileprivate var isHard: Bool {
+        switch self {
+        case .unreachable, .tls, .timeout, .reset: true
+        case .serverError, .unusableAnswer, .unavailable, .requestRefused, .stopping: false
+        }
+    }
+
+    /// Whether the same question may be answered a moment later.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .unreachable, .timeout, .reset, .serverError, .unusableAnswer, .unavailable: true
+        case .tls, .requestRefused, .stopping: false
+        }
+    }
+}

@@ -1,0 +1,190 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+public import Resilience
+internal import Synchronization
+
+/// The numbers of a guard.
+public struct UpstreamGuardPolicy: Hashable, Sendable {
+    /// When to stop asking, and when to try again.
+    public var breaker = CircuitBreaker.Policy()
+    /// Who decides about that.
+    public var breakerMode = CircuitBreaker.Mode.auto
+    /// How many questions may be under way.
+    public var concurrency = ConcurrencyLimit.Policy()
+    /// How many questions may be asked; nil for any number.
+    public var budget: TokenBucket.Policy?
+    /// How many may wait for a place among those under way.
+    public var maximumWaiting = 2000
+
+    /// The default policy.
+    public init() {}
+}
+
+/// Stands in front of one endpoint of Apple's: pause, budget, concurrency limit, circuit breaker, in this order.
+final class UpstreamGuard: Sendable {
+    /// The leave to ask once, to be handed back with what came of it.
+    struct Pass: Sendable {
+        let startedAt: Instant
+        fileprivate let slot: ConcurrencyLimit.Slot
+        fileprivate let permit: CircuitBreaker.Permit
+    }
+
+    /// Whether Apple may be asked.
+    enum Entry: Sendable {
+        case pass(Pass)
+        case heldBack(DegradedReason)
+    }
+
+    fileprivate struct State: Sendable {
+        var breaker: CircuitBreaker
+        var limit: ConcurrencyLimit
+        var pause = UpstreamPause()
+        var budget: TokenBucket?
+        var retries = RetryBudget()
+        var waiting: [Waiter<ConcurrencyLimit.Slot>] = []
+    }
+
+    private let state: Mutex<State>
+    private let maximumWaiting: Int
+    private let retryPolicy = RetryPolicy()
+
+    init(_ policy: UpstreamGuardPolicy) {
+        maximumWaiting = policy.maximumWaiting
+        state = Mutex(
+            State(
+                breaker: CircuitBreaker(policy.breaker, mode: policy.breakerMode),
+                limit: ConcurrencyLimit(policy.concurrency), budget: policy.budget.map { TokenBucket($0) }))
+    }
+}
+
+// MARK: - Before a question
+
+extension UpstreamGuard {
+    /// Asks for leave, and waits for a place if all are taken.
+    func enter(by deadline: Instant) async -> Entry {
+        switch state.withLock({ $0.line(up: maximumWaiting, at: .now) }) {
+        case .heldBack(let reason): return .heldBack(reason)
+        case .slot(let slot): return pass(for: slot)
+        case .wait(let waiter):
+            guard let slot = await waiter.value(patience: Instant.now.duration(to: deadline)) else {
+                return .heldBack(.upstreamSaturated)
+            }
+            return pass(for: slot)
+        }
+    }
+
+    /// The breaker is asked last, at the moment of the call: it may have opened while this question waited.
+    private func pass(for slot: ConcurrencyLimit.Slot) -> Entry {
+        let now = Instant.now
+        return state.withLock { state in
+            switch state.breaker.permit(at: now) {
+            case .call(let permit):
+                state.retries.recordCall(at: now)
+                return .pass(Pass(startedAt: now, slot: slot, permit: permit))
+            case .reject:
+                state.release(slot, .neutral)
+                return .heldBack(.circuitOpen)
+            }
+        }
+    }
+
+    /// Whether a question that failed may be asked again, and after how long.
+    func retry(from start: Instant, until deadline: Instant) -> RetryPolicy.Decision {
+        var generator = SystemRandomNumberGenerator()
+        return state.withLock { state in
+            retryPolicy.decision(
+                afterRetries: 0, from: start, until: deadline, at: .now, budget: &state.retries, using: &generator)
+        }
+    }
+}
+
+extension UpstreamGuard.State {
+    fileprivate enum Place {
+        case slot(ConcurrencyLimit.Slot)
+        case wait(Waiter<ConcurrencyLimit.Slot>)
+        case heldBack(DegradedReason)
+    }
+
+    fileprivate mutating func line(up maximumWaiting: Int, at now: Instant) -> Place {
+        if pause.remaining(at: now) != nil { return .heldBack(.upstreamPaused) }
+        if case .refused? = budget?.take(at: now) { return .heldBack(.upstreamBudget) }
+        if waiting.isEmpty, case .acquired(let slot) = limit.acquire() { return .slot(slot) }
+        guard waiting.count < maximumWaiting else { return .heldBack(.upstreamSaturated) }
+        let waiter = Waiter<ConcurrencyLimit.Slot>()
+        waiting.append(waiter)
+        return .wait(waiter)
+    }
+
+    /// Frees a place and lets those who wait move up, the first first. Who has left gives his place to the next.
+    fileprivate mutating func release(_ slot: ConcurrencyLimit.Slot, _ outcome: Outcome) {
+        limit.release(slot, outcome)
+        var served = 0
+        for waiter in waiting {
+            guard case .acquired(let slot) = limit.acquire() else { break }
+            if !waiter.end(with: slot) { limit.release(slot, .neutral) }
+            served += 1
+        }
+        waiting.removeFirst(served)
+    }
+}
+
+// MARK: - After a question
+
+extension UpstreamGuard {
+    /// Hands a pass back.
+    /// - Parameter pause: how long Apple asks to be left alone, if it does.
+    /// - Returns: how the breaker moved since the last departure.
+    func leave(
+        _ pass: Pass, _ outcome: Outcome, pause: Duration? = nil
+    ) -> [CircuitBreaker.Transition: Int] {
+        var generator = SystemRandomNumberGenerator()
+        let now = Instant.now
+        return state.withLock { state in
+            state.breaker.record(outcome, of: pass.permit, at: now, using: &generator)
+            if let pause { state.pause.pause(until: now + pause, at: now) }
+            state.release(pass.slot, outcome)
+            return state.breaker.takeTransitions()
+        }
+    }
+
+    /// How it stands.
+    var health: UpstreamHealth {
+        let now = Instant.now
+        return state.withLock { state in
+            UpstreamHealth(
+                breaker: state.breaker.state.name, breakerMode: state.breaker.mode,
+                breakerOpensFor: state.breaker.state.remaining(at: now), pausedFor: state.pause.remaining(at: now),
+                inFlight: state.limit.inFlight, concurrencyLimit: state.limit.limit, waiting: state.waiting.count,
+                budgetRemaining: state.budget?.remaining(at: now))
+        }
+    }
+}
+
+/// How the way to one endpoint stands.
+public struct UpstreamHealth: Sendable {
+    /// What the circuit breaker does.
+    public let breaker: CircuitBreaker.State.Name
+    /// Who decides about that.
+    public let breakerMode: CircuitBreaker.Mode
+    /// How long it stays open at least; nil if it is not, or if an operator opened it.
+    public let breakerOpensFor: Duration?
+    /// How long Apple is still to be left alone; nil if it is not.
+    public let pausedFor: Duration?
+    /// Questions under way.
+    public let inFlight: Int
+    /// How many may be.
+    public let concurrencyLimit: Int
+    /// How many wait for a place.
+    public let waiting: Int
+    /// What is left of the budget; nil without one.
+    public let budgetRemaining: Int?
+}
+
+extension CircuitBreaker.State {
+    fileprivate func remaining(at now: Instant) -> Duration? {
+        guard case .open(let end?) = self, now < end else { return nil }
+        return now.duration(to: end)
+    }
+}

@@ -1,0 +1,360 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Receipts
+import Resilience
+import Testing
+
+@testable import Gateway
+
+/// A gateway with a scripted Apple, and a receipt whose period ends 100 seconds after it was made.
+private struct Scene {
+    let upstream: ScriptedUpstream
+    let events = EventLog()
+    let clock = TestClock(Samples.created)
+    let lifecycle: UpstreamLifecycle
+    let desk: AppleDesk
+    let service: VerificationService
+    var receipt = Samples.receipt(with: [Period("1", 0..<100)])
+
+    init(
+        _ script: ScriptedUpstream.Script, hasSecret: Bool = true, gate: Gate? = nil,
+        dates: LifecycleDates = LifecycleDates(), guardPolicy: UpstreamGuardPolicy = UpstreamGuardPolicy(),
+        patience: UpstreamPatience = UpstreamPatience()
+    ) {
+        upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
+        lifecycle = UpstreamLifecycle(configured: dates)
+        desk = AppleDesk(
+            upstream: upstream, cache: EmbeddedFindingCache(maximumBytes: 1 << 20), lifecycle: lifecycle,
+            verifier: Samples.verifier, guardPolicy: guardPolicy, patience: patience, observer: events,
+            clock: { [clock] in clock.time })
+        service = VerificationService(verifier: Samples.verifier, nearCacheBytes: 0, apple: desk)
+    }
+
+    /// Asks at `seconds` after the receipt was made.
+    func ask(_ mode: Mode = .auto, at seconds: Int64, _ edit: (inout VerificationRequest) -> Void = { _ in })
+        async throws -> Answer
+    {
+        clock.set(Samples.time(seconds))
+        var request = VerificationRequest(evidence: .appReceipt(receipt), mode: mode)
+        edit(&request)
+        return try await service.verify(request, at: Samples.time(seconds))
+    }
+}
+
+extension UpstreamAnswer {
+    /// What Apple knows of the sample receipt: it was renewed until 1000.
+    fileprivate static let renewed: UpstreamAnswer = {
+        var second = Transaction(productID: "monthly", transactionID: "2")
+        second.originalTransactionID = "1"
+        (second.purchaseDate, second.expiresDate) = (Samples.time(100), Samples.time(1000))
+        var first = Transaction(productID: "monthly", transactionID: "1")
+        (first.purchaseDate, first.expiresDate) = (Samples.time(0), Samples.time(100))
+        return UpstreamAnswer(
+            environment: .sandbox, bundleID: Samples.app, transactions: [second, first], renewals: [],
+            latestReceipt: nil, body: Array("{\"status\":0}".utf8))
+    }()
+
+    fileprivate func with<Value>(_ property: WritableKeyPath<UpstreamAnswer, Value>, _ value: Value) -> UpstreamAnswer {
+        var changed = self
+        changed[keyPath: property] = value
+        return changed
+    }
+}
+
+private let sandboxKnows: ScriptedUpstream.Script = [
+    .production: [.otherEnvironment], .sandbox: [.answer(.renewed)],
+]
+
+struct AppleDeskTests {
+    // MARK: Whether to ask
+
+    @Test func `what Apple knows beyond the receipt decides`() async throws {
+        let scene = Scene(sandboxKnows)
+        let answer = try await scene.ask(at: 150)
+        #expect(answer.verdict == .genuine && answer.subscriptions.map(\.state) == [.active])
+        #expect(answer.transactions.map(\.transactionID) == ["2", "1"] && answer.upstreamBody != nil)
+        #expect(
+            answer.provenance == Provenance(source: .apple, cache: .miss, verifiedAt: Samples.time(150)))
+        #expect(scene.upstream.asked == [.production, .sandbox])
+    }
+
+    @Test func `a receipt that says enough is answered by itself`() async throws {
+        let scene = Scene(sandboxKnows)
+        #expect(try await scene.ask(at: 10).provenance.source == .local)
+        #expect(scene.upstream.asked.isEmpty)
+        // In the sandbox an answer is good for half a minute.
+        #expect(try await scene.ask(at: 31).provenance.source == .apple)
+    }
+
+    @Test func `a caller who wants it newer has Apple asked`() async throws {
+        let scene = Scene(sandboxKnows)
+        #expect(try await scene.ask(at: 10) { $0.maximumAge = .seconds(10) }.provenance.source == .local)
+        #expect(try await scene.ask(at: 10) { $0.maximumAge = .seconds(9) }.provenance.source == .apple)
+    }
+
+    @Test func `without purchases nothing can have changed`() async throws {
+        var scene = Scene(sandboxKnows)
+        scene.receipt = Samples.receipt(with: [])
+        #expect(try await scene.ask(at: 1_000_000_000).provenance.source == .local)
+        #expect(scene.upstream.asked.isEmpty)
+    }
+
+    @Test func `an app without a secret is not asked about, unless the caller brings one`() async throws {
+        let scene = Scene(sandboxKnows, hasSecret: false)
+        #expect(try await scene.ask(at: 150).provenance.source == .local)
+        #expect(try await scene.ask(at: 150) { $0.callersSecret = "s" }.provenance.source == .apple)
+        #expect(scene.upstream.questions.map(\.callersSecret) == ["s", "s"])
+    }
+
+    @Test func `mode local never asks, mode apple always does`() async throws {
+        let scene = Scene(sandboxKnows, hasSecret: false)
+        #expect(try await scene.ask(.local, at: 150).provenance.source == .local)
+        #expect(scene.upstream.asked.isEmpty)
+        #expect(try await scene.ask(.apple, at: 1).provenance.source == .apple)
+    }
+
+    @Test(arguments: Mode.allCases) func `a forged receipt never reaches Apple`(mode: Mode) async throws {
+        var scene = Scene(sandboxKnows)
+        scene.receipt[scene.receipt.count - 1] ^= 1
+        #expect(try await scene.ask(mode, at: 150).verdict == .rejected(.rule(.signatureInvalid)))
+        #expect(scene.upstream.asked.isEmpty)
+    }
+
+    // MARK: Repeating
+
+    @Test func `what Apple said is repeated while it is fresh, for any encoding of the receipt`() async throws {
+        let scene = Scene(sandboxKnows)
+        _ = try await scene.ask(at: 150)
+        let again = try await scene.ask(at: 179)
+        #expect(again.provenance == Provenance(source: .apple, cache: .shared, verifiedAt: Samples.time(150)))
+        #expect(scene.upstream.asked.count == 2)
+    }
+
+    @Test func `past its time it is given once more while a new answer is fetched`() async throws {
+        let gate = Gate()
+        gate.open()
+        let scene = Scene(sandboxKnows, gate: gate)
+        _ = try await scene.ask(at: 150)
+        let stale = try await scene.ask(at: 181)
+        #expect(stale.provenance == Provenance(source: .apple, cache: .stale, verifiedAt: Samples.time(150)))
+        while scene.desk.flightCount > 0 { await Task.yield() }
+        let fresh = try await scene.ask(at: 182)
+        #expect(fresh.provenance == Provenance(source: .apple, cache: .shared, verifiedAt: Samples.time(181)))
+        #expect(scene.upstream.asked.count == 4)
+    }
+
+    @Test func `past a boundary nothing is given while a new answer is fetched`() async throws {
+        let scene = Scene(sandboxKnows)
+        _ = try await scene.ask(at: 990)
+        #expect(try await scene.ask(at: 999).provenance.cache == .shared)
+        #expect(try await scene.ask(at: 1000).provenance.cache == .miss)
+    }
+
+    @Test func `another secret is another question`() async throws {
+        let scene = Scene(sandboxKnows)
+        for secret in ["a", "b", nil, "a"] { _ = try await scene.ask(at: 150) { $0.callersSecret = secret } }
+        #expect(scene.upstream.questions.count == 6)
+    }
+
+    // MARK: When Apple does not help
+
+    static let troubles: [(reply: UpstreamReply, reason: DegradedReason, calls: Int)] = [
+        (.failure(.unreachable), .upstreamUnreachable, 2), (.failure(.tls), .upstreamTLS, 1),
+        (.failure(.timeout), .upstreamTimeout, 2), (.failure(.reset), .upstreamReset, 2),
+        (.failure(.serverError), .upstreamServerError, 2), (.failure(.unusableAnswer), .upstreamUnusableAnswer, 2),
+        (.failure(.unavailable), .upstreamUnavailable, 2), (.failure(.requestRefused), .upstreamRequestRefused, 1),
+        (.failure(.stopping), .stopping, 1), (.throttled(.seconds(60)), .upstreamPaused, 1),
+        (.refusal(.malformed), .upstreamCallsMalformed, 2), (.refusal(.notAuthenticated), .upstreamDisagrees, 2),
+        (.refusal(.secretRejected), .sharedSecretRejected, 1),
+        (.answer(.renewed.with(\.bundleID, "com.example.other")), .upstreamContradiction, 1),
+        (.answer(.renewed.with(\.environment, .production)), .upstreamContradiction, 1),
+        (.otherEnvironment, .upstreamContradiction, 2),
+    ]
+
+    @Test(arguments: troubles.indices) func `a genuine receipt is answered by itself, and labelled`(
+        index: Int
+    ) async throws {
+        let trouble = Self.troubles[index]
+        let scene = Scene([.production: [trouble.reply], .sandbox: [.otherEnvironment]])
+        for mode in [Mode.auto, .appleFirst] {
+            let answer = try await Scene([.production: [trouble.reply], .sandbox: [.otherEnvironment]])
+                .ask(mode, at: 150)
+            #expect(answer.verdict == .genuine && answer.subscriptions.map(\.state) == [.expired])
+            #expect(answer.provenance.source == .local && answer.provenance.degradedReasons == [trouble.reason])
+            #expect(answer.freshUntil == Samples.time(150), "a degraded answer is not kept")
+        }
+        let answer = try await scene.ask(.apple, at: 150)
+        #expect(answer.verdict == .undecided(.upstreamDidNotAnswer) && answer.receipt == nil)
+        #expect(answer.provenance.degradedReasons == [trouble.reason])
+        #expect(scene.upstream.asked.count == trouble.calls)
+    }
+
+    @Test func `a trouble that passes is overcome by asking once more`() async throws {
+        let scene = Scene([
+            .production: [.refusal(.malformed), .otherEnvironment],
+            .sandbox: [.failure(.serverError), .answer(.renewed)],
+        ])
+        #expect(try await scene.ask(at: 150).provenance.source == .apple)
+        #expect(scene.upstream.asked == [.production, .production, .sandbox, .sandbox])
+        #expect(scene.events.lines.filter { $0.hasPrefix("retried") } == ["retried production", "retried sandbox"])
+    }
+
+    @Test func `what Apple said before is better than the receipt alone`() async throws {
+        let scene = Scene(sandboxKnows)
+        _ = try await scene.ask(at: 150)
+        scene.upstream.rewrite([.production: [.failure(.serverError)]])
+        let answer = try await scene.ask(at: 500)
+        #expect(answer.subscriptions.map(\.state) == [.active])
+        #expect(
+            answer.provenance
+                == Provenance(
+                    source: .apple, cache: .stale, verifiedAt: Samples.time(150),
+                    degradedReasons: [.upstreamServerError]))
+        // Its dates still count: nothing lasts past its end.
+        #expect(try await scene.ask(at: 1000).subscriptions.map(\.state) == [.expired])
+        // After a day it is worth no more than the receipt.
+        #expect(try await scene.ask(at: 180 + 86_400).provenance.source == .local)
+    }
+
+    @Test func `an account that is gone is a rejection for an hour`() async throws {
+        let scene = Scene([.production: [.refusal(.accountNotFound)]])
+        for (seconds, cache) in [(150, Provenance.Cache.miss), (3749, .shared), (3750, .stale)] {
+            let answer = try await scene.ask(at: Int64(seconds))
+            #expect(answer.verdict == .rejected(.accountNotFound) && answer.provenance.cache == cache)
+        }
+    }
+
+    @Test func `a disagreement is not repeated for five minutes, and counted`() async throws {
+        let scene = Scene([.production: [.refusal(.notAuthenticated)]])
+        for seconds in [150, 449, 450] as [Int64] {
+            #expect(try await scene.ask(at: seconds).provenance.degradedReasons == [.upstreamDisagrees])
+        }
+        #expect(scene.upstream.asked.count == 4)
+        #expect(scene.events.lines.count { $0 == "disagreed production notAuthenticated" } == 4)
+    }
+
+    @Test func `a wrong secret is found out each time`() async throws {
+        let scene = Scene([.production: [.refusal(.secretRejected)]])
+        for _ in 1...3 { _ = try await scene.ask(at: 150) }
+        #expect(scene.upstream.asked.count == 3)
+    }
+
+    // MARK: Guards
+
+    @Test func `after five failures in a row Apple is left alone`() async throws {
+        let scene = Scene([.production: [.failure(.tls)]])
+        for _ in 1...5 { _ = try await scene.ask(.apple, at: 150) }
+        let answer = try await scene.ask(at: 150)
+        #expect(answer.provenance.degradedReasons == [.circuitOpen] && scene.upstream.asked.count == 5)
+        #expect(scene.events.lines.contains("breaker production trip"))
+        #expect(scene.desk.health[.production]?.breaker == .open)
+        #expect(scene.desk.health[.sandbox]?.breaker == .closed)
+    }
+
+    @Test func `a pause that Apple asked for is kept`() async throws {
+        let scene = Scene([.production: [.throttled(.seconds(60))]])
+        for _ in 1...3 {
+            #expect(try await scene.ask(at: 150).provenance.degradedReasons == [.upstreamPaused])
+        }
+        #expect(scene.upstream.asked.count == 1 && scene.desk.health[.production]?.pausedFor != nil)
+    }
+
+    @Test func `the budget for questions is kept`() async throws {
+        var policy = UpstreamGuardPolicy()
+        policy.budget = TokenBucket.Policy(capacity: 2, refill: 1, per: .seconds(3600))
+        let scene = Scene([.production: [.refusal(.secretRejected)]], guardPolicy: policy)
+        for reason in [DegradedReason.sharedSecretRejected, .sharedSecretRejected, .upstreamBudget] {
+            #expect(try await scene.ask(at: 150).provenance.degradedReasons == [reason])
+        }
+    }
+
+    // MARK: Flights
+
+    @Test func `a thousand identical requests make one question`() async throws {
+        let gate = Gate()
+        let scene = Scene([.production: [.answer(.renewed)]], gate: gate)
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+            for _ in 1...1000 { group.addTask { try await scene.ask(.apple, at: 150) } }
+            // All but those that have not begun have joined; the gate opens for whoever comes later as well.
+            while scene.events.lines.count(where: { $0 == "looked up miss" }) < 1000 { await Task.yield() }
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.count == 1000 && answers.allSatisfy { $0.provenance.source == .apple })
+        #expect(scene.upstream.asked.count == 1)
+        #expect(scene.events.lines.count { $0 == "joined" } == 999)
+    }
+
+    @Test func `who hangs up cancels nobody else's question`() async throws {
+        let gate = Gate()
+        let scene = Scene([.production: [.answer(.renewed)]], gate: gate)
+        let first = Task { try await scene.ask(.auto, at: 150) }
+        while scene.upstream.asked.isEmpty { await Task.yield() }
+        let second = Task { try await scene.ask(.apple, at: 150) }
+        while scene.events.lines.count(where: { $0 == "looked up miss" }) < 2 { await Task.yield() }
+        first.cancel()
+        #expect(try await first.value.provenance.degradedReasons == [.upstreamSlow])
+        gate.open()
+        #expect(try await second.value.provenance.source == .apple)
+        #expect(scene.upstream.asked.count == 1)
+    }
+
+    @Test func `who has no more patience is answered from the receipt, and the next one from what came`() async throws {
+        let gate = Gate()
+        var patience = UpstreamPatience()
+        patience.whenLocalSuffices = .milliseconds(1)
+        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, patience: patience)
+        let early = try await scene.ask(at: 150)
+        #expect(early.provenance.source == .local && early.provenance.degradedReasons == [.upstreamSlow])
+        gate.open()
+        while scene.desk.flightCount > 0 { await Task.yield() }
+        #expect(try await scene.ask(at: 151).provenance.cache == .shared)
+        #expect(scene.upstream.asked.count == 1)
+    }
+
+    @Test func `questions beyond the limit wait for their turn`() async throws {
+        let gate = Gate()
+        var policy = UpstreamGuardPolicy()
+        policy.concurrency = ConcurrencyLimit.Policy(minimum: 2, maximum: 2, initial: 2)
+        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
+        try await withThrowingTaskGroup(of: Answer.self) { group in
+            for number in 1...10 {
+                group.addTask { try await scene.ask(.apple, at: 150) { $0.callersSecret = "\(number)" } }
+            }
+            while scene.desk.health[.production]?.waiting != 8 { await Task.yield() }
+            #expect(scene.upstream.asked.count == 2 && scene.desk.health[.production]?.inFlight == 2)
+            gate.open()
+            for try await answer in group { #expect(answer.provenance.source == .apple) }
+        }
+        #expect(scene.upstream.asked.count == 10 && scene.desk.health[.production]?.inFlight == 0)
+    }
+
+    @Test func `a queue that is full turns the next one away`() async throws {
+        let gate = Gate()
+        var policy = UpstreamGuardPolicy()
+        policy.concurrency = ConcurrencyLimit.Policy(minimum: 1, maximum: 1, initial: 1)
+        policy.maximumWaiting = 1
+        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
+        async let first = scene.ask(.apple, at: 150) { $0.callersSecret = "1" }
+        while scene.desk.health[.production]?.inFlight != 1 { await Task.yield() }
+        async let second = scene.ask(.apple, at: 150) { $0.callersSecret = "2" }
+        while scene.desk.health[.production]?.waiting != 1 { await Task.yield() }
+        let third = try await scene.ask(.auto, at: 150) { $0.callersSecret = "3" }
+        #expect(third.provenance.degradedReasons == [.upstreamSaturated])
+        gate.open()
+        #expect(try await (first.provenance.source, second.provenance.source) == (.apple, .apple))
+    }
+
+    // MARK: Lifecycle
+
+    @Test func `receipts that say enough leave an endpoint that is on its way out`() async throws {
+        // Seven days and less before the end, the endpoint is only the fallback.
+        let scene = Scene(sandboxKnows, dates: LifecycleDates(sunset: Samples.time(7 * 86_400)))
+        #expect(try await scene.ask(at: 50).provenance.source == .local)
+        #expect(scene.upstream.asked.isEmpty)
+        #expect(try await scene.ask(at: 150).provenance.source == .apple)
+        #expect(try await scene.ask(.apple, at: 50).provenance.source == .apple)
+    }
+}
