@@ -1,0 +1,164 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Resilience
+
+struct RetryTests {
+    // MARK: Backoff
+
+    @Test(arguments: [(-1, 100), (0, 100), (1, 200), (4, 1600), (5, 2000), (63, 2000), (Int.max, 2000)])
+    func `the delay is drawn evenly from zero to a ceiling that doubles`(retries: Int, ceiling: Int) throws {
+        var generator = SplitMix64(seed: 1)
+        let delays = (0..<2000).map { _ in Backoff().delay(afterRetries: retries, using: &generator) }
+        #expect(delays.allSatisfy { $0 >= .zero && $0 <= .milliseconds(ceiling) })
+        #expect(try #require(delays.min()) < .milliseconds(ceiling) / 100)
+        #expect(try #require(delays.max()) > .milliseconds(ceiling) * 99 / 100)
+        let mean = delays.reduce(.zero, +) / delays.count
+        #expect(mean > .milliseconds(ceiling) * 47 / 100 && mean < .milliseconds(ceiling) * 53 / 100)
+    }
+
+    @Test func `a backoff stays within its limits`() {
+        let over = Backoff(base: .seconds(3601), longest: .seconds(Int64.max))
+        #expect(over == Backoff(base: .seconds(3600), longest: .seconds(3600)))
+        #expect(
+            Backoff(base: .zero, longest: .seconds(-1)) == Backoff(base: .milliseconds(1), longest: .milliseconds(1)))
+        var generator = SplitMix64(seed: 1)
+        #expect(over.delay(afterRetries: .max, using: &generator) <= .seconds(3600))
+    }
+
+    // MARK: Budget
+
+    @Test func `with no calls it grants the burst, then one each second`() {
+        var budget = RetryBudget()
+        for _ in 0..<10 { #expect(budget.take(at: at(.zero)) == .granted) }
+        #expect(budget.take(at: at(.zero)) == .spent(retryAfter: .seconds(1)))
+        #expect(budget.take(at: at(.seconds(1))) == .granted)
+        #expect(budget.take(at: at(.seconds(1))) == .spent(retryAfter: .seconds(1)))
+    }
+
+    @Test func `ten calls pay for one retry, nine do not`() {
+        var budget = RetryBudget(burst: 1)
+        #expect(budget.take(at: at(.zero)) == .granted)
+        for _ in 0..<9 { budget.recordCall(at: at(.zero)) }
+        #expect(budget.take(at: at(.zero)) == .spent(retryAfter: .milliseconds(100)))
+        budget.recordCall(at: at(.zero))
+        #expect(budget.take(at: at(.zero)) == .granted)
+    }
+
+    @Test func `calls made long ago pay for no more than the burst`() {
+        var budget = RetryBudget(burst: 2)
+        for _ in 0..<1000 { budget.recordCall(at: at(.zero)) }
+        #expect(budget.take(at: at(.zero)) == .granted)
+        #expect(budget.take(at: at(.zero)) == .granted)
+        #expect(budget.take(at: at(.zero)) == .spent(retryAfter: .seconds(1)))
+    }
+
+    @Test func `a budget stays within its limits`() {
+        #expect(RetryBudget(callsPerRetry: 0) == RetryBudget(callsPerRetry: 1))
+        #expect(RetryBudget(callsPerRetry: 1_000_001) == RetryBudget(callsPerRetry: 1_000_000))
+        #expect(RetryBudget(retriesPerSecond: 0, burst: 0) == RetryBudget(retriesPerSecond: 1, burst: 1))
+    }
+
+    @Test(arguments: 0..<5 as Range<UInt64>)
+    func `no stretch of time sees more retries than a tenth of its calls, one a second, and the burst`(seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        var budget = RetryBudget()
+        var now = at(.zero)
+        // What happened up to each retry that was granted, itself included.
+        var granted: [(instant: Instant, calls: Int)] = []
+        var (calls, refusals) = (0, 0)
+        for _ in 0..<4000 {
+            now += generator.milliseconds(0...(generator.chance(1) ? 20_000 : 40))
+            if generator.chance(60) {
+                budget.recordCall(at: now)
+                calls += 1
+            } else if budget.take(at: now) == .granted {
+                granted.append((now, calls))
+            } else {
+                refusals += 1
+            }
+        }
+        #expect(granted.count > 100 && refusals > 100)
+        for (index, first) in granted.enumerated() {
+            for (count, last) in zip(1..., granted[index...]) {
+                let paid = first.instant.duration(to: last.instant) + .milliseconds(100) * (last.calls - first.calls)
+                #expect(.seconds(count) <= .seconds(10) + paid)
+            }
+        }
+    }
+
+    /// If every call failed and were retried, the upstream would see a tenth more, not twice as much.
+    @Test func `a tenth of all calls may be retried for as long as it takes`() {
+        var budget = RetryBudget()
+        var granted = 0
+        for call in 0..<20_000 {
+            budget.recordCall(at: at(.milliseconds(call)))
+            granted += budget.take(at: at(.milliseconds(call))) == .granted ? 1 : 0
+        }
+        // A tenth, one a second for twenty seconds, and the burst.
+        #expect(2000 + 20...2000 + 20 + 10 ~= granted)
+    }
+
+    @Test func `a clock that jumps neither overflows nor wedges the budget`() {
+        for first in extremeInstants {
+            for second in extremeInstants {
+                var budget = RetryBudget()
+                for _ in 0..<20 { _ = budget.take(at: first) }
+                budget.recordCall(at: second)
+                _ = budget.take(at: second)
+                #expect(budget.take(at: second + .seconds(10)) == .granted)
+            }
+        }
+    }
+
+    // MARK: Policy
+
+    private static func decision(
+        _ policy: RetryPolicy = RetryPolicy(), afterRetries retries: Int = 0, at now: Duration = .zero,
+        budget: inout RetryBudget, seed: UInt64 = 0
+    ) -> RetryPolicy.Decision {
+        var generator = SplitMix64(seed: seed)
+        return policy.decision(
+            afterRetries: retries, from: at(.zero), until: at(.seconds(10)), at: at(now), budget: &budget,
+            using: &generator)
+    }
+
+    @Test func `a failed call is retried once, after the backoff`() {
+        var budget = RetryBudget()
+        guard case .retry(let delay) = Self.decision(budget: &budget) else {
+            Issue.record("not retried")
+            return
+        }
+        #expect(delay <= .milliseconds(100))
+        #expect(Self.decision(afterRetries: 1, budget: &budget) == .stop(.retriesUsed))
+        #expect(Self.decision(RetryPolicy(maximumRetries: 0), budget: &budget) == .stop(.retriesUsed))
+    }
+
+    @Test(arguments: 0..<100 as Range<UInt64>) func `no retry begins in the second half`(seed: UInt64) {
+        var budget = RetryBudget(retriesPerSecond: 1000, burst: 1000)
+        #expect(Self.decision(at: .seconds(5), budget: &budget, seed: seed) == .stop(.tooLate))
+        let now: Duration = .milliseconds(4950)
+        switch Self.decision(at: now, budget: &budget, seed: seed) {
+        case .retry(let delay): #expect(now + delay < .seconds(5))
+        case .stop(let reason): #expect(reason == .tooLate)
+        }
+    }
+
+    @Test func `a retry is taken from the budget, and what is not retried takes nothing`() {
+        var budget = RetryBudget(burst: 1)
+        #expect(Self.decision(at: .seconds(9), budget: &budget) == .stop(.tooLate))
+        #expect(Self.decision(afterRetries: 1, budget: &budget) == .stop(.retriesUsed))
+        guard case .retry = Self.decision(budget: &budget) else {
+            Issue.record("the budget was spent on nothing")
+            return
+        }
+        #expect(Self.decision(budget: &budget) == .stop(.budgetSpent))
+    }
+
+    @Test func `a policy stays within its limits`() {
+        #expect(RetryPolicy(maximumRetries: 11) == RetryPolicy(maximumRetries: 10))
+        #expect(RetryPolicy(maximumRetries: -1) == RetryPolicy(maximumRetries: 0))
+    }
+}
