@@ -38,6 +38,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -52,6 +53,8 @@ let package = Package(
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house),
         .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
         .executableTarget(
             name: "Server",
@@ -86,6 +89,16 @@ let package = Package(
             path: "loadtest/LoadTest", swiftSettings: house),
 
         .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: [
+                "HTTPTransport", "ReceiptForge",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+            ],
+            swiftSettings: house),
         .testTarget(
             name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(
