@@ -38,6 +38,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -56,6 +57,8 @@ let package = Package(
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "Resilience", swiftSettings: house),
         .target(name: "Gateway", dependencies: ["Receipts", "Resilience"], swiftSettings: house),
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house),
         .target(
             name: "PrometheusExport", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: house),
@@ -101,6 +104,16 @@ let package = Package(
         .testTarget(
             name: "PrometheusExportTests",
             dependencies: ["PrometheusExport", .product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: house),
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: [
+                "HTTPTransport", "ReceiptForge",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+            ],
             swiftSettings: house),
         .testTarget(
             name: "ServerTests",

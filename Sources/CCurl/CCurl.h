@@ -1,0 +1,73 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one door to libcurl. Its variadic functions, which Swift cannot import and C does not check, become
+// `static inline` functions with one type each; everything else is used as libcurl declares it.
+
+#ifndef RECEIPT_GATEWAY_CCURL_H
+#define RECEIPT_GATEWAY_CCURL_H
+
+#include <curl/curl.h>
+
+static inline CURLcode CCurl_set_long(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode CCurl_set_size(CURL *handle, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// libcurl copies strings, except for CURLOPT_POSTFIELDS. NULL unsets.
+static inline CURLcode CCurl_set_text(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode CCurl_set_pointer(CURL *handle, CURLoption option, void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// libcurl keeps the pointer: the list must outlive the transfer.
+static inline CURLcode CCurl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+static inline CURLcode CCurl_set_receiver(CURL *handle, CURLoption option, curl_write_callback receiver) {
+    return curl_easy_setopt(handle, option, receiver);
+}
+
+static inline CURLcode CCurl_set_socket_opener(CURL *handle, curl_opensocket_callback opener) {
+    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, opener);
+}
+
+/// 0 for what the handle does not know.
+static inline long CCurl_get_long(CURL *handle, CURLINFO wanted) {
+    long value = 0;
+    curl_easy_getinfo(handle, wanted, &value);
+    return value;
+}
+
+/// 0 for what the handle does not know.
+static inline curl_off_t CCurl_get_size(CURL *handle, CURLINFO wanted) {
+    curl_off_t value = 0;
+    curl_easy_getinfo(handle, wanted, &value);
+    return value;
+}
+
+/// NULL for what the handle does not know.
+static inline void *CCurl_get_pointer(CURL *handle, CURLINFO wanted) {
+    char *value = NULL;
+    curl_easy_getinfo(handle, wanted, &value);
+    return value;
+}
+
+static inline CURLMcode CCurl_multi_set_long(CURLM *handle, CURLMoption option, long value) {
+    return curl_multi_setopt(handle, option, value);
+}
+
+/// What a finished transfer ended with; to be asked of messages of the kind CURLMSG_DONE only.
+static inline CURLcode CCurl_message_result(const CURLMsg *message) {
+    return message->data.result;
+}
+
+#endif

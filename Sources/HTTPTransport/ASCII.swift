@@ -1,0 +1,33 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension UInt8 {
+    /// Whether two octets are equal, ASCII letters without regard to case.
+    func isSameLetter(as other: UInt8) -> Bool {
+        lowercased == other.lowercased
+    }
+
+    private var lowercased: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+
+    /// `VCHAR`: a character one can see (RFC 5234 appendix B.1).
+    var isVisible: Bool { (0x21...0x7E).contains(self) }
+
+    /// `tchar = any VCHAR, except delimiters` (RFC 9110 §5.6.2).
+    var isTokenCharacter: Bool {
+        isVisible && !#"(),/:;<=>?@[\]{}""#.utf8.contains(self)
+    }
+
+    /// `field-vchar`, space or tab: `VCHAR / obs-text / SP / HTAB` (RFC 9110 §5.5).
+    var isFieldCharacter: Bool {
+        self == 0x09 || (0x20...0x7E).contains(self) || self >= 0x80
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Whether two texts are the same, ASCII letters without regard to case.
+    func isSameText(as other: some Sequence<UInt8>) -> Bool {
+        elementsEqual(other) { $0.isSameLetter(as: $1) }
+    }
+}

@@ -1,0 +1,86 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A request that can be sent as it is: no byte of it changes what the others mean. Only the checks make one.
+struct CheckedRequest: Sendable {
+    /// What a request may consist of.
+    struct Limits: Sendable {
+        /// In bytes; more than any URL of an API has.
+        var maximumURLBytes = 8192
+        var maximumHeaders = 64
+        /// Of one field, name and value together.
+        var maximumHeaderBytes = 16_384
+    }
+
+    let method: TransportRequest.Method
+    let url: String
+    /// Header lines the way libcurl wants them: `Name: value`, or `Name;` for an empty value.
+    let headerLines: [String]
+    let body: [UInt8]
+
+    init(
+        _ request: TransportRequest, under configuration: TransportConfiguration, limits: Limits = Limits()
+    ) throws(TransportError) {
+        try Self.check(url: request.url, under: configuration, limits)
+        let headers = Self.headers(of: request, under: configuration)
+        guard headers.count <= limits.maximumHeaders else { throw .invalidHeader }
+        for header in headers { try Self.check(header, limits) }
+        method = request.method
+        url = request.url
+        body = request.body
+        // A name with a colon and nothing else takes out what libcurl would add by itself: waiting for `100 Continue`
+        // costs a round trip.
+        headerLines = ["Expect:"] + (headers.contains("Content-Type") ? [] : ["Content-Type:"]) + headers.map(\.line)
+    }
+
+    private static func headers(
+        of request: TransportRequest, under configuration: TransportConfiguration
+    ) -> [TransportHeader] {
+        let userAgent = TransportHeader(name: "User-Agent", value: configuration.userAgent)
+        return (request.headers.contains(userAgent.name) ? [] : [userAgent]) + request.headers
+    }
+
+    private static func check(
+        url: String, under configuration: TransportConfiguration, _ limits: Limits
+    ) throws(TransportError) {
+        guard url.utf8.count <= limits.maximumURLBytes, url.utf8.allSatisfy(\.isVisible) else { throw .invalidURL }
+        if url.hasScheme("https") { return }
+        guard url.hasScheme("http") else { throw .invalidURL }
+        guard configuration.allowsPlainHTTP else { throw .insecureURL }
+    }
+
+    private static func check(_ header: TransportHeader, _ limits: Limits) throws(TransportError) {
+        let (name, value) = (header.name.utf8, header.value.utf8)
+        guard !name.isEmpty, name.allSatisfy(\.isTokenCharacter), value.allSatisfy(\.isFieldCharacter),
+            name.count + value.count <= limits.maximumHeaderBytes,
+            !reservedNames.contains(where: { $0.utf8.isSameText(as: name) })
+        else { throw .invalidHeader }
+    }
+
+    /// Fields that say where a message ends or to whom it goes. Two opinions on that are how requests are smuggled.
+    private static let reservedNames = [
+        "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Connection", "TE", "Trailer",
+        "Transfer-Encoding", "Upgrade",
+    ]
+}
+
+extension [TransportHeader] {
+    fileprivate func contains(_ name: String) -> Bool {
+        contains { $0.name.utf8.isSameText(as: name.utf8) }
+    }
+}
+
+extension TransportHeader {
+    /// A value of nothing but whitespace would make libcurl leave out the field.
+    fileprivate var line: String {
+        let isEmpty = value.utf8.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        return isEmpty ? "\(name);" : "\(name): \(value)"
+    }
+}
+
+extension String {
+    fileprivate func hasScheme(_ scheme: String) -> Bool {
+        let start = scheme + "://"
+        return utf8.prefix(start.utf8.count).isSameText(as: start.utf8)
+    }
+}

@@ -1,0 +1,220 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+
+/// libcurl's verdict on a transfer.
+typealias CurlCode = CURLcode
+
+/// One transfer of libcurl's: the owner of one `CURL` handle and of everything the handle points to.
+///
+/// SAFETY: libcurl calls back into this object only from `MultiHandle.perform` and `remove`, while the loop holds it;
+/// the handle is freed once, after it was removed from its multi handle.
+@safe final class EasyHandle {
+    private let handle: UnsafeMutableRawPointer
+    private let headers: HeaderList
+    private let slot: RequestSlot
+    /// What has arrived.
+    fileprivate var collector: ResponseCollector
+    fileprivate let allowsPrivateAddresses: Bool
+    fileprivate var hasMetForbiddenAddress = false
+
+    /// Makes a handle that is ready to be added to a multi handle.
+    init(for assignment: Assignment, _ configuration: TransportConfiguration) throws(TransportError) {
+        guard let handle = unsafe curl_easy_init() else { throw .internal(code: 0) }
+        unsafe self.handle = handle
+        slot = assignment.slot
+        collector = ResponseCollector(
+            maximumHeaderBytes: configuration.maximumHeaderBytes, maximumBodyBytes: configuration.maximumResponseBytes)
+        allowsPrivateAddresses = configuration.allowsPrivateAddresses || configuration.proxy != nil
+        headers = try HeaderList(assignment.request.headerLines)
+        try setCallbacks()
+        try setRules(configuration)
+        try set(assignment.request)
+        unsafe try check(CCurl_set_pointer(handle, CURLOPT_PRIVATE, UnsafeMutableRawPointer(bitPattern: assignment.id)))
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(handle)
+    }
+
+    /// Lends the handle.
+    func withHandle<Value>(_ body: (UnsafeMutableRawPointer) -> Value) -> Value {
+        unsafe body(handle)
+    }
+}
+
+// MARK: - Options
+
+extension EasyHandle {
+    private func setCallbacks() throws(TransportError) {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe try check(CCurl_set_receiver(handle, CURLOPT_HEADERFUNCTION, receiveHeader))
+        unsafe try check(CCurl_set_pointer(handle, CURLOPT_HEADERDATA, context))
+        unsafe try check(CCurl_set_receiver(handle, CURLOPT_WRITEFUNCTION, receiveBody))
+        unsafe try check(CCurl_set_pointer(handle, CURLOPT_WRITEDATA, context))
+        unsafe try check(CCurl_set_socket_opener(handle, openSocket))
+        unsafe try check(CCurl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, context))
+    }
+
+    private func setRules(_ configuration: TransportConfiguration) throws(TransportError) {
+        try set(CURLOPT_NOSIGNAL, 1)
+        try set(CURLOPT_PROTOCOLS_STR, configuration.allowsPlainHTTP ? "http,https" : "https")
+        try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        try setTLS(configuration)
+        try setTimes(configuration)
+        try setProxy(configuration.proxy)
+        unsafe try check(
+            CCurl_set_size(handle, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(configuration.maximumResponseBytes)))
+    }
+
+    private func setTLS(_ configuration: TransportConfiguration) throws(TransportError) {
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        // libcurl reads the authorities once for all connections only when it is told of no folder of them.
+        try set(CURLOPT_CAPATH, nil)
+        if let caFile = configuration.caFile { try set(CURLOPT_CAINFO, caFile) }
+        try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        try set(CURLOPT_PIPEWAIT, 1)
+    }
+
+    private func setTimes(_ configuration: TransportConfiguration) throws(TransportError) {
+        try set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.positiveMilliseconds)
+        try set(CURLOPT_LOW_SPEED_LIMIT, configuration.lowSpeedBytesPerSecond)
+        try set(CURLOPT_LOW_SPEED_TIME, Int(configuration.lowSpeedTime.components.seconds))
+        try set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.maximumConnectionAge.components.seconds))
+        // Otherwise giving up on a name waits for the resolver, and every transfer with it.
+        try set(CURLOPT_QUICK_EXIT, 1)
+    }
+
+    /// An empty text, unlike none, also means that the environment is not asked.
+    private func setProxy(_ proxy: String?) throws(TransportError) {
+        try set(CURLOPT_PROXY, proxy ?? "")
+        try set(CURLOPT_NOPROXY, "")
+        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    }
+
+    private func set(_ request: CheckedRequest) throws(TransportError) {
+        try set(CURLOPT_URL, request.url)
+        unsafe try check(headers.withList { unsafe CCurl_set_list(handle, CURLOPT_HTTPHEADER, $0) })
+        guard request.method != .get else { return }
+        try set(CURLOPT_POST, 1)
+        try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+        // The size first: it says how much libcurl copies. The copy is libcurl's, so that no pointer of ours is kept.
+        unsafe try check(CCurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
+        let code = unsafe request.body.withUnsafeBytes { bytes in
+            unsafe CCurl_set_pointer(
+                handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+        }
+        try check(code)
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(TransportError) {
+        unsafe try check(CCurl_set_long(handle, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String?) throws(TransportError) {
+        unsafe try check(CCurl_set_text(handle, option, value))
+    }
+
+    /// Every option matters: one that this libcurl does not know is a failure.
+    private func check(_ code: CURLcode) throws(TransportError) {
+        if code != CURLE_OK { throw .internal(code: Int32(code.rawValue)) }
+    }
+}
+
+extension Duration {
+    /// At least 1: libcurl takes 0 for its default.
+    fileprivate var positiveMilliseconds: Int {
+        Int(clamping: max(1, Int64(self / .milliseconds(1))))
+    }
+}
+
+// MARK: - Results
+
+extension EasyHandle {
+    /// The answer; to be asked for when there was no error.
+    var response: TransportResponse {
+        unsafe TransportResponse(
+            status: collector.status, headers: TransportHeaders(collector.fields), body: collector.body,
+            httpVersion: httpVersion, connectionWasReused: CCurl_get_long(handle, CURLINFO_NUM_CONNECTS) == 0,
+            timings: TransportTimings(
+                connected: time(CURLINFO_PRETRANSFER_TIME_T), firstByte: time(CURLINFO_STARTTRANSFER_TIME_T),
+                total: time(CURLINFO_TOTAL_TIME_T)))
+    }
+
+    /// What went wrong; nil if nothing did.
+    func error(_ code: CurlCode) -> TransportError? {
+        if let failure = collector.failure { return failure }
+        if code == CURLE_OPERATION_TIMEDOUT { return .timeout(wasConnected ? .stalled : .connecting) }
+        if code == CURLE_COULDNT_CONNECT, hasMetForbiddenAddress { return .forbiddenAddress }
+        if code != CURLE_OK, wasRefusedByProxy { return .proxy }
+        return TransportError(code)
+    }
+
+    /// Whether there was a connection to send the request on.
+    var wasConnected: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
+
+    private var wasRefusedByProxy: Bool {
+        let status = unsafe CCurl_get_long(handle, CURLINFO_HTTP_CONNECTCODE)
+        return status != 0 && !(200..<300).contains(status)
+    }
+
+    private var httpVersion: TransportResponse.HTTPVersion {
+        switch unsafe CCurl_get_long(handle, CURLINFO_HTTP_VERSION) {
+        case Int(CURL_HTTP_VERSION_1_0): .http1_0
+        case Int(CURL_HTTP_VERSION_2_0): .http2
+        default: .http1_1
+        }
+    }
+
+    private func time(_ wanted: CURLINFO) -> Duration {
+        .microseconds(unsafe CCurl_get_size(handle, wanted))
+    }
+}
+
+// MARK: - What libcurl calls
+
+/// Returning another number than was handed over makes libcurl give up.
+private func receiveHeader(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    unsafe receive(bytes, count: size * count, context) { $0.collector.receive(line: $1) }
+}
+
+private func receiveBody(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    unsafe receive(bytes, count: size * count, context) { $0.collector.receive(body: $1) }
+}
+
+private func receive(
+    _ bytes: UnsafeMutablePointer<CChar>?, count: Int, _ context: UnsafeMutableRawPointer?,
+    _ body: (EasyHandle, Span<UInt8>) -> Bool
+) -> Int {
+    guard let easy = unsafe EasyHandle.borrowed(context) else { return 0 }
+    // SAFETY: libcurl owns `count` bytes there until the callback returns, and the span does not outlive it.
+    let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: count).bindMemory(to: UInt8.self)
+    return unsafe body(easy, piece.span) ? count : -1
+}
+
+private func openSocket(
+    _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let easy = unsafe EasyHandle.borrowed(context), let address = unsafe address else { return CURL_SOCKET_BAD }
+    if !easy.allowsPrivateAddresses, unsafe !SocketAddress.isGloballyReachable(address) {
+        easy.hasMetForbiddenAddress = true
+        return CURL_SOCKET_BAD
+    }
+    return unsafe SocketAddress.openSocket(for: address)
+}
+
+extension EasyHandle {
+    /// SAFETY: the context is the object itself, put there by `setCallbacks`, which is alive as long as it has a handle.
+    fileprivate static func borrowed(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
+        unsafe context.map { unsafe Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
+    }
+}

@@ -1,0 +1,70 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+
+/// The owner of one `CURLM` handle: all transfers in flight, and the connections they share.
+///
+/// SAFETY (nonisolated(unsafe) handle): `wakeUp` may be called from any thread, as curl_multi_wakeup(3) promises;
+/// everything else is called by the one loop only. The handle is freed once, when neither is left.
+@safe final class MultiHandle: Sendable {
+    private nonisolated(unsafe) let handle: UnsafeMutableRawPointer
+
+    init(_ configuration: TransportConfiguration) throws(TransportError) {
+        guard Self.isInitialized, let handle = unsafe curl_multi_init() else { throw .internal(code: 0) }
+        unsafe self.handle = handle
+        let connections = configuration.maximumConnectionsPerHost
+        for (option, value) in [
+            (CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX)), (CURLMOPT_MAX_HOST_CONNECTIONS, connections),
+            (CURLMOPT_MAXCONNECTS, connections),
+        ] {
+            guard unsafe CCurl_multi_set_long(handle, option, value) == CURLM_OK else { throw .internal(code: 0) }
+        }
+    }
+
+    deinit {
+        unsafe curl_multi_cleanup(handle)
+    }
+
+    /// Once for the process, before anything else of libcurl's.
+    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// Ends the wait that is going on, or else the next one. From any thread.
+    @Sendable func wakeUp() {
+        unsafe curl_multi_wakeup(handle)
+    }
+
+    /// Blocks until there is something to do, somebody wakes us, or so much time has passed.
+    func wait(atMost duration: Duration) {
+        let milliseconds = Int32(clamping: Int((max(.zero, duration) / .milliseconds(1)).rounded(.up)))
+        unsafe curl_multi_poll(handle, nil, 0, milliseconds, nil)
+    }
+
+    /// Does what can be done without waiting. An error concerns all transfers.
+    func perform() -> TransportError? {
+        var running: Int32 = 0
+        let code = unsafe curl_multi_perform(handle, &running)
+        return code == CURLM_OK ? nil : .internal(code: Int32(code.rawValue))
+    }
+
+    /// A transfer that is over, each told of once.
+    func nextFinished() -> (Assignment.ID, CurlCode)? {
+        var remaining: Int32 = 0
+        while let message = unsafe curl_multi_info_read(handle, &remaining) {
+            guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
+            let id = unsafe CCurl_get_pointer(message.pointee.easy_handle, CURLINFO_PRIVATE)
+            return unsafe (UInt(bitPattern: id), CCurl_message_result(message))
+        }
+        return nil
+    }
+
+    func add(_ easy: EasyHandle) throws(TransportError) {
+        let code = unsafe easy.withHandle { unsafe curl_multi_add_handle(handle, $0) }
+        if code != CURLM_OK { throw .internal(code: Int32(code.rawValue)) }
+    }
+
+    /// Takes a transfer out, finished or not. An unfinished one loses its connection, or its stream with HTTP/2.
+    func remove(_ easy: EasyHandle) {
+        _ = unsafe easy.withHandle { unsafe curl_multi_remove_handle(handle, $0) }
+    }
+}

@@ -1,0 +1,44 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import CCurl
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// Reads the addresses libcurl is about to connect to.
+enum SocketAddress {
+    /// Whether the address may be connected to under the rule; only IP addresses can be.
+    static func isGloballyReachable(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
+        unsafe ipAddress(address)?.isGloballyReachable ?? false
+    }
+
+    /// A socket for the address, closed on exec; libcurl makes it non-blocking and closes it.
+    static func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+        let kind = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        return unsafe socket(address.pointee.family, kind, address.pointee.protocol)
+    }
+
+    private static func ipAddress(_ address: UnsafeMutablePointer<curl_sockaddr>) -> IPAddress? {
+        switch unsafe address.pointee.family {
+        case AF_INET: unsafe IPAddress(octets(address, at: \sockaddr_in.sin_addr))
+        case AF_INET6: unsafe IPAddress(octets(address, at: \sockaddr_in6.sin6_addr))
+        default: nil
+        }
+    }
+
+    /// SAFETY: libcurl says how many bytes of address there are (`addrlen`); they begin at `addr`, whose declared type
+    /// is shorter than an IPv6 address.
+    private static func octets<Whole, Part>(
+        _ address: UnsafeMutablePointer<curl_sockaddr>, at part: KeyPath<Whole, Part>
+    ) -> [UInt8] {
+        guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr),
+            let offset = MemoryLayout<Whole>.offset(of: part),
+            unsafe Int(address.pointee.addrlen) >= offset + MemoryLayout<Part>.size
+        else { return [] }
+        let bytes = unsafe UnsafeRawPointer(address) + start + offset
+        return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: MemoryLayout<Part>.size))
+    }
+}

@@ -1,0 +1,64 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// An IPv4 or IPv6 address, and whether the whole world can reach it.
+struct IPAddress {
+    private let octets: [UInt8]
+
+    /// An address of 4 or 16 octets in network order; nil for any other number.
+    init?(_ octets: [UInt8]) {
+        guard octets.count == 4 || octets.count == 16 else { return nil }
+        self.octets = octets
+    }
+
+    /// False for loopback, private, link-local, documentation, multicast and whatever else the registries of special
+    /// addresses (RFC 6890) keep out of the Internet; an address that wraps an IPv4 address is judged by that one.
+    var isGloballyReachable: Bool {
+        if octets.count == 4 { return !Self.specialIPv4.contains { $0.contains(octets) } }
+        if let wrapped = wrappedIPv4 { return wrapped.isGloballyReachable }
+        return Self.globalIPv6.contains(octets) && !Self.specialIPv6.contains { $0.contains(octets) }
+    }
+
+    /// IPv4-mapped (RFC 4291 §2.5.5.2) and IPv4-translated by NAT64 (RFC 6052 §2.1), with the IPv4 address at the end.
+    private var wrappedIPv4: IPAddress? {
+        let isWrapper = [Self.mapped, Self.translated].contains { $0.contains(octets) }
+        return isWrapper ? IPAddress(Array(octets.suffix(4))) : nil
+    }
+
+    private static let mapped = Prefix(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, bits: 96)
+    private static let translated = Prefix(0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0, bits: 96)
+
+    /// The IANA IPv4 Special-Purpose Address Registry, multicast (RFC 5771) and the reserved rest.
+    private static let specialIPv4 = [
+        Prefix(0, bits: 8), Prefix(10, bits: 8), Prefix(100, 64, bits: 10), Prefix(127, bits: 8),
+        Prefix(169, 254, bits: 16), Prefix(172, 16, bits: 12), Prefix(192, 0, 0, bits: 24),
+        Prefix(192, 0, 2, bits: 24), Prefix(192, 88, 99, bits: 24), Prefix(192, 168, bits: 16),
+        Prefix(198, 18, bits: 15), Prefix(198, 51, 100, bits: 24), Prefix(203, 0, 113, bits: 24),
+        Prefix(224, bits: 3),
+    ]
+
+    /// All that IANA has given out as global unicast so far.
+    private static let globalIPv6 = Prefix(0x20, bits: 3)
+
+    /// Protocol assignments with Teredo, two blocks for documentation, and 6to4, which wraps any IPv4 address.
+    private static let specialIPv6 = [
+        Prefix(0x20, 0x01, 0x00, bits: 23), Prefix(0x20, 0x01, 0x0D, 0xB8, bits: 32),
+        Prefix(0x3F, 0xFF, 0x00, bits: 20), Prefix(0x20, 0x02, bits: 16),
+    ]
+}
+
+/// The first bits of an address.
+private struct Prefix: Sendable {
+    private let octets: [UInt8]
+    private let bits: Int
+
+    init(_ octets: UInt8..., bits: Int) {
+        (self.octets, self.bits) = (octets, bits)
+    }
+
+    func contains(_ address: [UInt8]) -> Bool {
+        let (whole, rest) = bits.quotientAndRemainder(dividingBy: 8)
+        guard address.prefix(whole).elementsEqual(octets.prefix(whole)) else { return false }
+        return rest == 0 || (address[whole] ^ octets[whole]) >> (8 - rest) == 0
+    }
+}

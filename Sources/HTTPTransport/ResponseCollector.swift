@@ -1,0 +1,99 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Puts an answer together from the pieces libcurl hands over, and refuses what is too large. Knows no C.
+struct ResponseCollector {
+    private enum Phase {
+        /// Before a status line, and between those of interim answers and the final one.
+        case awaitingStatus
+        case fields
+        /// After the final header: what still comes in lines are trailers.
+        case body
+    }
+
+    private(set) var status = 0
+    private(set) var fields: [TransportHeader] = []
+    private(set) var body: [UInt8] = []
+    /// What was wrong with the answer, once something was.
+    private(set) var failure: TransportError?
+
+    private var phase = Phase.awaitingStatus
+    private var headerBytes = 0
+    private let maximumHeaderBytes: Int
+    private let maximumBodyBytes: Int
+
+    init(maximumHeaderBytes: Int, maximumBodyBytes: Int) {
+        (self.maximumHeaderBytes, self.maximumBodyBytes) = (maximumHeaderBytes, maximumBodyBytes)
+    }
+
+    /// Takes a status line, a field line, or the empty line after them. False means: give up.
+    mutating func receive(line: Span<UInt8>) -> Bool {
+        headerBytes += line.count
+        if headerBytes > maximumHeaderBytes {
+            failure = .tooLarge
+        } else if !accepts(line.text) {
+            failure = .protocolViolation
+        }
+        return failure == nil
+    }
+
+    /// Takes a piece of the body. False means: give up.
+    mutating func receive(body piece: Span<UInt8>) -> Bool {
+        guard failure == nil, body.count + piece.count <= maximumBodyBytes else {
+            failure = failure ?? .tooLarge
+            return false
+        }
+        unsafe piece.withUnsafeBufferPointer { unsafe body.append(contentsOf: $0) }
+        return true
+    }
+
+    private mutating func accepts(_ line: Substring) -> Bool {
+        switch phase {
+        case .awaitingStatus: return acceptsStatus(line)
+        case .fields where line.isEmpty: phase = status < 200 ? .awaitingStatus : .body
+        case .fields: return acceptsField(line)
+        case .body: break
+        }
+        return true
+    }
+
+    /// `HTTP-version SP status-code SP reason-phrase` (RFC 9112 §4).
+    private mutating func acceptsStatus(_ line: Substring) -> Bool {
+        let parts = line.split(separator: " ", maxSplits: 2)
+        guard parts.count >= 2, parts[0].hasPrefix("HTTP/"), let code = Int(parts[1]), (100...999).contains(code) else {
+            return false
+        }
+        (status, fields, phase) = (code, [], .fields)
+        return true
+    }
+
+    /// `field-name ":" OWS field-value OWS`, no whitespace before the colon, no folding (RFC 9112 §5.1, §5.2).
+    private mutating func acceptsField(_ line: Substring) -> Bool {
+        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let name = line[..<colon]
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { return false }
+        fields.append(TransportHeader(name: String(name), value: String(line[colon...].dropFirst().trimmed)))
+        return true
+    }
+}
+
+extension Span<UInt8> {
+    /// The line without its end, which libcurl hands over as it came.
+    fileprivate var text: Substring {
+        let text = unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+        var line = text.utf8[...]
+        if line.last == UInt8(ascii: "\n") { line.removeLast() }
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        return Substring(line)
+    }
+}
+
+extension Substring {
+    /// Without the spaces and tabs around it.
+    fileprivate var trimmed: Substring {
+        let isWhitespace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let start = utf8.drop(while: isWhitespace)
+        guard let last = start.lastIndex(where: { !isWhitespace($0) }) else { return "" }
+        return Substring(start[...last])
+    }
+}

@@ -1,0 +1,50 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTransport
+import ReceiptForge
+
+/// Authorities made once: finding primes is what takes time.
+enum Authorities {
+    static let trusted = TLSAuthority(seed: 1)
+    static let unknown = TLSAuthority(seed: 2)
+    static let localhost = trusted.identity(forHosts: ["localhost", "127.0.0.1"])
+}
+
+extension HTTPTransport {
+    /// Runs a transport around `body` that trusts the test's authority, reaches this machine, and gives nothing up
+    /// early unless a test says so; then shuts it down.
+    static func with(
+        _ change: (inout TransportConfiguration) -> Void = { _ in }, isolation: isolated (any Actor)? = #isolation,
+        _ body: (HTTPTransport) async throws -> Void
+    ) async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).pem")
+        try Authorities.trusted.certificatePEM.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let transport = try HTTPTransport(.test(caFile: file.path, change))
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(transport)) } catch { outcome = .failure(error) }
+        await transport.shutdown()
+        try outcome.get()
+    }
+
+    /// Sends with a deadline that no test waits for.
+    func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
+        try await send(request, deadline: .now + .seconds(3600))
+    }
+}
+
+extension TransportConfiguration {
+    fileprivate static func test(
+        caFile: String, _ change: (inout TransportConfiguration) -> Void
+    ) -> TransportConfiguration {
+        var configuration = TransportConfiguration()
+        configuration.caFile = caFile
+        (configuration.allowsPlainHTTP, configuration.allowsPrivateAddresses) = (true, true)
+        (configuration.connectTimeout, configuration.totalTimeout) = (.seconds(3600), .seconds(3600))
+        configuration.lowSpeedTime = .zero
+        change(&configuration)
+        return configuration
+    }
+}
