@@ -6,6 +6,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
+internal import PrometheusExport
 internal import Receipts
 internal import ServiceLifecycle
 
@@ -34,6 +35,8 @@ struct GatewayServer: Sendable {
     let lifecycle: ServerLifecycle
     /// The memory for request bodies.
     let bodyBudget: BodyBudget
+    /// What is counted.
+    let metrics: PrometheusRegistry
 }
 
 /// Puts the gateway together: the only place where parts meet. The command and the tests both call it.
@@ -43,25 +46,30 @@ func buildGatewayServer(
 ) throws(ConfigurationProblems) -> GatewayServer {
     let lifecycle = ServerLifecycle()
     let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
+    let metrics = GatewayMetrics(lifecycle: lifecycle, bodyBudget: budget, at: surroundings.clock())
     let authenticator = try Authenticator(configuration, at: surroundings.clock())
     let verify = VerifyRoute(
-        verification: try VerificationService(configuration), authenticator: authenticator, clock: surroundings.clock)
+        verification: try VerificationService(configuration), authenticator: authenticator, clock: surroundings.clock,
+        metrics: metrics.verification)
     let data = dataPlane(
         configuration, [Route(method: .post, path: "/v1/verify", respond: verify.respond)], authenticator,
-        surroundings, lifecycle, budget)
-    let admin = adminPlane(configuration, HealthRoutes(lifecycle: lifecycle).routes, surroundings, lifecycle)
+        surroundings, lifecycle, budget, metrics.edge)
+    let admin = adminPlane(
+        configuration, HealthRoutes(lifecycle: lifecycle).routes + [.metrics(metrics.registry)], surroundings,
+        lifecycle)
     let shutdown = ShutdownService(
         requests: surroundings.shutdownRequests, lifecycle: lifecycle,
         drainDelay: configuration.shutdown.drainDelay, logger: surroundings.logger)
     return GatewayServer(
         services: serviceGroup([admin, data], shutdown, configuration.shutdown, surroundings.logger),
-        lifecycle: lifecycle, bodyBudget: budget)
+        lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry)
 }
 
 /// Where clients ask.
 private func dataPlane(
     _ configuration: GatewayConfiguration, _ routes: [Route], _ authenticator: Authenticator,
-    _ surroundings: GatewaySurroundings, _ lifecycle: ServerLifecycle, _ budget: BodyBudget
+    _ surroundings: GatewaySurroundings, _ lifecycle: ServerLifecycle, _ budget: BodyBudget,
+    _ metrics: EdgeMetrics
 ) -> any Service {
     let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { headers in
         authenticator.admits(headers, at: surroundings.clock())
@@ -69,7 +77,7 @@ private func dataPlane(
     let log = RequestLog(logger: configuration.log.requests ? surroundings.logger : nil)
     let edge = Edge(
         rules: rules, budget: budget,
-        lifecycle: lifecycle, log: log)
+        lifecycle: lifecycle, log: log, metrics: metrics)
     return listener(
         .data, on: configuration.http.listener, limits: configuration.http.limits, edge: edge, routes: routes,
         surroundings

@@ -124,7 +124,7 @@ import Testing
             #expect(try api.faults(of: answer, to: "GET", path) == [], "\(path)")
             #expect(answer.status == 200)
         }
-        #expect(api.operations.map(\.path).sorted() == ["/livez", "/readyz", "/v1/verify"])
+        #expect(api.operations.map(\.path).sorted() == ["/livez", "/metrics", "/readyz", "/v1/verify"])
     }
 
     // MARK: - Clients

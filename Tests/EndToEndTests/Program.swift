@@ -12,6 +12,11 @@ struct Program {
         url = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name)
     }
 
+    private init(path: String) {
+        url = URL(filePath: path)
+    }
+
+    static let shell = Program(path: "/bin/sh")
     static let gateway = Program("receipt-gateway")
     static let loadTest = Program("receipt-loadtest")
 

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import PrometheusExport
 import Receipts
 import Testing
 import Yams
@@ -35,6 +36,56 @@ struct DocumentationTests {
         let values = try #require(properties[property] as? [String: Any])
         return Set(try #require(values["enum"] as? [String]))
     }
+
+    // MARK: - Metrics
+
+    @Test func `every metric stands in docs/metrics.md with its type and labels, and nothing else does`() throws {
+        let rows = try Repository.text("docs/metrics.md")
+            .matches(of: /(?m)^\| `([a-z_]+)` \| (counter|gauge|histogram) \| (.*?) \| .+ \| .+ \|$/)
+        let documented = rows.map { "\($0.output.1) \($0.output.2) \($0.output.3)" }
+        let declared = (MetricCatalogue.all + [PrometheusRegistry.undeclared]).map { family in
+            let labels = family.labelNames.map { "`\($0)`" }.joined(separator: ", ")
+            return "\(family.name) \(Self.typeName(of: family.kind)) \(labels.isEmpty ? "–" : labels)"
+        }
+        #expect(documented.sorted() == declared.sorted())
+    }
+
+    @Test func `every label stands in docs/metrics.md with its values, and nothing else does`() throws {
+        let rows = try Repository.text("docs/metrics.md").matches(of: /(?m)^\| `([a-z_]+)` \| ([^|]+) \|$/)
+        let documented = rows.map { "\($0.output.1) \($0.output.2)" }
+        var declared = Set(MetricCatalogue.all.flatMap(Self.labels))
+        // Their values stand elsewhere.
+        declared = declared.filter { !$0.hasPrefix("rule ") && !$0.hasPrefix("version ") }
+        declared.formUnion([
+            "rule every `reason` of a rejection in [api.yaml](api.yaml)", "version the version of the gateway",
+        ])
+        #expect(documented.sorted() == declared.sorted())
+    }
+
+    private static func labels(of family: MetricFamily) -> [String] {
+        family.labelNames.indices.map { index in
+            var values: [String] = []
+            for value in family.labelSets.map({ $0[index] }) where !values.contains(value) { values.append(value) }
+            return "\(family.labelNames[index]) \(values.map { "`\($0)`" }.joined(separator: ", "))"
+        }
+    }
+
+    private static func typeName(of kind: MetricFamily.Kind) -> String {
+        switch kind {
+        case .counter: "counter"
+        case .gauge: "gauge"
+        case .histogram: "histogram"
+        }
+    }
+
+    @Test func `every path of the data plane in docs/api.yaml is a route of its own in the metrics`() throws {
+        let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
+        let paths = try #require(api["paths"] as? [String: [String: Any]])
+        let dataPlane = paths.filter { $0.value["servers"] == nil }.keys
+        #expect(dataPlane.sorted() + ["other"] == RouteLabel.allCases.map(\.rawValue).sorted())
+    }
+
+    // MARK: - Rules
 
     @Test func `every rule has an explanation of its own`() {
         #expect(Set(Rule.allCases.map(\.explanation)).count == Rule.allCases.count)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import CoreMetrics
 internal import Logging
 internal import NIOCore
 internal import ServiceLifecycle
@@ -20,8 +21,8 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run the gateway (the default).",
         discussion: """
-            Listens on 127.0.0.1:8080 for clients and on 127.0.0.1:9090 for /livez and /readyz, unless configured \
-            otherwise. Logs go to standard error, one JSON object per line.
+            Listens on 127.0.0.1:8080 for clients and on 127.0.0.1:9090 for /livez, /readyz and \
+            /metrics, unless configured otherwise. Logs go to standard error, one JSON object per line.
 
             SIGTERM makes /readyz fail, serves on for gateway.shutdown.drain_delay, then finishes what is in flight \
             within gateway.shutdown.grace. SIGINT does the same without the delay.
@@ -42,6 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
             try buildGatewayServer(
                 configuration, in: GatewaySurroundings(logger: logger, shutdownRequests: requests))
         }
+        MetricsSystem.bootstrap(server.metrics)
         logger.notice("Starting", metadata: ["version": "\(Version.current)"])
         do {
             try await server.services.run()

@@ -16,6 +16,8 @@ struct Edge: Sendable {
     let lifecycle: ServerLifecycle
     /// Where refused requests are logged.
     let log: RequestLog
+    /// Where requests and connections are counted; nil for the admin plane.
+    var metrics: EdgeMetrics?
 }
 
 extension Edge {

@@ -110,7 +110,7 @@ extension EdgeConnection {
 
     private mutating func complete(at now: NIODeadline) -> Action {
         guard let complete = request else { return .nothing }
-        request?.releaseBody()
+        request?.complete(at: now)
         phase = .answering(until: now + rules.answerDeadline, isBegun: false)
         return .deliver(complete)
     }

@@ -16,6 +16,7 @@ final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var connection: EdgeConnection
     private var pipelined = PipelinedParts()
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
+    private var isCountedInFlight = false
 
     /// A handler for one new connection.
     init(_ edge: Edge) {
@@ -24,10 +25,12 @@ final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        edge.metrics?.connectionOpened()
         setTimer(context)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
+        edge.metrics?.connectionClosed()
         end()
     }
 
@@ -38,9 +41,17 @@ final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func end() {
         connection.ended()
+        countInFlight()
         pipelined.removeAll()
         timer?.task.cancel()
         timer = nil
+    }
+
+    /// Counts this connection's request in or out, after its state may have changed.
+    private func countInFlight() {
+        guard connection.isAnswering != isCountedInFlight else { return }
+        isCountedInFlight.toggle()
+        edge.metrics?.requestsInFlightChanged(by: isCountedInFlight ? 1 : -1)
     }
 }
 
@@ -120,6 +131,7 @@ extension EdgeHandler {
         guard let (request, isLast) = connection.beginAnswer(isDraining: edge.lifecycle.stage == .draining) else {
             return
         }
+        edge.metrics?.answered(request, head.status, at: .now())
         var head = head
         head.headerFields[.requestID] = request.head.headerFields[.requestID]
         if isLast { head.headerFields[.connection] = "close" }
@@ -128,6 +140,7 @@ extension EdgeHandler {
 
     private func writeEnd(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
         let goesOn = connection.endAnswer(at: .now())
+        countInFlight()
         setTimer(context)
         guard !goesOn else {
             context.write(wrapOutboundOut(.end(nil)), promise: promise)
@@ -158,6 +171,7 @@ extension EdgeHandler {
         case .refuse(let refusal, let request): answer(refusal, to: request, context)
         case .close: context.close(promise: nil)
         }
+        countInFlight()
         setTimer(context)
     }
 
@@ -172,6 +186,7 @@ extension EdgeHandler {
         let requestID = request?.head.headerFields[.requestID] ?? RequestID([:]).value
         let problem = Problem(refusal)
         let body = problem.json(requestID: requestID)
+        edge.metrics?.refused(request, refusal, problem.status)
         edge.log.write(RequestLog.Line(problem, to: request, requestID: requestID, answerBytes: body.count))
         var head = problem.head(bodyBytes: body.count)
         head.headerFields[.requestID] = requestID

@@ -52,8 +52,12 @@ struct IncomingRequest: Sendable {
     /// Whether the body comes in so many small parts that handling them costs more than the body is worth.
     var isTooFragmented: Bool { bodyParts > 1024 + bodyBytes / 256 }
 
-    /// Gives up the body, which somebody else has now.
-    mutating func releaseBody() {
+    /// When the body was complete; nil until then.
+    private(set) var completion: NIODeadline?
+
+    /// The body is complete: gives it up, because somebody else has it now.
+    mutating func complete(at now: NIODeadline) {
+        completion = now
         body = nil
     }
 }

@@ -15,6 +15,8 @@ struct VerifyRoute: Sendable {
     let authenticator: Authenticator
     /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
+    /// Counts verdicts.
+    let metrics: VerificationMetrics
 
     /// Reads the request, has it decided, and answers.
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
@@ -25,6 +27,7 @@ struct VerifyRoute: Sendable {
         let body = try await request.body.whole()
         context.outcome.record { $0.bodyBytes = body.readableBytes }
         let answer = try await verification.verify(try question(in: body, from: client), at: now)
+        metrics.count(answer)
         context.outcome.record { $0.add(answer) }
         var json = JSONWriter(reservingCapacity: 1024 + answer.transactions.count * 640)
         json.answer(answer)

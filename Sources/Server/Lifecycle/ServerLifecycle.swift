@@ -6,7 +6,7 @@ internal import Synchronization
 /// Where the process is in its life. The listeners and `/readyz` look at it; it only ever moves forward.
 final class ServerLifecycle: Sendable {
     /// The stages, in order.
-    enum Stage: Int, Comparable, Sendable {
+    enum Stage: Int, CaseIterable, Comparable, Sendable {
         case starting, ready, draining
 
         static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }

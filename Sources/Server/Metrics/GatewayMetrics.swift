@@ -1,0 +1,46 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import PrometheusExport
+internal import Receipts
+
+/// Everything that is counted in this process, and who counts it.
+struct GatewayMetrics: Sendable {
+    /// What is exported.
+    let registry: PrometheusRegistry
+    /// Counts at the edge of the data plane.
+    let edge: EdgeMetrics
+    /// Counts verdicts.
+    let verification: VerificationMetrics
+
+    /// Counts from now on, when the configuration has just been read.
+    init(lifecycle: ServerLifecycle, bodyBudget: BodyBudget, at now: Timestamp) {
+        let readings = bodyBudget.readings + lifecycle.readings + ProcessStatistics.readings
+        do throws(CatalogueError) {
+            registry = try PrometheusRegistry(MetricCatalogue.all, readings: readings)
+        } catch {
+            preconditionFailure("the catalogue, which stands in this program, is wrong: \(error)")
+        }
+        edge = EdgeMetrics(registry)
+        verification = VerificationMetrics(registry)
+        registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
+        registry.gauge(MetricCatalogue.configurationLoaded).set(Double(now.millisecondsSince1970) / 1000)
+    }
+}
+
+extension BodyBudget {
+    fileprivate var readings: [MetricReading] {
+        [
+            MetricReading(MetricCatalogue.bodiesInFlight) { Double(self.reserved) },
+            MetricReading(MetricCatalogue.bodiesInFlightLimit) { Double(self.capacity) },
+        ]
+    }
+}
+
+extension ServerLifecycle {
+    fileprivate var readings: [MetricReading] {
+        Stage.allCases.map { stage in
+            MetricReading(MetricCatalogue.lifecycle, stage.labelValues) { self.stage == stage ? 1 : 0 }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+internal import HummingbirdCore
+
+/// A path of the data plane, or any other.
+enum RouteLabel: String, CaseIterable, Sendable {
+    case verify = "/v1/verify"
+    case other
+
+    /// The route of a request's target, which may hold a query, or more slashes than it needs.
+    init(target: String?) {
+        self = Self.named(target) ?? Self.named(target.map(Self.template)) ?? .other
+    }
+
+    private static func named(_ path: String?) -> RouteLabel? {
+        allCases.first { $0 != .other && $0.rawValue == path }
+    }
+
+    private static func template(_ target: String) -> String {
+        "/" + URI(target).path.split(separator: "/").joined(separator: "/")
+    }
+}
+
+/// A method that some route takes, or any other.
+enum MethodLabel: String, CaseIterable, Sendable {
+    case get = "GET"
+    case head = "HEAD"
+    case options = "OPTIONS"
+    case post = "POST"
+    case other
+
+    init(_ method: HTTPRequest.Method?) {
+        switch method {
+        case .get: self = .get
+        case .head: self = .head
+        case .options: self = .options
+        case .post: self = .post
+        default: self = .other
+        }
+    }
+}
+
+/// A status the gateway answers with, or any other.
+struct CodeLabel: CaseIterable, Hashable, Sendable {
+    private let code: Int?
+    private static let codes = [200, 204, 400, 401, 403, 404, 405, 408, 413, 415, 417, 431, 500, 503]
+    static let allCases = codes.map { CodeLabel(code: $0) } + [CodeLabel(code: nil)]
+
+    private init(code: Int?) { self.code = code }
+
+    init(_ status: HTTPResponse.Status) {
+        code = Self.codes.contains(status.code) ? status.code : nil
+    }
+
+    var rawValue: String { code.map { String($0) } ?? "other" }
+}
+
+/// One answer.
+struct AnswerLabels: SeriesLabels {
+    let route: RouteLabel
+    let method: MethodLabel
+    let code: CodeLabel
+
+    static let labelNames = ["route", "method", "code"]
+    var labelValues: [String] { [route.rawValue, method.rawValue, code.rawValue] }
+
+    static let allCases = RouteLabel.allCases.flatMap { route in
+        MethodLabel.allCases.flatMap { method in
+            CodeLabel.allCases.map { AnswerLabels(route: route, method: method, code: $0) }
+        }
+    }
+}
+
+/// What answers are timed by. A histogram is many series, so the class of the code must do.
+struct DurationLabels: SeriesLabels {
+    /// The first digit of a code tells it.
+    enum CodeClass: String, CaseIterable, Sendable {
+        case success = "2xx"
+        case clientError = "4xx"
+        case serverError = "5xx"
+    }
+
+    let route: RouteLabel
+    let codeClass: CodeClass
+
+    static let labelNames = ["route", "code_class"]
+    var labelValues: [String] { [route.rawValue, codeClass.rawValue] }
+
+    static let allCases = RouteLabel.allCases.flatMap { route in
+        CodeClass.allCases.map { DurationLabels(route: route, codeClass: $0) }
+    }
+}
+
+extension DurationLabels.CodeClass {
+    /// The gateway answers neither 1xx nor 3xx; whatever it might be, it is no success.
+    init(_ status: HTTPResponse.Status) {
+        switch status.kind {
+        case .successful: self = .success
+        case .clientError: self = .clientError
+        default: self = .serverError
+        }
+    }
+}
+
+/// Which limit of the edge was met.
+enum RefusalCause: String, SeriesLabels {
+    case malformed
+    case unauthenticated
+    case headerTooLarge = "header_too_large"
+    case bodyTooLarge = "body_too_large"
+    case bodyTooFragmented = "body_too_fragmented"
+    case headersLate = "headers_late"
+    case bodyLate = "body_late"
+    case overloaded
+    case answerLate = "answer_late"
+    case expectation
+
+    static let labelNames = ["cause"]
+
+    init(_ refusal: EdgeRefusal) {
+        switch refusal {
+        case .malformed: self = .malformed
+        case .unauthenticated: self = .unauthenticated
+        case .headerTooLarge: self = .headerTooLarge
+        case .bodyTooLarge: self = .bodyTooLarge
+        case .bodyTooFragmented: self = .bodyTooFragmented
+        case .headersLate: self = .headersLate
+        case .bodyLate: self = .bodyLate
+        case .overloaded: self = .overloaded
+        case .answerLate: self = .answerLate
+        case .expectation: self = .expectation
+        }
+    }
+}

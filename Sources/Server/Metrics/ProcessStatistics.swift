@@ -1,0 +1,80 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+internal import PrometheusExport
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// What the system says about this process. Linux says it in `/proc` (proc(5)); what it does not say is not a number.
+enum ProcessStatistics {
+    /// The families `process_*`.
+    static var readings: [MetricReading] {
+        [
+            // POSIX: `CLOCKS_PER_SEC` is one million everywhere.
+            MetricReading(MetricCatalogue.processCPU) { Double(clock()) / 1e6 },
+            MetricReading(MetricCatalogue.processVirtualMemory) { pages(at: 0).map(bytes) ?? .nan },
+            MetricReading(MetricCatalogue.processResidentMemory) { pages(at: 1).map(bytes) ?? .nan },
+            MetricReading(MetricCatalogue.processOpenFiles) { openFiles.map(Double.init) ?? .nan },
+            MetricReading(MetricCatalogue.processMaximumFiles) { maximumFiles ?? .nan },
+            MetricReading(MetricCatalogue.processStart) { [start] in start ?? .nan },
+        ]
+    }
+
+    /// `/proc/self/statm` counts pages: all of them, those in RAM, and some more.
+    private static func pages(at index: Int) -> Double? {
+        text("self/statm").flatMap { number(at: index, in: $0) }
+    }
+
+    private static func bytes(ofPages count: Double) -> Double {
+        count * Double(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    /// Without the one that reading the directory takes.
+    private static var openFiles: Int? {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        return names.map { $0.count - 1 }
+    }
+
+    /// The soft limit is the first number in its line.
+    private static var maximumFiles: Double? {
+        line("Max open files", in: text("self/limits")).flatMap { number(at: 0, in: $0) }
+    }
+
+    /// In seconds since 1970: the start of the system, and the ticks from then to the start of the process.
+    private static var start: Double? {
+        guard let ticks = text("self/stat").flatMap(startTicks), let booted = line("btime", in: text("stat")),
+            let bootedAt = number(at: 0, in: booted)
+        else { return nil }
+        return bootedAt + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// Field 22 of `/proc/self/stat`. Field 2 is a name in parentheses that may hold anything, also parentheses.
+    static func startTicks(_ stat: String) -> Double? {
+        guard let nameEnd = stat.lastIndex(of: ")") else { return nil }
+        return number(at: 22 - 3, in: stat[nameEnd...].dropFirst())
+    }
+
+    private static func line(_ name: String, in text: String?) -> Substring? {
+        text?.split(separator: "\n").first { $0.hasPrefix(name) }?.dropFirst(name.count)
+    }
+
+    private static func number(at index: Int, in text: some StringProtocol) -> Double? {
+        let words = text.split(separator: " ")
+        return index < words.count ? Double(String(words[index])) : nil
+    }
+
+    private static func text(_ name: String) -> String? {
+        try? TextFile.read("/proc/\(name)")
+    }
+}

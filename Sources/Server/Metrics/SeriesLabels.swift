@@ -1,0 +1,41 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import PrometheusExport
+
+/// The labels of one series. All cases together are all series of a family, so what one can be must be few: never a
+/// tenant, an app or a receipt.
+protocol SeriesLabels: CaseIterable, Hashable, Sendable {
+    /// The names of the labels.
+    static var labelNames: [String] { get }
+    /// Their values, in the order of their names.
+    var labelValues: [String] { get }
+}
+
+extension SeriesLabels where Self: RawRepresentable<String> {
+    var labelValues: [String] { [rawValue] }
+}
+
+extension MetricFamily {
+    /// A family with one series for each case.
+    init<Labels: SeriesLabels>(_ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type) {
+        self.init(
+            name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues))
+    }
+}
+
+extension PrometheusRegistry {
+    /// The counters of all series of a family.
+    func counters<Labels: SeriesLabels>(
+        _ family: MetricFamily, by labels: Labels.Type = Labels.self
+    ) -> [Labels: PrometheusCounter] {
+        Dictionary(uniqueKeysWithValues: Labels.allCases.map { ($0, counter(family, $0.labelValues)) })
+    }
+
+    /// The histograms of all series of a family.
+    func histograms<Labels: SeriesLabels>(
+        _ family: MetricFamily, by labels: Labels.Type = Labels.self
+    ) -> [Labels: PrometheusHistogram] {
+        Dictionary(uniqueKeysWithValues: Labels.allCases.map { ($0, histogram(family, $0.labelValues)) })
+    }
+}

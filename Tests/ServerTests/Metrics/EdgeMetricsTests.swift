@@ -1,0 +1,108 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTPTypes
+import PrometheusExport
+import Testing
+
+@testable import Server
+
+/// One connection without a socket: the test is the router behind the edge.
+private struct Connection {
+    let channel: EmbeddedChannel
+    let registry: PrometheusRegistry
+
+    init(answerDeadline: TimeAmount = .hours(1)) throws {
+        let rules = EdgeRules(
+            bodyLimit: .kibibytes(1), headersDeadline: .hours(1), requestDeadline: .hours(1),
+            answerDeadline: answerDeadline, idleDeadline: .hours(1), shutdownGrace: .hours(1))
+        registry = try PrometheusRegistry(MetricCatalogue.all)
+        let edge = Edge(
+            rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(),
+            log: RequestLog(logger: nil), metrics: EdgeMetrics(registry))
+        channel = EmbeddedChannel(handler: EdgeHandler(edge))
+    }
+
+    func ask(_ method: HTTPRequest.Method = .post, _ path: String = "/v1/verify", bodyBytes: Int = 3) throws {
+        let head = HTTPRequest(method: method, scheme: "http", authority: "x", path: path)
+        try channel.writeInbound(HTTPRequestPart.head(head))
+        try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(repeating: 32, count: bodyBytes)))
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+    }
+
+    func begin(_ status: HTTPResponse.Status) {
+        channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: status)), promise: nil)
+    }
+
+    func end() {
+        channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
+    }
+
+    /// The requests that were counted, whatever their labels.
+    var requestCount: UInt64 {
+        AnswerLabels.allCases.reduce(0) {
+            $0 + registry.counter(MetricCatalogue.requests, $1.labelValues).value
+        }
+    }
+
+    func requests(_ route: String, _ method: String, _ code: String) -> UInt64 {
+        registry.counter(MetricCatalogue.requests, [route, method, code]).value
+    }
+
+    var inFlight: Double { registry.gauge(MetricCatalogue.requestsInFlight).value }
+    var connections: Double { registry.gauge(MetricCatalogue.connections).value }
+}
+
+struct EdgeMetricsTests {
+    @Test func `a request is in flight from its end to the end of its answer`() throws {
+        let connection = try Connection()
+        for _ in 0..<2 {
+            #expect(connection.inFlight == 0)
+            try connection.ask()
+            #expect(connection.inFlight == 1)
+            connection.begin(.ok)
+            #expect(connection.inFlight == 1)
+            connection.end()
+        }
+        #expect(connection.inFlight == 0)
+        #expect(connection.requestCount == 2)
+        #expect(connection.requests("/v1/verify", "POST", "200") == 2)
+        let timed = connection.registry.histogram(MetricCatalogue.requestDuration, ["/v1/verify", "2xx"])
+        #expect(timed.cumulativeCounts.last == 2 && timed.sum > 0)
+    }
+
+    @Test func `a connection that breaks off takes its request out of flight`() throws {
+        let connection = try Connection()
+        try connection.ask()
+        #expect(connection.connections == 1)
+        connection.channel.close(promise: nil)
+        connection.channel.embeddedEventLoop.run()
+        #expect(connection.inFlight == 0)
+        #expect(connection.connections == 0)
+        #expect(connection.requestCount == 0)
+    }
+
+    @Test func `an answer that is too late is counted once, as what was sent instead`() throws {
+        let connection = try Connection(answerDeadline: .zero)
+        try connection.ask()
+        connection.channel.embeddedEventLoop.advanceTime(to: .now() + .hours(2))
+        connection.begin(.ok)
+        connection.end()
+        #expect(connection.requestCount == 1)
+        #expect(connection.requests("/v1/verify", "POST", "503") == 1)
+        #expect(connection.registry.counter(MetricCatalogue.refusals, ["answer_late"]).value == 1)
+        #expect(connection.inFlight == 0)
+    }
+
+    @Test func `what the edge refuses is counted with its cause`() throws {
+        let connection = try Connection()
+        try connection.ask(bodyBytes: 1025)
+        #expect(connection.requestCount == 1)
+        #expect(connection.requests("/v1/verify", "POST", "413") == 1)
+        #expect(connection.registry.counter(MetricCatalogue.refusals, ["body_too_large"]).value == 1)
+        #expect(connection.inFlight == 0)
+    }
+}

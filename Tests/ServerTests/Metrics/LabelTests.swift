@@ -1,0 +1,65 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import PrometheusExport
+import Testing
+
+@testable import Server
+
+struct LabelTests {
+    @Test(
+        arguments: [
+            ("/v1/verify", RouteLabel.verify), ("/v1/verify/", .verify), ("/v1/verify?key=secret", .verify),
+            ("//v1//verify", .verify), ("/v1/verify2", .other), ("/V1/verify", .other), ("/other", .other),
+            ("/", .other),
+            ("", .other), ("*", .other), (nil, .other),
+        ] as [(String?, RouteLabel)])
+    func `a target has the route that the router finds`(target: String?, route: RouteLabel) {
+        #expect(RouteLabel(target: target) == route)
+    }
+
+    @Test func `methods and codes that nobody expects share one label`() {
+        #expect(MethodLabel(.post).rawValue == "POST")
+        #expect(MethodLabel(.delete) == .other && MethodLabel(HTTPRequest.Method("BREW")) == .other)
+        #expect(CodeLabel(.ok).rawValue == "200")
+        #expect(CodeLabel(HTTPResponse.Status(code: 418)).rawValue == "other")
+    }
+
+    @Test(arguments: [
+        EdgeRefusal.malformed, .unauthenticated, .headerTooLarge, .bodyTooLarge(maximum: .kibibytes(1)),
+        .bodyTooFragmented, .headersLate, .bodyLate, .overloaded, .answerLate, .expectation,
+    ])
+    func `every refusal has a cause and a code of its own`(refusal: EdgeRefusal) {
+        #expect(RefusalCause.allCases.filter { $0 == RefusalCause(refusal) }.count == 1)
+        #expect(CodeLabel(Problem(refusal).status).rawValue != "other")
+    }
+
+    @Test(arguments: [
+        Problem.unauthenticated, .notFound, .methodNotAllowed(allowed: []), .unsupportedMediaType, .notReady,
+    ])
+    func `every problem has a code`(problem: Problem) {
+        #expect(CodeLabel(problem.status).rawValue != "other")
+    }
+
+    @Test(arguments: [
+        (200, "2xx"), (204, "2xx"), (404, "4xx"), (503, "5xx"), (302, "5xx"),
+    ])
+    func `the first digit is the class`(code: Int, codeClass: String) {
+        #expect(DurationLabels.CodeClass(HTTPResponse.Status(code: code)).rawValue == codeClass)
+    }
+}
+
+struct ProcessStatisticsTests {
+    private static let numbers = (4...52).map(String.init).joined(separator: " ")
+
+    @Test(arguments: ["receipt-gateway", "", "a b) R 1 2 (c", "))) ((("])
+    func `the start is found behind any name`(name: String) {
+        #expect(ProcessStatistics.startTicks("17 (\(name)) R \(Self.numbers)\n") == 22)
+    }
+
+    @Test(arguments: ["", "17", "17 (a) R", "17 (a) R 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21"])
+    func `a line that is cut short says nothing`(stat: String) {
+        #expect(ProcessStatistics.startTicks(stat) == nil)
+    }
+}
