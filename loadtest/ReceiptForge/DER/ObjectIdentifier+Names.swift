@@ -32,6 +32,7 @@ extension ObjectIdentifier {
     // Certificate extensions (RFC 5280 §4.2).
     static let subjectKeyIdentifier: ObjectIdentifier = [2, 5, 29, 14]
     static let keyUsage: ObjectIdentifier = [2, 5, 29, 15]
+    static let subjectAlternativeName: ObjectIdentifier = [2, 5, 29, 17]
     static let basicConstraints: ObjectIdentifier = [2, 5, 29, 19]
     static let cRLDistributionPoints: ObjectIdentifier = [2, 5, 29, 31]
     static let certificatePolicies: ObjectIdentifier = [2, 5, 29, 32]
@@ -40,6 +41,7 @@ extension ObjectIdentifier {
     static let authorityInfoAccess: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 1, 1]
     static let cpsQualifier: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 2, 1]
     static let userNoticeQualifier: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 2, 2]
+    static let serverAuthentication: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 3, 1]
     static let codeSigning: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 3, 3]
     static let ocsp: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 48, 1]
     static let caIssuers: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 48, 2]

@@ -11,6 +11,8 @@ enum KeyRole: String, Sendable, Hashable, CaseIterable {
     /// A leaf key with the exponent that made signature forgery practical (Bleichenbacher, CRYPTO 2006 rump session).
     case smallExponentLeaf
     case xcode
+    /// Servers of tests, and the authority that vouches for them.
+    case tlsAuthority, tlsServer
 
     /// Size of the modulus.
     var bits: Int {

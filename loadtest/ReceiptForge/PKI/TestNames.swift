@@ -19,6 +19,8 @@ enum TestNames {
     static let xcode = DistinguishedName(
         .commonName("StoreKit Test Forge"), .organization("StoreKit Test Forge"), .unit("StoreKit Test Forge"),
         .country("US"), .email("StoreKit"))
+    static let tlsAuthority = DistinguishedName(.commonName("Receipt Forge Test TLS CA"), .organization("Forge Inc."))
+    static let tlsServer = DistinguishedName(.commonName("Receipt Forge Test Server"), .organization("Forge Inc."))
 
     /// `example` addresses never resolve (RFC 2606).
     static let policyStatement = "https://forge.example/certificateauthority/"

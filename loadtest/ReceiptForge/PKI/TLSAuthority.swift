@@ -1,0 +1,100 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// An authority for servers of tests: whoever trusts its one certificate accepts every identity it issues.
+///
+/// Everything follows from the seed and the names of the hosts. All identities share one key.
+public struct TLSAuthority: Sendable {
+    /// Self-signed; what a client must be told to trust. Valid 2014 to 2044.
+    public let certificate: Certificate
+    private let keys: KeyRing
+
+    /// Makes one key, about a tenth of a second, and its certificate.
+    public init(seed: UInt64) {
+        keys = KeyRing(seed: seed)
+        let key = keys.key(for: .tlsAuthority)
+        certificate = CertificateTemplate.tlsAuthority(key: key).signed(by: key)
+    }
+
+    /// The authority's certificate as text, for a file of trusted authorities.
+    public var certificatePEM: String { certificate.pem }
+
+    /// A server's certificate for these hosts, DNS names or IPv4 addresses such as `127.0.0.1`. Valid 2016 to 2036.
+    public func identity(forHosts hosts: [String]) -> TLSIdentity {
+        identity(forHosts: hosts, validity: .init(UTCDate(2016, 1, 1), UTCDate(2036, 12, 31)))
+    }
+
+    /// The same with a certificate whose time is over. Valid 2016 to 2017.
+    public func expiredIdentity(forHosts hosts: [String]) -> TLSIdentity {
+        identity(forHosts: hosts, validity: .init(UTCDate(2016, 1, 1), UTCDate(2017, 1, 1)))
+    }
+
+    private func identity(forHosts hosts: [String], validity: CertificateTemplate.Validity) -> TLSIdentity {
+        let (key, authority) = (keys.key(for: .tlsServer), keys.key(for: .tlsAuthority))
+        let template = CertificateTemplate.tlsServer(key: key, hosts: hosts, validity: validity, authority: authority)
+        return TLSIdentity(
+            certificatePEM: template.signed(by: authority).pem,
+            privateKeyPEM: PEM.text(key.privateKeyInfo.encoded, label: "PRIVATE KEY"))
+    }
+}
+
+/// What a server shows in a TLS handshake, and what it proves it with.
+public struct TLSIdentity: Sendable, Hashable {
+    /// The server's certificate (RFC 7468); the authority's is not part of it.
+    public let certificatePEM: String
+    /// The server's private key as PKCS #8 text (RFC 5958, RFC 7468).
+    public let privateKeyPEM: String
+}
+
+extension CertificateTemplate {
+    fileprivate static func tlsAuthority(key: RSAPrivateKey) -> Self {
+        CertificateTemplate(
+            serialNumber: [3], issuer: TestNames.tlsAuthority, subject: TestNames.tlsAuthority,
+            validity: Validity(UTCDate(2014, 1, 1), UTCDate(2044, 1, 1)),
+            subjectPublicKeyInfo: key.subjectPublicKeyInfo,
+            extensions: [
+                .keyUsage([.keyCertSign, .cRLSign]),
+                .certificateAuthority(pathLength: 0),
+                .subjectKeyIdentifier(key.keyIdentifier),
+            ])
+    }
+
+    fileprivate static func tlsServer(
+        key: RSAPrivateKey, hosts: [String], validity: Validity, authority: RSAPrivateKey
+    ) -> Self {
+        let names = CertificateExtension.subjectAlternativeName(hosts)
+        return CertificateTemplate(
+            serialNumber: serialNumber(of: names, validity), issuer: TestNames.tlsAuthority,
+            subject: TestNames.tlsServer, validity: validity, subjectPublicKeyInfo: key.subjectPublicKeyInfo,
+            extensions: [
+                .endEntity,
+                .keyUsage([.digitalSignature, .keyEncipherment]),
+                .extendedKeyUsage(.serverAuthentication),
+                names,
+                .subjectKeyIdentifier(key.keyIdentifier),
+                .authorityKeyIdentifier(authority.keyIdentifier),
+            ])
+    }
+
+    /// RFC 5280 §4.1.2.2: no two certificates of one issuer share a number, and it has at most 20 octets.
+    private static func serialNumber(of names: CertificateExtension, _ validity: Validity) -> [UInt8] {
+        let certified = DERElement.sequence(names.element, validity.notBefore, validity.notAfter)
+        return Array(DigestAlgorithm.sha256.hash(certified.encoded).prefix(16))
+    }
+}
+
+extension CertificateExtension {
+    /// `GeneralNames`: `dNSName [2] IA5String`, `iPAddress [7] OCTET STRING` of four octets (RFC 5280 §4.2.1.6).
+    fileprivate static func subjectAlternativeName(_ hosts: [String]) -> Self {
+        let names = hosts.map { host in
+            addressOctets(host).map { DERElement(.context(7), $0) } ?? DERElement(.context(2), Array(host.utf8))
+        }
+        return Self(identifier: .subjectAlternativeName, value: .sequence(of: names))
+    }
+
+    /// The octets of an IPv4 address in dotted form; nil for anything else.
+    private static func addressOctets(_ host: String) -> [UInt8]? {
+        let octets = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return octets.count == 4 && !octets.contains(nil) ? octets.compactMap(\.self) : nil
+    }
+}
