@@ -38,6 +38,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -77,11 +78,23 @@ let package = Package(
         .target(
             name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",
             swiftSettings: house + sanitized),
+        .target(
+            name: "AppleSimulator",
+            dependencies: [
+                "ReceiptForge", "Receipts",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            path: "loadtest/AppleSimulator", swiftSettings: house),
         .executableTarget(
             name: "LoadTest",
             dependencies: [
-                "COpenSSL", "ReceiptForge", "Receipts",
+                "AppleSimulator", "COpenSSL", "ReceiptForge", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             path: "loadtest/LoadTest", swiftSettings: house),
 
@@ -108,9 +121,18 @@ let package = Package(
         .testTarget(
             name: "ReceiptForgeTests", dependencies: ["COpenSSL", "ReceiptForge", "Receipts"], swiftSettings: house),
         .testTarget(
+            name: "AppleSimulatorTests",
+            dependencies: [
+                "AppleSimulator", "ReceiptForge", "Receipts",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: house),
+        .testTarget(
             name: "LoadTestTests",
             dependencies: [
-                "LoadTest", "ReceiptForge",
+                "AppleSimulator", "LoadTest", "ReceiptForge",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: house),

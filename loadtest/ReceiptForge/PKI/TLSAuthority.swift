@@ -44,6 +44,12 @@ public struct TLSIdentity: Sendable, Hashable {
     public let certificatePEM: String
     /// The server's private key as PKCS #8 text (RFC 5958, RFC 7468).
     public let privateKeyPEM: String
+
+    /// An identity from its two texts.
+    public init(certificatePEM: String, privateKeyPEM: String) {
+        self.certificatePEM = certificatePEM
+        self.privateKeyPEM = privateKeyPEM
+    }
 }
 
 extension CertificateTemplate {
