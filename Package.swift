@@ -87,11 +87,23 @@ let package = Package(
         .target(
             name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",
             swiftSettings: house + sanitized),
+        .target(
+            name: "AppleSimulator",
+            dependencies: [
+                "ReceiptForge", "Receipts",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            path: "loadtest/AppleSimulator", swiftSettings: house),
         .executableTarget(
             name: "LoadTest",
             dependencies: [
-                "COpenSSL", "ReceiptForge", "Receipts",
+                "AppleSimulator", "COpenSSL", "ReceiptForge", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             path: "loadtest/LoadTest", swiftSettings: house),
 
@@ -136,9 +148,18 @@ let package = Package(
         .testTarget(
             name: "ReceiptForgeTests", dependencies: ["COpenSSL", "ReceiptForge", "Receipts"], swiftSettings: house),
         .testTarget(
+            name: "AppleSimulatorTests",
+            dependencies: [
+                "AppleSimulator", "ReceiptForge", "Receipts",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: house),
+        .testTarget(
             name: "LoadTestTests",
             dependencies: [
-                "LoadTest", "ReceiptForge",
+                "AppleSimulator", "LoadTest", "ReceiptForge",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: house),

@@ -8,7 +8,7 @@ internal import ArgumentParser
 struct ReceiptLoadtest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receipt-loadtest",
-        abstract: "Press on receipt verification, and make the receipts to press with.",
+        abstract: "Press on receipt verification, make the receipts to press with, and stand in for Apple.",
         discussion: """
             How many receipts per second one core verifies, beside what the cryptography alone allows:
 
@@ -18,7 +18,11 @@ struct ReceiptLoadtest: AsyncParsableCommand {
 
               receipt-loadtest corpus --out receipts
               GATEWAY_TRUST_ROOTS=receipts/root.pem receipt-gateway serve
+
+            Apple's servers for them, on this machine, healthy or not:
+
+              receipt-loadtest apple --pki receipts --scenario loadtest/scenarios/outage-2020-01-24.yaml
             """,
         version: "0.1.0",
-        subcommands: [VerifyCommand.self, CorpusCommand.self, MemoryProbeCommand.self])
+        subcommands: [VerifyCommand.self, CorpusCommand.self, AppleCommand.self, MemoryProbeCommand.self])
 }

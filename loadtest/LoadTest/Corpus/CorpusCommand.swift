@@ -14,6 +14,8 @@ struct CorpusCommand: AsyncParsableCommand {
             wrong once. The same seed gives the same files, octet by octet. The folder then holds:
 
               root.pem      the root, to be trusted for the environment Sandbox
+              pki.json      the seed, from which `receipt-loadtest apple --pki`
+                            makes the keys again
               *.b64         one receipt each, in base64, as a request carries it
               index.json    for each file the expected answer, its reason, and
                             what a genuine receipt says
@@ -36,7 +38,7 @@ struct CorpusCommand: AsyncParsableCommand {
     var count = 1000
 
     @Option(help: ArgumentHelp("Everything follows from this number.", valueName: "number"))
-    var seed: UInt64 = 1
+    var seed = Self.defaultSeed
 
     @Flag(help: "Write into a folder that holds other files too; none of those is removed.")
     var force = false
@@ -51,6 +53,7 @@ struct CorpusCommand: AsyncParsableCommand {
         print(try await write())
     }
 
+    static let defaultSeed: UInt64 = 1
     /// Eight gigabytes of files.
     private static let maximumCount = 1_000_000
 }

@@ -15,7 +15,7 @@ public struct Corpus: RandomAccessCollection, Sendable {
     public let pki: ForgedPKI
     /// How many random genuine receipts come before the faults.
     public let genuineReceipts: Int
-    private let seed: UInt64
+    let seed: UInt64
 
     /// A corpus that follows from `seed` alone; a larger one begins with the same receipts.
     public init(seed: UInt64, genuineReceipts: Int) {

@@ -3,7 +3,7 @@
 
 internal import FoundationEssentials
 
-/// Writes a corpus to a folder: `root.pem`, one `.b64` file per entry, and `index.json`.
+/// Writes a corpus to a folder: `root.pem`, `pki.json` with the seed its keys follow from, one `.b64` file per entry, and `index.json`.
 public struct CorpusWriter: Sendable {
     private let directory: URL
 
@@ -18,6 +18,7 @@ public struct CorpusWriter: Sendable {
     public func write(_ corpus: Corpus, progress: (_ written: Int) -> Void = { _ in }) async throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try write(Data(corpus.pki.rootPEM.utf8), to: "root.pem")
+        try write(CorpusAuthority(seed: corpus.seed).encoded, to: CorpusAuthority.fileName)
         let rows = try await writeEntries(of: corpus, progress: progress)
         try write(encoded(rows), to: "index.json")
     }

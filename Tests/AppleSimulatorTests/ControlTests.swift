@@ -1,0 +1,102 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import ReceiptForge
+import Testing
+
+@testable import AppleSimulator
+
+/// What whoever controls the simulator can ask it.
+struct ControlTests {
+    @Test func `statistics have exactly three keys and count calls with faults too`() async throws {
+        try await withApple("faults: [{fault: {http_status: 503}, requests: 1}]") { apple in
+            let (production, sandbox) = (Wire(apple.productionURL), Wire(apple.sandboxURL))
+            let body = Samples.body(Samples.receipt())
+            for _ in 0..<3 { _ = try await production.verify(body) }
+            _ = try await sandbox.verify(body)
+            _ = try await sandbox.verify("{}")
+            for wire in [production, sandbox] {
+                #expect(
+                    try await wire.ask("GET", "/stats").body == #"{"distinct_receipts":2,"production":3,"sandbox":2}"#)
+            }
+            #expect(
+                apple.statsDetails.outcomes == [
+                    "production": ["http_503": 1, "status_0": 2], "sandbox": ["status_21008": 1, "status_21002": 1],
+                ])
+        }
+    }
+
+    @Test func `one receipt in two encodings is one receipt`() async throws {
+        try await withApple { apple in
+            let body = Samples.body(Samples.receipt())
+            let wire = Wire(apple.productionURL)
+            _ = try await wire.verify(body)
+            _ = try await wire.verify(body.replacing("MII", with: "M\\nII"))
+            #expect(apple.stats == Stats(production: 2, sandbox: 0, distinctReceipts: 1))
+        }
+    }
+
+    @Test func `details say how many calls there were at once`() async throws {
+        try await withApple { apple in
+            let wire = Wire(apple.productionURL)
+            _ = try await wire.verify("{}")
+            let exchange = try await wire.ask("GET", "/stats/details")
+            let details = try JSONDecoder().decode(StatsDetails.self, from: Data(exchange.body.utf8))
+            #expect(details.inFlight == 0 && details.maximumInFlight == 1 && details.connections == 2)
+            #expect(details.outcomes == ["production": ["status_21002": 1]])
+        }
+    }
+
+    @Test func `statistics begin anew when they are deleted`() async throws {
+        try await withApple { apple in
+            _ = try await Wire(apple.productionURL).verify("{}")
+            #expect(try await Wire(apple.sandboxURL).ask("DELETE", "/stats").status == 204)
+            #expect(apple.stats == Stats() && apple.statsDetails.outcomes.isEmpty)
+        }
+    }
+
+    @Test func `a scenario is replaced at once and its clock begins anew`() async throws {
+        let clock = ManualClock()
+        try await withApple(clock: clock) { apple in
+            let wire = Wire(apple.productionURL)
+            clock.advance(bySeconds: 100)
+            let put = try await wire.ask("PUT", "/scenario", "faults: [{fault: html, for: 10}]")
+            clock.advance(bySeconds: 9.9)
+            let during = try await wire.verify("{}")
+            clock.advance(bySeconds: 0.1)
+            let after = try await wire.verify("{}")
+            #expect(put.status == 204)
+            #expect(during.body.hasPrefix("<html>") && after.body == #"{"status":21002}"#)
+        }
+    }
+
+    @Test func `another scenario's stories are told at once`() async throws {
+        try await withApple { apple in
+            let (wire, body) = (Wire(apple.productionURL), Samples.body(Samples.receipt()))
+            let before = try AppleAnswer(Data(await wire.verify(body).body.utf8))
+            apple.play(try Scenario(yaml: "stories: {default: family_shared}"))
+            let after = try AppleAnswer(Data(await wire.verify(body).body.utf8))
+            #expect(before.newest["in_app_ownership_type"] as? String == "PURCHASED")
+            #expect(after.newest["in_app_ownership_type"] as? String == "FAMILY_SHARED")
+        }
+    }
+
+    @Test func `a scenario with a fault in it changes nothing and is explained`() async throws {
+        try await withApple("faults: [{fault: html}]") { apple in
+            let wire = Wire(apple.productionURL)
+            let exchange = try await wire.ask("PUT", "/scenario", "faults:\n  - {fault: hmtl}\n")
+            #expect(exchange.status == 422 && exchange.body.hasPrefix("line 2: 'hmtl' means nothing here"))
+            #expect(try await wire.verify("{}").body.hasPrefix("<html>"))
+        }
+    }
+
+    @Test(arguments: [("GET", "/"), ("POST", "/stats"), ("PUT", "/stats/details"), ("GET", "/scenario")])
+    func `nothing else is there`(method: String, path: String) async throws {
+        try await withApple { apple in
+            let exchange = try await Wire(apple.productionURL).ask(method, path)
+            #expect(exchange.status == 404)
+            #expect(apple.stats == Stats())
+        }
+    }
+}

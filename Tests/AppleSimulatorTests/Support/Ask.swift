@@ -1,0 +1,73 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import NIOCore
+import Receipts
+import ReceiptForge
+import Testing
+
+@testable import AppleSimulator
+
+/// A store without a network, for what needs none.
+struct TestStore {
+    let store: SimulatedStore
+    let clock = ManualClock()
+
+    init(_ yaml: String = "") throws {
+        let clock = clock
+        store = try SimulatedStore(
+            pki: Samples.pki, scenario: Scenario(yaml: yaml), limits: Limits(), now: { clock.now })
+    }
+
+    /// What a client is made to see.
+    func performance(of body: String, isPost: Bool = true, at endpoint: Endpoint = .production) -> Performance {
+        store.performance(of: Array(body.utf8), isPost: isPost, at: endpoint)
+    }
+
+    /// The answer's body, which must be there.
+    func answer(to body: String, isPost: Bool = true, at endpoint: Endpoint = .production) throws -> AppleAnswer {
+        guard case .answer(let answer) = performance(of: body, isPost: isPost, at: endpoint).reply else {
+            throw NoAnswer()
+        }
+        return try AppleAnswer(Data(answer.body.readableBytesView))
+    }
+
+    /// The answer to a receipt of the environment Production.
+    func answer(to receipt: ReceiptContents, excludesOld: Bool = false) throws -> AppleAnswer {
+        try answer(to: Samples.body(receipt, excludesOld: excludesOld))
+    }
+}
+
+struct NoAnswer: Error {}
+
+/// An answer of verifyReceipt, as a client reads it.
+struct AppleAnswer {
+    let members: [String: Any]
+
+    init(_ json: Data) throws {
+        members = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+    }
+
+    var status: Int? { members["status"] as? Int }
+    var environment: String? { members["environment"] as? String }
+    var receipt: [String: Any] { members["receipt"] as? [String: Any] ?? [:] }
+    var latest: [[String: Any]] { members["latest_receipt_info"] as? [[String: Any]] ?? [] }
+    var renewals: [[String: Any]] { members["pending_renewal_info"] as? [[String: Any]] ?? [] }
+
+    /// The element of `latest_receipt_info` that ends last.
+    var newest: [String: Any] {
+        latest.max { Self.end($0) < Self.end($1) } ?? [:]
+    }
+
+    /// What `latest_receipt` says, once its signature is verified.
+    func latestReceipt(at now: Timestamp) throws -> VerifiedReceipt {
+        let text = try #require(members["latest_receipt"] as? String)
+        let anchor = try TrustAnchor(der: Samples.pki.root.der, environments: [.production, .sandbox])
+        return try ReceiptVerifier(trustStore: TrustStore(anchors: [anchor])).verify(Base64.decode(text), at: now)
+    }
+
+    private static func end(_ transaction: [String: Any]) -> Int64 {
+        (transaction["expires_date_ms"] as? String).flatMap { Int64($0) } ?? 0
+    }
+}

@@ -1,0 +1,67 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Receipts
+import Synchronization
+
+@testable import AppleSimulator
+
+/// Made once: finding primes is what takes time.
+enum Samples {
+    static let pki = ForgedPKI(seed: 7)
+    static let stranger = ForgedPKI(seed: 8)
+
+    /// When every test begins: a summer's day in Los Angeles.
+    static let start = UTCDate(2026, 7, 1, 12)
+
+    /// A monthly subscription whose second period ends some days after the test begins.
+    static func receipt(endingAfterDays days: Int64 = 10, type: String = "Production") -> ReceiptContents {
+        var receipt = ReceiptContents(bundleID: "com.example.app", creationDate: start.advanced(byDays: -60))
+        receipt.receiptType = type
+        receipt.adamID = 9_007_199_254_740_993
+        let end = start.advanced(byDays: days)
+        var first = PurchaseContents(
+            productID: "com.example.app.monthly", transactionID: "1000", purchaseDate: end.advanced(byDays: -60))
+        first.expiresDate = end.advanced(byDays: -30)
+        first.webOrderLineItemID = 77
+        first.isTrialPeriod = true
+        var second = first
+        second.transactionID = "1001"
+        second.purchaseDate = end.advanced(byDays: -30)
+        second.expiresDate = end
+        second.isTrialPeriod = false
+        var item = PurchaseContents(
+            productID: "com.example.app.gems", transactionID: "2000", purchaseDate: start.advanced(byDays: -5))
+        item.productType = .consumable
+        receipt.purchases = [second, item, first]
+        return receipt
+    }
+
+    /// A receipt without subscriptions.
+    static func plainReceipt(type: String = "Production") -> ReceiptContents {
+        var receipt = receipt(type: type)
+        receipt.purchases.removeAll(where: \.isSubscription)
+        return receipt
+    }
+
+    /// The body of a call.
+    static func body(
+        _ receipt: ReceiptContents, signedBy pki: ForgedPKI = pki, password: String? = nil, excludesOld: Bool = false
+    ) -> String {
+        let password = password.map { ",\"password\":\"\($0)\"" } ?? ""
+        let options = excludesOld ? ",\"exclude-old-transactions\":true" : ""
+        return "{\"receipt-data\":\"\(pki.sign(receipt).base64)\"\(password)\(options)}"
+    }
+}
+
+/// A clock that a test sets.
+final class ManualClock: Sendable {
+    private let milliseconds = Mutex(Samples.start.secondsSince1970 * 1000)
+
+    var now: Timestamp { milliseconds.withLock { Timestamp(millisecondsSince1970: $0) } }
+
+    func advance(bySeconds seconds: Double) {
+        milliseconds.withLock { $0 += Int64(seconds * 1000) }
+    }
+}

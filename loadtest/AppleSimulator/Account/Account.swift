@@ -1,0 +1,70 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+
+/// What Apple knows about the customer a receipt belongs to.
+struct Account: Hashable, Sendable {
+    let subscriptions: [Subscription]
+    /// Everything else that was bought.
+    let items: [Transaction]
+    /// Whether the app itself was bought in volume.
+    let isVolumePurchase: Bool
+    /// Whether answers have the form of answers to iOS 6 style receipts.
+    let isIOS6Style: Bool
+    private let receipt: ReceiptContents
+
+    /// - Parameter start: when the scenario began.
+    init(_ receipt: ReceiptContents, stories: Stories, start: UTCDate, now: UTCDate) {
+        let chains = Dictionary(grouping: receipt.purchases.filter(\.isSubscription), by: \.originalTransactionID)
+        let told = chains.sorted { $0.key < $1.key }.map { original, periods in
+            let newest = periods.max { $0.purchaseDate < $1.purchaseDate }?.productID ?? ""
+            let story = stories.story(ofOriginalTransactionID: original, productID: newest)
+            return (story: story, subscription: Subscription(periods, story: story, start: start, now: now))
+        }
+        subscriptions = told.map(\.subscription)
+        items = receipt.purchases.filter { !$0.isSubscription }.map { purchase in
+            let story = stories.story(
+                ofOriginalTransactionID: purchase.originalTransactionID, productID: purchase.productID)
+            return Transaction(purchase, story: story, start: start)
+        }
+        isVolumePurchase = told.contains { $0.story == .volumePurchase }
+        isIOS6Style = told.contains { $0.story == .ios6Style }
+        self.receipt = receipt
+    }
+
+    /// All transactions; of each subscription only the newest if so asked.
+    func transactions(excludingOld: Bool) -> [Transaction] {
+        subscriptions.flatMap { excludingOld ? [$0.newest] : $0.periods } + items
+    }
+
+    /// The receipt that the customer's device would get now.
+    func receipt(issuedAt date: UTCDate) -> ReceiptContents {
+        var latest = receipt
+        latest.creationDate = date
+        latest.purchases = transactions(excludingOld: false).map(\.purchase)
+        if isVolumePurchase {
+            latest.receiptType = latest.receiptType.hasSuffix("Sandbox") ? "ProductionVPPSandbox" : "ProductionVPP"
+            latest.expirationDate = date.advanced(byDays: 365)
+        }
+        return latest
+    }
+}
+
+extension PurchaseContents {
+    /// Only auto-renewable subscriptions have an end in a receipt.
+    var isSubscription: Bool { expiresDate != nil }
+}
+
+extension Transaction {
+    /// A single item: refunds, families and codes exist for it too.
+    fileprivate init(_ purchase: PurchaseContents, story: Story, start: UTCDate) {
+        self.init(purchase)
+        switch story {
+        case .refunded(let reason): refund(at: start.advanced(bySeconds: -3600), .init(reason))
+        case .familyShared: isFamilyShared = true
+        case .offerCode(let name): offerCode = name
+        default: break
+        }
+    }
+}

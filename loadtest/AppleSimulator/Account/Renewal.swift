@@ -1,0 +1,22 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+
+/// What happens when a subscription's period ends: an element of `pending_renewal_info`.
+struct Renewal: Hashable, Sendable {
+    /// Whether the customer wants to go on.
+    var isOn = true
+    /// The product of the next period.
+    var nextProductID: String
+    /// Why the subscription ended, 1 to 5; nil while it runs.
+    var expirationIntent: Int?
+    /// Whether Apple tries to collect; nil while the subscription runs.
+    var isInBillingRetry: Bool?
+    /// Until when the customer may go on meanwhile.
+    var gracePeriodExpires: UTCDate?
+    /// Whether the customer has to agree to a new price and has not.
+    var awaitsPriceConsent = false
+    /// The offer code of the period that runs.
+    var offerCode: String?
+}

@@ -1,0 +1,148 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+
+/// The periods of one subscription, and what follows them.
+struct Subscription: Hashable, Sendable {
+    /// In the order they were bought. Never empty.
+    private(set) var periods: [Transaction]
+    private(set) var renewal: Renewal
+    private let now: UTCDate
+
+    /// - Parameters:
+    ///   - periods: those in the receipt; at least one, each with an end.
+    ///   - story: what came after.
+    ///   - start: when the scenario began. What a story says is told from there, so that it stays the same at each call.
+    init(_ periods: [PurchaseContents], story: Story, start: UTCDate, now: UTCDate) {
+        self.periods = periods.sorted { $0.purchaseDate < $1.purchaseDate }.map(Transaction.init)
+        self.now = now
+        renewal = Renewal(nextProductID: self.periods[self.periods.count - 1].purchase.productID)
+        tell(story, start)
+        renewal.nextProductID = newest.purchase.productID
+        settle()
+    }
+
+    /// The period that was bought last.
+    var newest: Transaction { periods[periods.count - 1] }
+
+    private var end: UTCDate { newest.purchase.expiresDate ?? newest.purchase.purchaseDate }
+
+    private mutating func tell(_ story: Story, _ start: UTCDate) {
+        switch story {
+        case .asInReceipt, .volumePurchase, .ios6Style: break
+        case .renewed: end > now ? add(periods: 1) : goOn(until: now)
+        case .willNotRenew:
+            goOn(until: now)
+            renewal.isOn = false
+        case .inGracePeriod:
+            lapse(at: start.advanced(byDays: -1))
+            failToCollect(graceDays: 16)
+        case .inBillingRetry:
+            lapse(at: start.advanced(byDays: -20))
+            failToCollect(graceDays: nil)
+        case .expired(let intent): expire(intent)
+        case .refunded(let reason): changeNewest { $0.refund(at: start.advanced(bySeconds: -3600), .init(reason)) }
+        case .upgraded(let productID): upgrade(to: productID, at: start.advanced(bySeconds: -3600))
+        case .familyShared: for index in periods.indices { periods[index].isFamilyShared = true }
+        case .priceIncrease:
+            goOn(until: now)
+            renewal.awaitsPriceConsent = true
+        case .offerCode(let name):
+            changeNewest { $0.offerCode = name }
+            renewal.offerCode = name
+        }
+    }
+
+    /// A subscription that ended, and about which the story says nothing else, was cancelled by its customer.
+    private mutating func settle() {
+        let isOver = end <= now || newest.purchase.cancellationDate != nil
+        guard isOver, renewal.expirationIntent == nil else { return }
+        expire(1)
+    }
+
+    private mutating func expire(_ intent: Int) {
+        renewal.isOn = false
+        guard end <= now || newest.purchase.cancellationDate != nil else { return }
+        renewal.expirationIntent = intent
+        renewal.isInBillingRetry = false
+    }
+
+    private mutating func failToCollect(graceDays: Int64?) {
+        guard end <= now else { return }
+        renewal.expirationIntent = 2
+        renewal.isInBillingRetry = true
+        renewal.gracePeriodExpires = graceDays.map { end.advanced(byDays: $0) }
+    }
+}
+
+extension Subscription {
+    private var length: Int64 {
+        max(60, end.secondsSince1970 - newest.purchase.purchaseDate.secondsSince1970)
+    }
+
+    /// Adds periods until one of them ends after `date`; of many, the newest.
+    private mutating func goOn(until date: UTCDate) {
+        guard end <= date else { return }
+        add(periods: (date.secondsSince1970 - end.secondsSince1970) / length + 1)
+    }
+
+    private mutating func add(periods count: Int64) {
+        let (last, end, length) = (newest, end, length)
+        for number in max(1, count - Limits().maximumAddedPeriods + 1)...count {
+            let start = end.advanced(bySeconds: (number - 1) * length)
+            periods.append(last.followed(by: start, lasting: length, number: number))
+        }
+    }
+
+    /// Adds one period that ends at `date`, if the subscription ended before.
+    private mutating func lapse(at date: UTCDate) {
+        let gap = date.secondsSince1970 - end.secondsSince1970
+        guard gap > 0 else { return }
+        let length = min(gap, length)
+        let start = date.advanced(bySeconds: -length)
+        periods.append(newest.followed(by: start, lasting: length, number: 1))
+    }
+
+    private mutating func upgrade(to productID: String?, at date: UTCDate) {
+        goOn(until: date)
+        let moment = max(date, newest.purchase.purchaseDate.advanced(bySeconds: 1))
+        var better = newest.followed(by: moment, lasting: length, number: 1)
+        better.purchase.productID = productID ?? newest.purchase.productID + ".upgraded"
+        changeNewest { period in
+            period.isUpgraded = true
+            period.purchase.cancellationDate = moment
+        }
+        periods.append(better)
+    }
+
+    private mutating func changeNewest(_ change: (inout Transaction) -> Void) {
+        change(&periods[periods.count - 1])
+    }
+}
+
+extension Transaction {
+    /// A renewal. Its identifiers follow from its number, so that it has the same ones at each call.
+    fileprivate func followed(by start: UTCDate, lasting length: Int64, number: Int64) -> Transaction {
+        var next = self
+        next.purchase.transactionID =
+            Int64(purchase.transactionID).map { String($0 &+ 10_000 &* number) }
+            ?? "\(purchase.transactionID)-\(number)"
+        next.purchase.webOrderLineItemID &+= 10_000 &* number
+        next.purchase.purchaseDate = start
+        next.purchase.expiresDate = start.advanced(bySeconds: length)
+        next.purchase.isTrialPeriod = purchase.isTrialPeriod.map { _ in false }
+        next.purchase.isInIntroOfferPeriod = purchase.isInIntroOfferPeriod.map { _ in false }
+        next.purchase.cancellationDate = nil
+        next.purchase.cancellationReason = nil
+        next.purchase.promotionalOfferID = nil
+        return next
+    }
+}
+
+extension PurchaseContents.CancellationReason {
+    /// 1 is an issue with the app, everything else another reason.
+    init(_ reason: Int) {
+        self = reason == 1 ? .issueInApp : .other
+    }
+}

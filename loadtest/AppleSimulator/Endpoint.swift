@@ -1,0 +1,32 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// One of the two servers: each answers receipts of its own environment only.
+public enum Endpoint: String, CaseIterable, Hashable, Sendable {
+    /// Stands for `buy.itunes.apple.com`.
+    case production
+    /// Stands for `sandbox.itunes.apple.com`.
+    case sandbox
+}
+
+extension Endpoint {
+    /// The environment whose receipts are answered here.
+    var environment: Environment {
+        switch self {
+        case .production: .production
+        case .sandbox: .sandbox
+        }
+    }
+
+    /// The server that knows the receipts this one refuses.
+    var other: Endpoint {
+        self == .production ? .sandbox : .production
+    }
+
+    /// What a receipt of the other environment is answered: 21007 "sent to production", 21008 "sent to sandbox".
+    var statusForOtherEnvironment: Int {
+        self == .production ? 21007 : 21008
+    }
+}

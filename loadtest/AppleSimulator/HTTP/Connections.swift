@@ -1,0 +1,43 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import Synchronization
+
+/// The connections that are open, so that there are not too many and all can be closed.
+final class Connections: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let maximumConnections: Int
+
+    init(maximumConnections: Int) {
+        self.maximumConnections = maximumConnections
+    }
+
+    /// Whether one more connection has room; it is forgotten when it closes.
+    func admit(_ channel: any Channel) -> Bool {
+        let isAdmitted = state.withLock { state in
+            guard !state.isClosed, state.channels.count < maximumConnections else { return false }
+            state.channels[ObjectIdentifier(channel)] = channel
+            return true
+        }
+        guard isAdmitted else { return false }
+        channel.closeFuture.whenComplete { [self] _ in
+            state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
+        }
+        return true
+    }
+
+    /// Closes all connections and admits no more.
+    func closeAll() async {
+        let channels = state.withLock { state in
+            state.isClosed = true
+            return Array(state.channels.values)
+        }
+        for channel in channels { try? await channel.close() }
+    }
+}

@@ -1,0 +1,152 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+/// One connection: collects each request, and lets the client see what was decided about it.
+///
+/// Requests come one at a time: `HTTPServerPipelineHandler` holds back the next until the answer has ended.
+final class ConversationHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let desk: Desk
+    private var head: HTTPRequestHead?
+    /// Nil once it is larger than the limit.
+    private var body: ByteBuffer? = ByteBuffer()
+    /// What happens next, in a while.
+    private var timer: Scheduled<Void>?
+    /// Whether a call is counted as in flight.
+    private var isInFlight = false
+
+    init(desk: Desk) {
+        self.desk = desk
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            (self.head, body) = (head, ByteBuffer())
+            if head.headers[canonicalForm: "expect"].contains("100-continue") {
+                context.writeAndFlush(wrapOutboundOut(.head(.init(version: .http1_1, status: .continue))), promise: nil)
+            }
+        case .body(var part): collect(&part)
+        case .end: respond(context)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        endCall()
+        context.fireChannelInactive()
+    }
+
+    /// The client went away or speaks no HTTP or TLS; either way there is nobody to tell.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    private func collect(_ part: inout ByteBuffer) {
+        guard let byteCount = body?.readableBytes else { return }
+        guard byteCount + part.readableBytes <= desk.store.limits.maximumRequestBytes else { return body = nil }
+        body?.writeBuffer(&part)
+    }
+
+    private func respond(_ context: ChannelHandlerContext) {
+        guard let head else { return }
+        switch desk.respond(to: head, body) {
+        case .control(let answer): write(answer, context)
+        case .performance(let performance):
+            isInFlight = true
+            after(performance.latency, context) { handler, context in handler.perform(performance.reply, context) }
+        }
+    }
+
+    private func perform(_ reply: Performance.Reply, _ context: ChannelHandlerContext) {
+        switch reply {
+        case .answer(let answer): write(answer, context)
+        case .slowly(let answer, let rate): begin(answer, context, bytesPerSecond: rate)
+        case .halfAnswer(let answer): writeHalf(answer, context)
+        case .reset: reset(context)
+        case .silence:
+            after(desk.store.limits.maximumWait, context) { handler, context in handler.reset(context) }
+        }
+    }
+
+    private func endCall() {
+        guard isInFlight else { return }
+        isInFlight = false
+        desk.store.stats.end()
+    }
+
+    /// Runs `body` in a while, or at once if there is no while; not at all if the connection closes before.
+    private func after(
+        _ delay: Duration, _ context: ChannelHandlerContext,
+        _ body: @escaping (ConversationHandler, ChannelHandlerContext) -> Void
+    ) {
+        guard delay > .zero else { return body(self, context) }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) { [self] in
+            guard context.channel.isActive else { return }
+            body(self, context)
+        }
+    }
+}
+
+extension ConversationHandler {
+    private func write(_ answer: HTTPAnswer, _ context: ChannelHandlerContext) {
+        writeHead(of: answer, context)
+        context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
+        finish(context)
+    }
+
+    private func writeHead(of answer: HTTPAnswer, _ context: ChannelHandlerContext) {
+        context.write(wrapOutboundOut(.head(answer.head(keepAlive: isKeptAlive))), promise: nil)
+    }
+
+    private func finish(_ context: ChannelHandlerContext) {
+        // Whoever has the answer must also find it counted.
+        endCall()
+        let end = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+        guard !isKeptAlive else { return }
+        end.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+    }
+
+    private var isKeptAlive: Bool { head?.isKeepAlive ?? false }
+
+    private func begin(_ answer: HTTPAnswer, _ context: ChannelHandlerContext, bytesPerSecond rate: Int) {
+        writeHead(of: answer, context)
+        context.flush()
+        trickle(answer.body, context, bytesPerSecond: rate)
+    }
+
+    /// Twenty drops a second, or a byte at a time if that is less.
+    private func trickle(_ rest: ByteBuffer, _ context: ChannelHandlerContext, bytesPerSecond rate: Int) {
+        var rest = rest
+        guard let drop = rest.readSlice(length: min(rest.readableBytes, max(1, rate / 20))), drop.readableBytes > 0
+        else { return finish(context) }
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(drop))), promise: nil)
+        after(.seconds(Double(drop.readableBytes) / Double(rate)), context) { handler, context in
+            handler.trickle(rest, context, bytesPerSecond: rate)
+        }
+    }
+
+    private func writeHalf(_ answer: HTTPAnswer, _ context: ChannelHandlerContext) {
+        writeHead(of: answer, context)
+        var body = answer.body
+        let half = body.readSlice(length: body.readableBytes / 2) ?? ByteBuffer()
+        let written = context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(half))))
+        written.assumeIsolated().whenComplete { _ in self.reset(context) }
+    }
+
+    /// Closes with RST in the place of FIN (RFC 9293 §3.10.7): lingering for no time drops what is not sent yet.
+    private func reset(_ context: ChannelHandlerContext) {
+        endCall()
+        let socket = context.channel as? any SocketOptionProvider
+        let isSet = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        // TLS would say goodbye; a reset does not.
+        guard let isSet else { return context.channel.close(promise: nil) }
+        isSet.assumeIsolated().whenComplete { _ in context.pipeline.close(mode: .all, promise: nil) }
+    }
+}

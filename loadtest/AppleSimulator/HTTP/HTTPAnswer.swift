@@ -1,0 +1,36 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOHTTP1
+
+/// An answer of an HTTP server.
+struct HTTPAnswer: Sendable {
+    var status = HTTPResponseStatus.ok
+    var contentType = "application/json;charset=UTF-8"
+    /// Fields beside those every answer has.
+    var headers: [Phase.HeaderField] = []
+    var body = ByteBuffer()
+
+    /// What Apple's front-end servers show instead of an answer.
+    static func page(_ statusCode: Int, _ headers: [Phase.HeaderField]) -> HTTPAnswer {
+        let status = HTTPResponseStatus(statusCode: statusCode)
+        let text =
+            "<html><head><title>\(status.reasonPhrase)</title></head>"
+            + "<body><h1>\(status.code) \(status.reasonPhrase)</h1></body></html>\n"
+        return HTTPAnswer(status: status, contentType: "text/html", headers: headers, body: ByteBuffer(string: text))
+    }
+
+    /// The head that goes before so many bytes of body.
+    func head(keepAlive: Bool) -> HTTPResponseHead {
+        var fields = HTTPHeaders()
+        fields.reserveCapacity(5 + headers.count)
+        fields.add(name: "Content-Type", value: contentType)
+        fields.add(name: "Content-Length", value: String(body.readableBytes))
+        fields.add(
+            name: "Cache-Control", value: "private, no-cache, no-store, no-transform, must-revalidate, max-age=0")
+        for field in headers { fields.add(name: field.name, value: field.value) }
+        if !keepAlive { fields.add(name: "Connection", value: "close") }
+        return HTTPResponseHead(version: .http1_1, status: status, headers: fields)
+    }
+}

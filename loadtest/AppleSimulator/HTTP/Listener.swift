@@ -1,0 +1,60 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+/// One endpoint on the loopback interface.
+struct Listener: Sendable {
+    private let channel: any Channel
+
+    /// Where to ask; with the port that was bound.
+    let url: String
+
+    /// Begins to listen.
+    ///
+    /// - Parameter port: 0 for any free one.
+    static func start(
+        _ desk: Desk, port: Int, _ tls: TLSContexts?, _ connections: Connections
+    ) async throws(SimulatorError) -> Listener {
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard connections.admit(channel) else { return channel.close(promise: nil) }
+                    try setUp(channel, desk, tls)
+                }
+            }
+        do {
+            let channel = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
+            let scheme = tls == nil ? "http" : "https"
+            return Listener(
+                channel: channel, url: "\(scheme)://127.0.0.1:\(channel.localAddress?.port ?? port)/verifyReceipt")
+        } catch {
+            throw .portUnavailable(port, reason: "\(error)")
+        }
+    }
+
+    /// Listens no more; connections that are open stay so.
+    func stop() async {
+        try? await channel.close()
+    }
+
+    private static func setUp(_ channel: any Channel, _ desk: Desk, _ tls: TLSContexts?) throws {
+        let stats = desk.store.stats
+        let showsWrongCertificate = tls != nil && desk.store.showsWrongCertificate(at: desk.endpoint)
+        stats.open(showsWrongCertificate: showsWrongCertificate)
+        channel.closeFuture.whenComplete { _ in stats.close() }
+        let pipeline = channel.pipeline.syncOperations
+        if let tls {
+            let context = showsWrongCertificate ? tls.wrong : tls.right
+            try pipeline.addHandler(NIOSSLServerHandler(context: context))
+        }
+        try pipeline.configureHTTPServerPipeline()
+        try pipeline.addHandler(ConversationHandler(desk: desk))
+    }
+}

@@ -1,0 +1,73 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import Receipts
+
+/// What a client is made to see.
+struct Performance: Sendable {
+    /// What happens on the wire.
+    enum Reply: Sendable {
+        /// An answer, correctly framed.
+        case answer(HTTPAnswer)
+        /// An answer whose body trickles.
+        case slowly(HTTPAnswer, bytesPerSecond: Int)
+        /// Half an answer, and a reset.
+        case halfAnswer(HTTPAnswer)
+        /// A reset.
+        case reset
+        /// Nothing.
+        case silence
+    }
+
+    let reply: Reply
+    /// How long it takes until the reply begins.
+    let latency: Duration
+    /// The name of what became of the call, for the statistics.
+    let outcome: String
+
+    /// - Parameter answer: makes the answer, with the fault's deviation if it has one; called only if it is needed.
+    init(_ treatment: Treatment, now: Timestamp, answer: () -> StoreAnswer) {
+        let (fault, headers) = (treatment.fault ?? .none, treatment.headers ?? [])
+        latency = treatment.latency ?? .zero
+        (reply, outcome) =
+            Self.withoutReceipt(fault, headers, now) ?? Self.withReceipt(fault, headers, answer())
+    }
+
+    /// Faults of servers that never looked at the receipt.
+    private static func withoutReceipt(
+        _ fault: Fault, _ headers: [Phase.HeaderField], _ now: Timestamp
+    ) -> (Reply, String)? {
+        switch fault {
+        case .reset: return (.reset, "reset")
+        case .tls: return (.reset, "tls")
+        case .noAnswer: return (.silence, "no_answer")
+        case .httpStatus(let code): return (.answer(.page(code, headers)), "http_\(code)")
+        case .html: return (.answer(.page(200, headers)), "html")
+        case .empty: return (.answer(HTTPAnswer(headers: headers)), "empty")
+        case .throttled(let delay):
+            let moment = String(now.advanced(by: delay).millisecondsSince1970)
+            return (.answer(.page(429, headers + [.init(name: "Retry-After", value: moment)])), "throttled")
+        case .receiptStatus(let status) where !status.hasReceipt:
+            let body = StoreAnswer.status(status.status, status.retryable).body
+            return (.answer(HTTPAnswer(headers: headers, body: body)), "status_\(status.status)")
+        default: return nil
+        }
+    }
+
+    private static func withReceipt(
+        _ fault: Fault, _ headers: [Phase.HeaderField], _ answer: StoreAnswer
+    ) -> (Reply, String) {
+        var full = HTTPAnswer(headers: headers, body: answer.body)
+        switch fault {
+        case .truncated:
+            full.body = full.body.getSlice(at: full.body.readerIndex, length: full.body.readableBytes / 2) ?? full.body
+            return (.answer(full), "truncated")
+        case .slowBody(let rate): return (.slowly(full, bytesPerSecond: rate), "slow_body")
+        case .resetMidBody: return (.halfAnswer(full), "reset_mid_body")
+        case .tampered: return (.answer(full), "tampered")
+        case .wrongEnvironment: return (.answer(full), "wrong_environment")
+        default: return (.answer(full), "status_\(answer.status)")
+        }
+    }
+}

@@ -1,0 +1,125 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import ReceiptForge
+internal import Receipts
+internal import Synchronization
+
+/// Apple's side of verifyReceipt without the network: what is asked, what is known, what goes wrong.
+final class SimulatedStore: Sendable {
+    let stats: StatsCounter
+    let limits: Limits
+    private let pki: ForgedPKI
+    private let verifier: ReceiptVerifier
+    private let now: @Sendable () -> Timestamp
+    private let questions: Mutex<QuestionCache>
+    private let stage: Mutex<Stage>
+
+    /// The scenario that is being played, and how many there were.
+    private struct Stage {
+        var play: Play
+        var number = 1
+    }
+
+    init(
+        pki: ForgedPKI, scenario: Scenario, limits: Limits, now: @escaping @Sendable () -> Timestamp
+    ) throws(SimulatorError) {
+        // Apple's own receipts are genuine here too.
+        var trustStore = TrustStore.apple
+        guard let root = try? TrustAnchor(der: pki.root.der, environments: [.production, .sandbox]) else {
+            throw .rootUnusable
+        }
+        trustStore.add(root)
+        self.pki = pki
+        self.limits = limits
+        self.now = now
+        verifier = ReceiptVerifier(trustStore: trustStore)
+        stats = StatsCounter(maximumDistinctReceipts: limits.maximumDistinctReceipts)
+        questions = Mutex(QuestionCache(maximumBytes: limits.maximumCachedBytes))
+        stage = Mutex(Stage(play: Play(scenario, startingAt: now())))
+    }
+
+    /// Puts another scenario in the place of the one being played, from its beginning.
+    func play(_ scenario: Scenario) {
+        let start = now()
+        stage.withLock { $0 = Stage(play: Play(scenario, startingAt: start), number: $0.number + 1) }
+    }
+
+    /// Whether the next connection is to be shown a certificate that does not verify.
+    func showsWrongCertificate(at endpoint: Endpoint) -> Bool {
+        let now = now()
+        return stage.withLock { $0.play.showsWrongCertificate(at: endpoint, now) }
+    }
+
+    /// Decides what becomes of a call, and counts it.
+    func performance(of body: [UInt8], isPost: Bool, at endpoint: Endpoint) -> Performance {
+        let now = now()
+        let (treatment, scene) = stage.withLock { stage in
+            (stage.play.treatment(at: endpoint, now), Scene(stage.play, number: stage.number, endpoint, now))
+        }
+        let question = isPost ? question(body, now) : nil
+        let answer = { self.answer(to: question, treatment.fault, scene) }
+        let performance = Performance(treatment, now: now, answer: answer)
+        stats.begin(at: endpoint, question?.identity, outcome: performance.outcome)
+        return performance
+    }
+
+    private func question(_ body: [UInt8], _ now: Timestamp) -> Question {
+        let fingerprint = Fingerprint(of: body.span)
+        if let known = questions.withLock({ $0.question(fingerprint, byteCount: body.count) }) { return known }
+        let question = Question(body, verifier: verifier, now: now)
+        questions.withLock { $0.insert(question, fingerprint, byteCount: body.count) }
+        return question
+    }
+}
+
+/// Where and when a call is answered.
+private struct Scene {
+    let scenario: Scenario
+    let start: UTCDate
+    let endpoint: Endpoint
+    let now: Timestamp
+    let edition: Edition
+
+    init(_ play: Play, number: Int, _ endpoint: Endpoint, _ now: Timestamp) {
+        (scenario, start) = (play.scenario, UTCDate(play.start))
+        (self.endpoint, self.now) = (endpoint, now)
+        edition = Edition(play: number, issue: UTCDate(now).secondsSince1970 / play.scenario.reissueSeconds)
+    }
+}
+
+extension SimulatedStore {
+    /// - Parameter question: nil if the method was not POST.
+    private func answer(to question: Question?, _ fault: Fault?, _ scene: Scene) -> StoreAnswer {
+        guard let question else { return .status(21000) }
+        guard case .genuine(let receipt) = question.subject else {
+            return .refusal(of: question.subject, at: scene.endpoint)
+        }
+        guard receipt.environment == scene.endpoint.environment else {
+            return .status(scene.endpoint.statusForOtherEnvironment)
+        }
+        if let secret = scene.scenario.sharedSecret, receipt.hasSubscriptions, question.password != secret {
+            return .status(21004, environment: scene.endpoint.environment)
+        }
+        guard let deviation = fault?.deviation else {
+            let answer = question.answer(for: scene.edition) { render(question, receipt, .init(), scene) }
+            return StoreAnswer(status: answer.status, body: answer.body(requestedAt: scene.now))
+        }
+        let answer = render(question, receipt, deviation, scene)
+        return StoreAnswer(status: answer.status, body: answer.body(requestedAt: scene.now))
+    }
+
+    private func render(
+        _ question: Question, _ receipt: GenuineReceipt, _ deviation: GenuineAnswer.Deviation, _ scene: Scene
+    ) -> RenderedAnswer {
+        let now = UTCDate(scene.now)
+        let account = Account(receipt.contents, stories: scene.scenario.stories, start: scene.start, now: now)
+        let latest = receipt.hasSubscriptions ? pki.sign(account.receipt(issuedAt: now)).base64 : nil
+        return GenuineAnswer(
+            receipt: receipt, account: account, latestReceipt: latest,
+            excludesOldTransactions: question.excludesOldTransactions, deviation: deviation,
+            seed: scene.scenario.seed, now: now
+        ).rendered()
+    }
+}

@@ -1,0 +1,62 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import ReceiptForge
+
+/// A folder with what a server shows of itself: `server.pem`, `server.key`, and `ca.pem` for its clients to trust.
+struct TLSFolder {
+    let path: String
+
+    /// The identity in the folder; a new one is made and written if there is neither a certificate nor a key.
+    func identity() throws(TLSFolderError) -> TLSIdentity {
+        switch (text(of: "server.pem"), text(of: "server.key")) {
+        case (let certificate?, let key?): return TLSIdentity(certificatePEM: certificate, privateKeyPEM: key)
+        case (nil, nil): return try makeIdentity()
+        default: throw .halfPresent(path: path)
+        }
+    }
+
+    /// The keys follow from a number that nobody keeps: other machines' clients may come to trust `ca.pem`.
+    private func makeIdentity() throws(TLSFolderError) -> TLSIdentity {
+        let authority = TLSAuthority(seed: UInt64.random(in: 0...UInt64.max))
+        let identity = authority.identity(forHosts: ["localhost", "127.0.0.1"])
+        do {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            try write(identity.privateKeyPEM, to: "server.key", permissions: 0o600)
+            try write(authority.certificatePEM, to: "ca.pem")
+            try write(identity.certificatePEM, to: "server.pem")
+        } catch {
+            throw .notWritable(path: path)
+        }
+        return identity
+    }
+
+    private var url: URL { URL(filePath: path, directoryHint: .isDirectory) }
+
+    private func text(of file: String) -> String? {
+        try? String(contentsOf: url.appending(path: file), encoding: .utf8)
+    }
+
+    private func write(_ text: String, to file: String, permissions: Int = 0o644) throws {
+        let file = url.appending(path: file)
+        try Data(text.utf8).write(to: file, options: .atomic)
+        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file.path)
+    }
+}
+
+/// Why a folder gives no identity.
+enum TLSFolderError: Error, Hashable, CustomStringConvertible {
+    /// A certificate without its key, or the reverse.
+    case halfPresent(path: String)
+    /// The system refuses to write there.
+    case notWritable(path: String)
+
+    var description: String {
+        switch self {
+        case .halfPresent(let path):
+            "'\(path)' holds only one of server.pem and server.key; add the other or remove it."
+        case .notWritable(let path): "Cannot write server.pem, server.key and ca.pem to '\(path)'."
+        }
+    }
+}
