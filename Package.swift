@@ -51,6 +51,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .target(
+            name: "AppStore", dependencies: ["HTTPTransport", "JSON", "Receipts"], swiftSettings: house),
         .target(name: "JSON", swiftSettings: house),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "Gateway", dependencies: ["Receipts"], swiftSettings: house),
@@ -86,6 +88,15 @@ let package = Package(
             ],
             path: "loadtest/LoadTest", swiftSettings: house),
 
+        .testTarget(
+            name: "AppStoreTests",
+            dependencies: [
+                "AppStore", "HTTPTransport", "JSON", "ReceiptForge", "Receipts",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: house),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
         .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(
