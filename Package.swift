@@ -53,6 +53,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .target(
+            name: "AppStore", dependencies: ["HTTPTransport", "JSON", "Receipts"], swiftSettings: house),
         .target(name: "JSON", swiftSettings: house),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "Resilience", swiftSettings: house),
@@ -65,7 +67,7 @@ let package = Package(
         .executableTarget(
             name: "Server",
             dependencies: [
-                "Gateway", "JSON", "PrometheusExport", "Receipts",
+                "AppStore", "Gateway", "HTTPTransport", "JSON", "PrometheusExport", "Receipts", "Resilience",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -107,6 +109,15 @@ let package = Package(
             ],
             path: "loadtest/LoadTest", swiftSettings: house),
 
+        .testTarget(
+            name: "AppStoreTests",
+            dependencies: [
+                "AppStore", "HTTPTransport", "JSON", "ReceiptForge", "Receipts",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: house),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
         .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: house),

@@ -48,14 +48,14 @@ package struct CivilTime: Hashable, Sendable {
 
     /// Whether the calendar has this day and the clock this time (no leap seconds).
     @inline(__always)
-    var exists: Bool {
+    package var exists: Bool {
         (1...12).contains(month) && day >= 1 && day <= Self.days(inMonth: month, of: year)
             && (0..<24).contains(hour) && (0..<60).contains(minute) && (0..<60).contains(second)
     }
 
     /// Seconds since the epoch.
     @inline(__always)
-    var secondsSince1970: Int64 {
+    package var secondsSince1970: Int64 {
         Int64(daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 

@@ -1,0 +1,59 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+/// The dates of HTTP header fields (RFC 9110 §5.6.7), in all three forms a recipient has to accept.
+///
+/// ```
+/// IMF-fixdate    Sun, 06 Nov 1994 08:49:37 GMT
+/// rfc850-date    Sunday, 06-Nov-94 08:49:37 GMT
+/// asctime-date   Sun Nov  6 08:49:37 1994
+/// ```
+/// More is accepted than is allowed: `UTC` for `GMT`, and any weekday, because the example in RFC 8594 has the wrong one.
+enum HTTPDate {
+    private static let maximumBytes = 64
+
+    /// The point in time; nil for anything else. A year of two digits is read as no more than 50 years after `now`.
+    static func timestamp(_ text: String, now: Timestamp) -> Timestamp? {
+        guard text.utf8.count <= maximumBytes else { return nil }
+        let words = text.split { " ,-:".contains($0) }.map(String.init)
+        guard words.count >= 7, Int(words[0]) == nil, let time = civilTime(words, now: now), time.exists else {
+            return nil
+        }
+        return Timestamp(millisecondsSince1970: time.secondsSince1970 * 1000)
+    }
+
+    private static func civilTime(_ words: [String], now: Timestamp) -> CivilTime? {
+        if words.count == 7 {
+            return civilTime(year: words[6], month: words[1], day: words[2], clock: words[3...5], now: now)
+        }
+        guard words.count == 8, ["GMT", "UTC"].contains(words[7]) else { return nil }
+        return civilTime(year: words[3], month: words[2], day: words[1], clock: words[4...6], now: now)
+    }
+
+    private static func civilTime(
+        year: String, month: String, day: String, clock: ArraySlice<String>, now: Timestamp
+    ) -> CivilTime? {
+        let clock = clock.compactMap { $0.utf8.count == 2 ? Int(digits: $0.utf8) : nil }
+        guard let year = fullYear(year, now: now), let month = months.firstIndex(of: month),
+            let day = Int(digits: day.utf8), clock.count == 3
+        else { return nil }
+        return CivilTime(
+            year: year, month: month + 1, day: day, hour: clock[0], minute: clock[1], second: clock[2])
+    }
+
+    /// RFC 9110 §5.6.7: a date that seems more than 50 years ahead is the latest year in the past with these digits.
+    private static func fullYear(_ digits: String, now: Timestamp) -> Int? {
+        guard let year = Int(digits: digits.utf8) else { return nil }
+        if digits.utf8.count == 4 { return year }
+        guard digits.utf8.count == 2 else { return nil }
+        let thisYear = CivilTime(now).year
+        let candidate = thisYear - thisYear % 100 + year
+        return candidate > thisYear + 50 ? candidate - 100 : candidate
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+}

@@ -1,0 +1,124 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A link that an endpoint announces its end with. Safe to publish again: its target is an absolute URL of visible ASCII.
+package struct AnnouncementLink: Hashable, Sendable {
+    /// What is there.
+    package let relation: Relation
+    /// Where: absolute, `https` or `http`.
+    package let target: String
+
+    /// The relations that concern an endpoint's end.
+    package enum Relation: String, CaseIterable, Hashable, Sendable {
+        /// The deprecation, explained (RFC 9745 §3).
+        case deprecation
+        /// The retirement, explained (RFC 8594 §6).
+        case sunset
+        /// The version that comes after (RFC 5829 §3.5).
+        case successorVersion = "successor-version"
+    }
+}
+
+/// One link of a `Link` field.
+struct LinkValue: Hashable {
+    /// What stands between `<` and `>`.
+    var target: String
+    /// Parameters in their order, names in lower case.
+    var parameters: [Parameter] = []
+
+    struct Parameter: Hashable {
+        var name: String
+        var value: String
+    }
+
+    /// What of it concerns the endpoint's end. A link with an `anchor` is about something else than what was asked for
+    /// (RFC 8288 §3.2), and a relative target would be another one where it is published again.
+    var announcements: [AnnouncementLink] {
+        guard isAbsolute, !parameters.contains(where: { $0.name == "anchor" }) else { return [] }
+        // RFC 8288 §3.3: several relations may stand in one `rel`; a second `rel` is ignored.
+        let relations = parameters.first { $0.name == "rel" }?.value.lowercased().split(separator: " ") ?? []
+        return relations.compactMap { AnnouncementLink.Relation(rawValue: String($0)) }
+            .map { AnnouncementLink(relation: $0, target: target) }
+    }
+
+    private var isAbsolute: Bool {
+        let scheme = target.lowercased()
+        return (scheme.hasPrefix("https://") || scheme.hasPrefix("http://"))
+            && target.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
+    }
+}
+
+/// Reads a `Link` field (RFC 8288 §3), byte by byte from front to back.
+///
+/// ```
+/// Link       = #link-value
+/// link-value = "<" URI-Reference ">" *( OWS ";" OWS [ link-param ] )
+/// link-param = token BWS [ "=" BWS ( token / quoted-string ) ]
+/// ```
+struct LinkField {
+    private var rest: Substring.UTF8View
+
+    /// The links of one line; nil if it is not in this form.
+    static func links(_ line: String) -> [LinkValue]? {
+        var field = LinkField(rest: Substring(line).utf8)
+        var links: [LinkValue] = []
+        while true {
+            // RFC 9110 §5.6.1.2: empty elements of a list are ignored.
+            while field.skip(",") {}
+            if field.rest.isEmpty { return links }
+            guard let link = field.link() else { return nil }
+            links.append(link)
+            guard field.rest.isEmpty || field.skip(",") else { return nil }
+        }
+    }
+
+    private mutating func link() -> LinkValue? {
+        guard skip("<"), let end = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
+        var link = LinkValue(target: String(Substring(rest[..<end])))
+        rest = rest[end...].dropFirst()
+        while skip(";") {
+            let name = token()
+            if name.isEmpty { continue }
+            guard let value = skip("=") ? value() : "" else { return nil }
+            link.parameters.append(LinkValue.Parameter(name: name.lowercased(), value: value))
+        }
+        return link
+    }
+
+    private mutating func value() -> String? {
+        guard skip("\"") else {
+            let token = token()
+            return token.isEmpty ? nil : token
+        }
+        var bytes: [UInt8] = []
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "\""): return String(decoding: bytes, as: UTF8.self)
+            case UInt8(ascii: "\\"): if let escaped = rest.popFirst() { bytes.append(escaped) }
+            default: bytes.append(byte)
+            }
+        }
+        return nil
+    }
+
+    private mutating func token() -> String {
+        skipWhiteSpace()
+        let token = rest.prefix { (0x21...0x7E).contains($0) && !Self.delimiters.contains($0) }
+        rest = rest[token.endIndex...]
+        return String(Substring(token))
+    }
+
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        skipWhiteSpace()
+        guard rest.first == UInt8(ascii: character) else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+
+    private mutating func skipWhiteSpace() {
+        rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
+    }
+
+    /// RFC 9110 §5.6.2: what no token contains.
+    private static let delimiters = Array(#"(),/:;<=>?@[\]{}""#.utf8)
+}

@@ -1,0 +1,125 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import JSON
+internal import Receipts
+
+// Apple writes most numbers and flags as strings, some as numbers, and did so differently over the years. These
+// readings take a scalar in every form it was seen in.
+
+extension JSONValue {
+    /// A string, or a number as it is written.
+    var scalarText: String? {
+        switch self {
+        case .string(let string): string
+        case .number(let number): number.text
+        case .object, .array, .bool, .null: nil
+        }
+    }
+
+    /// An integer, or a string that is one.
+    var scalarInteger: Int64? {
+        switch self {
+        case .number(let number): number.integer
+        case .string(let string): string.hasPrefix("+") ? nil : Int64(string)
+        case .object, .array, .bool, .null: nil
+        }
+    }
+
+    /// `true`, 1, `"true"`, `"1"` and their opposites.
+    var scalarFlag: Bool? {
+        if let bool { return bool }
+        return switch scalarText {
+        case "true", "1": true
+        case "false", "0": false
+        default: nil
+        }
+    }
+
+    /// Any of the three forms of a date; iOS 6 style answers have milliseconds under the plain name.
+    var scalarDate: Timestamp? {
+        scalarText.flatMap { AppleDate($0) }?.timestamp
+    }
+
+    /// Milliseconds since 1970.
+    var scalarMilliseconds: Timestamp? {
+        scalarInteger.map { Timestamp(millisecondsSince1970: $0) }
+    }
+
+    /// `null` and the empty string say as much as a member that is not there.
+    var saysNothing: Bool { self == .null || self == .string("") }
+}
+
+/// Reads the members of an object that decide about entitlements: what stands there has to be readable. A date that is
+/// taken for absent would be a subscription without end, or one that was never cancelled.
+struct DecisiveMembers {
+    let json: JSONValue
+    /// The name of the object, for faults.
+    let path: String
+
+    /// The member's value; nil if it is absent.
+    func value<Value>(
+        _ name: String, _ read: (JSONValue) -> Value?
+    ) throws(AppStoreFault) -> Value? {
+        guard let value = json[name], !value.saysNothing else { return nil }
+        guard let result = read(value) else { throw .unreadable(path + name) }
+        return result
+    }
+
+    /// The text of a member that has to be there.
+    func text(_ name: String) throws(AppStoreFault) -> String {
+        guard let text = try value(name, \.scalarText) else { throw .missing(path + name) }
+        return text
+    }
+
+    /// A date: its milliseconds if they are there, and else the best of its other forms.
+    func date(_ name: String) throws(AppStoreFault) -> Timestamp? {
+        if let date = try value(name + "_ms", \.scalarMilliseconds) { return date }
+        for suffix in ["", "_formatted", "_pst", "_formatted_pst"] {
+            if let date = try value(name + suffix, \.scalarDate) { return date }
+        }
+        return nil
+    }
+
+    /// The objects of a list; where iOS 6 style answers have one object, a list of that one.
+    func objects(_ name: String) throws(AppStoreFault) -> [JSONValue] {
+        guard let value = json[name], !value.saysNothing else { return [] }
+        let objects = value.elements ?? [value]
+        guard objects.allSatisfy({ $0.type == .object }) else { throw .unreadable(path + name) }
+        return objects
+    }
+
+    /// The transactions of a list.
+    func transactions(_ name: String) throws(AppStoreFault) -> [TransactionInfo] {
+        var transactions: [TransactionInfo] = []
+        for object in try objects(name) { transactions.append(try TransactionInfo(object, path: path + name)) }
+        return transactions
+    }
+
+    /// The renewals of a list.
+    func renewals(_ name: String) throws(AppStoreFault) -> [RenewalInfo] {
+        var renewals: [RenewalInfo] = []
+        for object in try objects(name) { renewals.append(try RenewalInfo(object, path: path + name + ".")) }
+        return renewals
+    }
+}
+
+/// One of Apple's JSON objects, with names for what is documented. Everything else is in `json`, nothing is lost.
+package protocol AppleObject: CustomStringConvertible, CustomReflectable, Sendable {
+    /// The object as Apple sent it.
+    var json: JSONValue { get }
+}
+
+extension AppleObject {
+    /// The type's name: the rest is somebody's purchases.
+    package var description: String { "\(Self.self)" }
+    /// Empty, for the same reason.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+
+    // What decides nothing is read when it is asked for, and is nil if it is absent or cannot be read.
+
+    func text(_ name: String) -> String? { json[name]?.scalarText }
+    func integer(_ name: String) -> Int64? { json[name]?.scalarInteger }
+    func flag(_ name: String) -> Bool? { json[name]?.scalarFlag }
+    func date(_ name: String) -> Timestamp? { try? DecisiveMembers(json: json, path: "").date(name) }
+}

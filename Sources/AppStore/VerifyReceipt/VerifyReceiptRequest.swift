@@ -1,0 +1,61 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+internal import Receipts
+
+/// What `POST /verifyReceipt` is asked.
+package struct VerifyReceiptRequest: Sendable {
+    /// The receipt: PKCS #7 in DER, or an iOS 6 style transaction receipt.
+    package var receipt: [UInt8]
+    /// `password`: needed for receipts with auto-renewable subscriptions.
+    package var sharedSecret: SharedSecret?
+    /// `exclude-old-transactions`: only the latest transaction of each subscription.
+    package var excludesOldTransactions: Bool
+
+    /// A question about a receipt.
+    package init(receipt: [UInt8], sharedSecret: SharedSecret? = nil, excludesOldTransactions: Bool = false) {
+        (self.receipt, self.sharedSecret) = (receipt, sharedSecret)
+        self.excludesOldTransactions = excludesOldTransactions
+    }
+}
+
+extension VerifyReceiptRequest {
+    /// The body as JSON. Holds the shared secret: send it, and do not keep it.
+    package var body: [UInt8] {
+        var json = JSONWriter(reservingCapacity: receipt.count / 3 * 4 + 256)
+        json.object { json in
+            json.key("receipt-data")
+            json.string { Base64.append(encoding: receipt, to: &$0) }
+            if let sharedSecret { json.member("password", .string(sharedSecret.exposed)) }
+            if excludesOldTransactions { json.member("exclude-old-transactions", .bool(true)) }
+        }
+        return json.bytes
+    }
+}
+
+extension VerifyReceiptRequest: CustomStringConvertible, CustomReflectable {
+    /// No byte of the receipt, and no secret.
+    package var description: String { "VerifyReceiptRequest(\(receipt.count) bytes)" }
+    /// Empty, for the same reason.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// An app's shared secret: with it anybody can read the subscriptions behind a receipt. Every description is the same.
+package struct SharedSecret: Hashable, Sendable {
+    fileprivate let exposed: String
+
+    /// Keeps a text from now on.
+    package init(_ text: String) {
+        exposed = text
+    }
+}
+
+extension SharedSecret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// What stands for any secret.
+    package var description: String { "<redacted>" }
+    /// The same.
+    package var debugDescription: String { description }
+    /// Empty.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,120 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import JSON
+import Receipts
+import Testing
+
+@testable import AppStore
+
+/// Real answers of Apple's, which are no part of this project.
+@Suite(
+    .enabled(
+        if: AppleAnswers.folder != nil,
+        """
+        Set RESPONSE_CORPUS to a folder of pairs, a receipt with Apple's answer to it each, or RECEIPT_CORPUS to a \
+        folder beside which ../responses/pairs holds them. Answers alone stand in the folder above.
+        """))
+struct AppleAnswerTests {
+    @Test func `there are answers of every kind`() throws {
+        let responses = try AppleAnswers.all().map { try VerifyReceiptResponse(parsing: $0.body) }
+        #expect(Set(responses.map(\.status.code)).isSuperset(of: [0, 21002, 21006, 21007]))
+        #expect(responses.contains { !$0.latestReceiptInfo.isEmpty && $0.environment == nil }, "none is iOS 6 style")
+        #expect(responses.contains { !$0.pendingRenewalInfo.isEmpty })
+    }
+
+    @Test(arguments: try AppleAnswers.all())
+    func `an answer loses nothing when it is read and written`(_ answer: AppleAnswers.Answer) throws {
+        let response = try VerifyReceiptResponse(parsing: answer.body)
+        #expect(response.body == answer.body)
+        let written = response.json.bytes
+        // Two independent readers agree on what was written.
+        #expect(try JSONValue(parsing: written) == response.json)
+        let objects = try [answer.body, written].map {
+            try JSONSerialization.jsonObject(with: Data($0)) as? NSDictionary
+        }
+        #expect(objects[0] != nil && objects[0] == objects[1])
+    }
+
+    @Test(arguments: try AppleAnswers.all())
+    func `every date of an answer is the same in all its forms`(_ answer: AppleAnswers.Answer) throws {
+        for (name, object) in try JSONValue(parsing: answer.body).objectsWithDates {
+            // iOS 6 style answers have milliseconds under some plain names.
+            guard let gmt = object[name]?.string, gmt.contains(" ") else { continue }
+            let date = try #require(AppleDate(gmt), "\(name)")
+            #expect(date.gmt == gmt)
+            if let pacific = object[name + "_pst"]?.string { #expect(date.pacific == pacific) }
+            // Somebody has changed milliseconds, and them alone, in some of the answers that came without a receipt.
+            guard answer.receiptData != nil, let milliseconds = object[name + "_ms"]?.string else { continue }
+            #expect(try #require(AppleDate(milliseconds)).gmt == gmt)
+        }
+    }
+
+    @Test(arguments: try AppleAnswers.all().filter { $0.receiptData != nil })
+    func `what is written here is what Apple answered`(_ answer: AppleAnswers.Answer) throws {
+        let apple = try VerifyReceiptResponse(parsing: answer.body)
+        guard apple.status == .valid else { return }
+        let now = try #require(apple.receipt?.requestDate)
+        let bytes = try Base64.decode(#require(answer.receiptData))
+        let receipt = try ReceiptVerifier().verify(bytes, at: now)
+        let body = LocalVerifyReceiptResponse(receipt, showing: receipt.purchases, at: now).body
+        let local = try VerifyReceiptResponse(parsing: body)
+        #expect(local.json["receipt"]?.bytes == apple.json["receipt"]?.bytes, "member by member, in Apple's order")
+        #expect(local.environment == apple.environment && local.status == apple.status)
+        #expect(local.latestReceiptInfo.isEmpty == apple.latestReceiptInfo.isEmpty)
+        for transaction in local.latestReceiptInfo {
+            let twin = apple.latestReceiptInfo.first { $0.transactionID == transaction.transactionID }
+            for member in transaction.json.members ?? [] { #expect(twin?.json[member.name] == member.value) }
+        }
+    }
+}
+
+extension JSONValue {
+    /// Every object in this tree with the names that a date in milliseconds stands under.
+    fileprivate var objectsWithDates: [(name: String, object: JSONValue)] {
+        let names = (members ?? []).map(\.name).filter { $0.hasSuffix("_ms") }
+        let inside = (members?.map(\.value) ?? elements ?? []).flatMap(\.objectsWithDates)
+        return names.map { (String($0.dropLast(3)), self) } + inside
+    }
+}
+
+/// Where the answers are, and how they are written.
+enum AppleAnswers {
+    /// The folder of pairs.
+    static let folder: URL? = {
+        let environment = ProcessInfo.processInfo.environment
+        if let path = environment["RESPONSE_CORPUS"] { return URL(filePath: path, directoryHint: .isDirectory) }
+        guard let receipts = environment["RECEIPT_CORPUS"] else { return nil }
+        let sibling = URL(filePath: receipts, directoryHint: .isDirectory).appending(path: "../responses/pairs")
+        return FileManager.default.fileExists(atPath: sibling.path) ? sibling.standardizedFileURL : nil
+    }()
+
+    /// Apple's answer as JSON, and the receipt it is about if that is known.
+    struct Answer: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let body: [UInt8]
+        var receiptData: String?
+    }
+
+    /// No answers without a folder: the suite is skipped then.
+    static func all() throws -> [Answer] {
+        guard let folder else { return [] }
+        let pairs = try files(in: folder).map { file in
+            let pair = try JSONValue(parsing: Array(Data(contentsOf: file)))
+            let response = try #require(pair["response"])
+            return Answer(
+                testDescription: file.lastPathComponent, body: response.bytes, receiptData: pair["receipt-data"]?.string
+            )
+        }
+        let alone = try files(in: folder.deletingLastPathComponent()).map { file in
+            Answer(testDescription: file.lastPathComponent, body: Array(try Data(contentsOf: file)))
+        }
+        return pairs + alone
+    }
+
+    private static func files(in folder: URL) throws -> [URL] {
+        try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
+    }
+}

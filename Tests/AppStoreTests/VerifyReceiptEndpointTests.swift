@@ -1,0 +1,52 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppStore
+import HTTPTransport
+import NIOHTTP1
+import Receipts
+import Testing
+
+/// With the transport of production and a server of this machine.
+struct VerifyReceiptEndpointTests {
+    private static let question = VerifyReceiptRequest(receipt: [1, 2, 3], sharedSecret: SharedSecret("hush"))
+
+    @Test func `a question reaches the server, and its answer comes back`() async throws {
+        let headers: HTTPHeaders = ["x-apple-jingle-correlation-key": "ABC", "Sunset": "Sat, 31 Dec 2033 23:59:59 GMT"]
+        try await OneAnswerServer.run(headers: headers, body: #"{"status":21004}"#) { server in
+            let reply = try await Self.ask(server.url)
+            #expect(reply.response.status == .wrongSharedSecret && reply.head.correlationKey == "ABC")
+            #expect(reply.head.announcements.sunset?.description == "2033-12-31T23:59:59Z")
+            #expect(reply.head.took > .zero)
+            let request = try #require(server.requests.first)
+            #expect(server.requests.count == 1 && request.body == Self.question.body)
+            #expect(request.head.method == .POST && request.head.uri == "/verifyReceipt")
+            #expect(request.head.headers["Content-Type"] == ["application/json"])
+        }
+    }
+
+    @Test func `silence that a server asks for is measured on the clock that was given`() async throws {
+        let headers: HTTPHeaders = ["Retry-After": "1700000002500"]
+        try await OneAnswerServer.run(status: .tooManyRequests, headers: headers, body: "") { server in
+            let failure = await #expect(throws: VerifyReceiptFailure.self) { try await Self.ask(server.url) }
+            let head = try #require(failure?.head)
+            #expect(failure == .throttled(head) && head.retryAfter == .milliseconds(2500))
+        }
+    }
+
+    @Test func `a server that is not there is the transport's failure`() async throws {
+        let url = try await OneAnswerServer.run(body: "") { $0.url }
+        let failure = await #expect(throws: VerifyReceiptFailure.self) { try await Self.ask(url) }
+        #expect(failure == .transport(.connect) && failure?.head == nil)
+    }
+
+    private static func ask(_ url: String) async throws -> VerifyReceiptReply {
+        var configuration = TransportConfiguration()
+        (configuration.allowsPlainHTTP, configuration.allowsPrivateAddresses) = (true, true)
+        let transport = try HTTPTransport(configuration)
+        let endpoint = VerifyReceiptEndpoint(url: url, transport: transport) {
+            Timestamp(millisecondsSince1970: 1_700_000_000_000)
+        }
+        return try await endpoint.ask(question, deadline: .now + .seconds(10))
+    }
+}

@@ -1,0 +1,269 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import JSON
+import Receipts
+import Testing
+
+@testable import AppStore
+
+struct VerifyReceiptResponseTests {
+    // MARK: - What Apple says
+
+    @Test func `every documented member of a transaction is read`() throws {
+        let transaction = try #require(Self.read(latest: Self.transaction).latestReceiptInfo.first)
+        #expect(transaction.productID == "monthly" && transaction.transactionID == "2")
+        #expect(transaction.originalTransactionID == "1" && transaction.isUpgraded)
+        #expect(transaction.purchaseDate == Self.time(1) && transaction.originalPurchaseDate == Self.time(2))
+        #expect(transaction.expiresDate == Self.time(3) && transaction.cancellationDate == Self.time(4))
+        #expect(transaction.cancellationReason == 1 && transaction.quantity == 3)
+        #expect(transaction.ownershipType == .familyShared)
+        #expect(transaction.isTrialPeriod == true && transaction.isInIntroOfferPeriod == false)
+        #expect(transaction.appAccountToken == "token" && transaction.offerCodeReferenceName == "code")
+        #expect(transaction.promotionalOfferID == "offer" && transaction.subscriptionGroupID == "group")
+        #expect(transaction.webOrderLineItemID == "9")
+    }
+
+    @Test func `every documented member of a renewal is read`() throws {
+        let renewal = try #require(Self.read(renewal: Self.renewal).pendingRenewalInfo.first)
+        #expect(renewal.originalTransactionID == "1" && renewal.productID == "monthly")
+        #expect(renewal.willAutoRenew == false && renewal.isInBillingRetryPeriod == true)
+        #expect(renewal.gracePeriodExpiresDate == Self.time(5) && renewal.expirationIntent == .billingError)
+        #expect(renewal.autoRenewProductID == "yearly" && renewal.offerCodeReferenceName == "code")
+        #expect(renewal.promotionalOfferID == "offer")
+        #expect(renewal.hasConsentedToPrice == true && renewal.hasConsentedToPriceIncrease == false)
+    }
+
+    @Test func `every documented member of the receipt is read`() throws {
+        let receipt = try #require(
+            Self.read(
+                receipt: """
+                    {"adam_id":1,"app_item_id":1,"application_version":"58","bundle_id":"com.example",
+                     "download_id":1152921504606846976,"in_app":[],"original_application_version":"1.0",
+                     "expiration_date_ms":"1000","preorder_date_ms":"2000","receipt_creation_date_ms":"3000",
+                     "original_purchase_date_ms":"4000","request_date_ms":"5000","receipt_type":"Production",
+                     "version_external_identifier":7}
+                    """
+            ).receipt)
+        #expect(receipt.bundleID == "com.example" && receipt.inApp.isEmpty)
+        #expect(receipt.adamID == 1 && receipt.appItemID == 1 && receipt.versionExternalIdentifier == 7)
+        #expect(receipt.downloadID == 1 << 60 && receipt.receiptType == "Production")
+        #expect(receipt.applicationVersion == "58" && receipt.originalApplicationVersion == "1.0")
+        #expect(receipt.expirationDate == Self.time(1) && receipt.preorderDate == Self.time(2))
+        #expect(receipt.creationDate == Self.time(3) && receipt.originalPurchaseDate == Self.time(4))
+        #expect(receipt.requestDate == Self.time(5))
+    }
+
+    @Test func `iOS 6 style answers are read by the same names`() throws {
+        let transaction = """
+            {"bid":"com.example","bvrs":"7","product_id":"monthly","transaction_id":"2","original_transaction_id":"1",
+             "item_id":"5","unique_identifier":"u","unique_vendor_identifier":"v","purchase_date_ms":"1000",
+             "purchase_date":"1970-01-01 00:00:01 Etc/GMT","expires_date":"1350157508197",
+             "expires_date_formatted":"2012-10-13 19:45:08 Etc/GMT"}
+            """
+        let response = try Self.read(
+            """
+            {"status":21006,"auto_renew_status":0,"auto_renew_product_id":"yearly","expiration_intent":"1",
+             "receipt":\(transaction),"latest_receipt_info":\(transaction),"latest_expired_receipt_info":\(transaction)}
+            """)
+        #expect(response.status == .subscriptionExpired && response.environment == nil)
+        #expect(response.receipt?.bundleID == "com.example" && response.receipt?.applicationVersion == "7")
+        let expected = Timestamp(millisecondsSince1970: 1_350_157_508_197)
+        let lists = [response.receipt?.inApp ?? [], response.latestReceiptInfo, response.latestExpiredReceiptInfo]
+        for list in lists { #expect(list.map(\.expiresDate) == [expected]) }
+        let read = try #require(response.latestReceiptInfo.first)
+        #expect(read.bundleID == "com.example" && read.applicationVersion == "7" && read.itemID == "5")
+        #expect(read.uniqueIdentifier == "u" && read.uniqueVendorIdentifier == "v")
+        #expect(response.pendingRenewalInfo.map(\.willAutoRenew) == [false])
+        #expect(response.pendingRenewalInfo.map(\.autoRenewProductID) == ["yearly"])
+        #expect(response.pendingRenewalInfo.map(\.expirationIntent) == [.cancelled])
+    }
+
+    @Test(
+        arguments: [
+            (#""is_retryable":true"#, true), (#""is-retryable":true"#, true), (#""is_retryable":1"#, true),
+            (#""is_retryable":"1""#, true), (#""is-retryable":"true""#, true), (#""is_retryable":false"#, false),
+            (#""is-retryable":0"#, false), (#""is_retryable":"0""#, false), (#""is_retryable":"false""#, false),
+            (#""is_retryable":"maybe""#, nil), (#""is_retryable":null"#, nil), (#""is_retryable":[]"#, nil),
+            (#""a":1"#, nil),
+        ] as [(String, Bool?)])
+    func `whether to retry is said in many ways`(member: String, expected: Bool?) throws {
+        #expect(try Self.read(#"{"status":21100,\#(member)}"#).isRetryable == expected)
+    }
+
+    @Test(arguments: [("0", 0), ("21007", 21007), (#""21002""#, 21002), ("99999", 99999)])
+    func `the status may be a number or a string`(written: String, code: Int) throws {
+        let json = #"{"status":\#(written),"receipt":{"bundle_id":"a"},"exception":"com.apple.Oops"}"#
+        let response = try Self.read(json)
+        #expect(response.status.code == code && response.exception == "com.apple.Oops")
+        #expect(response.body == Array(json.utf8))
+    }
+
+    @Test func `a body that Apple does not vouch for has nothing but its status`() throws {
+        let response = try Self.read(
+            """
+            {"status":21003,"environment":"Sandbox","latest_receipt":"AQID","auto_renew_status":"1",
+             "receipt":{"bundle_id":"a","in_app":[\(Self.transaction)]},"latest_receipt_info":[\(Self.transaction)],
+             "pending_renewal_info":[\(Self.renewal)]}
+            """)
+        #expect(response.receipt == nil && response.environment == nil && response.latestReceipt == nil)
+        #expect(response.latestReceiptInfo.isEmpty && response.pendingRenewalInfo.isEmpty)
+        #expect(response.json["receipt"]?["bundle_id"] == .string("a"))
+    }
+
+    @Test func `what other statuses carry cannot spoil them`() throws {
+        #expect(try Self.read(#"{"status":21007,"receipt":7,"latest_receipt_info":"x"}"#).status == .sandboxReceipt)
+    }
+
+    // MARK: - Dates
+
+    @Test(
+        arguments: [
+            (#""expires_date_ms":"1000","expires_date":"2001-01-01 00:00:00 Etc/GMT""#, 1_000),
+            (#""expires_date_ms":1000"#, 1_000), (#""expires_date":"1000""#, 1_000), (#""expires_date":1000"#, 1_000),
+            (#""expires_date":"1970-01-01 00:00:01 Etc/GMT""#, 1_000),
+            (#""expires_date_formatted":"1970-01-01 00:00:01 Etc/GMT""#, 1_000),
+            (#""expires_date_pst":"1969-12-31 16:00:01 America/Los_Angeles""#, 1_000),
+            (#""expires_date_ms":"","expires_date":null"#, nil), (#""a":1"#, nil),
+        ] as [(String, Int64?)])
+    func `a date is computed with its milliseconds, and else with what there is`(members: String, expected: Int64?)
+        throws
+    {
+        let response = try Self.read(latest: #"{"product_id":"p","transaction_id":"1",\#(members)}"#)
+        #expect(response.latestReceiptInfo.map { $0.expiresDate?.millisecondsSince1970 } == [expected])
+    }
+
+    // MARK: - What is not usable
+
+    @Test(arguments: [
+        ("", AppStoreFault.empty), (" \r\n", .empty), ("<html><body>Error</body></html>", .html),
+        ("\n <!DOCTYPE html>", .html), (#"{"status":0,"receipt":{"bun"#, .truncated), ("{", .truncated),
+        ("[]", .notAnObject), ("\"ok\"", .notAnObject), ("{}", .noStatus), (#"{"error":"x"}"#, .noStatus),
+        (#"{"status":"OK"}"#, .unreadableStatus), (#"{"status":null}"#, .unreadableStatus),
+        (#"{"status":1.5}"#, .unreadableStatus), (#"{"status":true}"#, .unreadableStatus),
+        ("Service Unavailable", .notJSON(rule: "unexpected_byte", position: 0)),
+        (#"{"status":0}<html>"#, .notJSON(rule: "trailing_data", position: 12)),
+        (#"{"status":0,"status":21003}"#, .notJSON(rule: "duplicate_field", position: 13)),
+        (#"{"status":0}"#, .missing("receipt")), (#"{"status":0,"receipt":null}"#, .missing("receipt")),
+        (#"{"status":0,"receipt":[]}"#, .unreadable("receipt")),
+        (#"{"status":0,"receipt":{}}"#, .missing("receipt.bundle_id")),
+        (#"{"status":0,"receipt":{"bundle_id":["a"]}}"#, .unreadable("receipt.bundle_id")),
+        (#"{"status":0,"receipt":{"bundle_id":"a","expiration_date":"x"}}"#, .unreadable("receipt.expiration_date")),
+        (#"{"status":0,"receipt":{"bundle_id":"a","in_app":[1]}}"#, .unreadable("receipt.in_app")),
+        (#"{"status":0,"receipt":{"bundle_id":"a","in_app":"x"}}"#, .unreadable("receipt.in_app")),
+        (#"{"status":0,"receipt":{"bundle_id":"a"},"environment":"PROD"}"#, .unreadable("environment")),
+        (#"{"status":0,"receipt":{"bundle_id":"a"},"environment":"Xcode"}"#, .unreadable("environment")),
+        (#"{"status":0,"receipt":{"bundle_id":"a"},"environment":1}"#, .unreadable("environment")),
+    ])
+    func `what is no answer of Apple's is named`(body: String, fault: AppStoreFault) {
+        #expect(throws: fault) { try Self.read(body) }
+        #expect(fault.description.hasSuffix("."))
+    }
+
+    @Test(arguments: [
+        "purchase_date_ms", "expires_date_ms", "expires_date", "cancellation_date_ms", "cancellation_date",
+        "is_upgraded", "original_transaction_id", "product_id", "transaction_id",
+    ])
+    func `a transaction is not used with a member that decides and cannot be read`(_ name: String) {
+        let values = [#"{"a":1}"#, "[]", name == "is_upgraded" ? "2" : "true", #""soon""#]
+        for value in values where !(value == #""soon""# && name.hasSuffix("_id")) {
+            var members = ["product_id": "\"p\"", "transaction_id": "\"1\""]
+            members[name] = value
+            let object = "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
+            #expect(throws: AppStoreFault.unreadable("latest_receipt_info.\(name)"), "\(value)") {
+                try Self.read(latest: object)
+            }
+            #expect(throws: AppStoreFault.unreadable("receipt.in_app.\(name)"), "\(value)") {
+                try Self.read(receipt: #"{"bundle_id":"a","in_app":[\#(object)]}"#)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "grace_period_expires_date_ms", "grace_period_expires_date", "is_in_billing_retry_period", "auto_renew_status",
+        "original_transaction_id", "product_id",
+    ])
+    func `a renewal is not used with a member that decides and cannot be read`(_ name: String) {
+        #expect(throws: AppStoreFault.unreadable("pending_renewal_info.\(name)")) {
+            try Self.read(renewal: #"{"\#(name)":[1]}"#)
+        }
+    }
+
+    @Test func `a transaction without a name is not used`() {
+        #expect(throws: AppStoreFault.missing("latest_receipt_info.product_id")) {
+            try Self.read(latest: #"{"transaction_id":"1"}"#)
+        }
+        #expect(throws: AppStoreFault.missing("latest_receipt_info.transaction_id")) {
+            try Self.read(latest: #"{"product_id":"1","transaction_id":""}"#)
+        }
+    }
+
+    @Test func `a member that decides nothing is absent when it cannot be read`() throws {
+        let transaction = try Self.read(
+            latest: """
+                {"product_id":"p","transaction_id":1,"quantity":"many","is_trial_period":"perhaps","cancellation_reason":{},
+                 "in_app_ownership_type":"LEASED","original_purchase_date_ms":"x","app_account_token":[]}
+                """
+        ).latestReceiptInfo[0]
+        #expect(transaction.transactionID == "1" && transaction.quantity == nil && transaction.isTrialPeriod == nil)
+        #expect(transaction.cancellationReason == nil && transaction.ownershipType == nil)
+        #expect(transaction.originalPurchaseDate == nil && transaction.appAccountToken == nil)
+        #expect(transaction.json["in_app_ownership_type"] == .string("LEASED"))
+    }
+
+    @Test func `a body is bounded`() throws {
+        let json = #"{"status":21005}"#
+        let size = json.utf8.count
+        let limits = { JSONValue.Limits(bytes: $0) }
+        _ = try VerifyReceiptResponse(parsing: Array(json.utf8), limits: limits(size))
+        #expect(throws: AppStoreFault.tooLarge(maximumBytes: size - 1)) {
+            try VerifyReceiptResponse(parsing: Array(json.utf8), limits: limits(size - 1))
+        }
+        #expect(throws: AppStoreFault.tooLarge(maximumBytes: 16 << 20)) {
+            try VerifyReceiptResponse(parsing: [UInt8](repeating: 0x20, count: 16 << 20 + 1))
+        }
+    }
+
+    @Test func `a description gives nothing away`() throws {
+        let response = try Self.read(latest: Self.transaction)
+        var shown = "\(response) \(response.latestReceiptInfo) \(String(reflecting: response.receipt))"
+        dump(response, to: &shown)
+        #expect(!shown.contains("monthly") && !shown.contains("bundle"))
+    }
+
+    // MARK: - Samples
+
+    private static let transaction = """
+        {"product_id":"monthly","transaction_id":"2","original_transaction_id":"1","purchase_date_ms":"1000",
+         "original_purchase_date_ms":"2000","expires_date_ms":"3000","cancellation_date_ms":"4000",
+         "cancellation_reason":"1","quantity":"3","in_app_ownership_type":"FAMILY_SHARED","is_trial_period":"true",
+         "is_in_intro_offer_period":"false","is_upgraded":"true","app_account_token":"token",
+         "offer_code_ref_name":"code","promotional_offer_id":"offer","subscription_group_identifier":"group",
+         "web_order_line_item_id":"9"}
+        """
+
+    private static let renewal = """
+        {"auto_renew_product_id":"yearly","auto_renew_status":"0","expiration_intent":"2","product_id":"monthly",
+         "grace_period_expires_date_ms":"5000","is_in_billing_retry_period":"1","offer_code_ref_name":"code",
+         "original_transaction_id":"1","price_consent_status":"1","price_increase_status":"0",
+         "promotional_offer_id":"offer"}
+        """
+
+    private static func time(_ seconds: Int64) -> Timestamp { Timestamp(millisecondsSince1970: seconds * 1000) }
+
+    private static func read(_ json: String) throws -> VerifyReceiptResponse {
+        try VerifyReceiptResponse(parsing: Array(json.utf8))
+    }
+
+    private static func read(receipt: String) throws -> VerifyReceiptResponse {
+        try read(#"{"status":0,"environment":"Production","receipt":\#(receipt)}"#)
+    }
+
+    private static func read(latest: String) throws -> VerifyReceiptResponse {
+        try read(#"{"status":0,"receipt":{"bundle_id":"a"},"latest_receipt_info":[\#(latest)]}"#)
+    }
+
+    private static func read(renewal: String) throws -> VerifyReceiptResponse {
+        try read(#"{"status":0,"receipt":{"bundle_id":"a"},"pending_renewal_info":[\#(renewal)]}"#)
+    }
+}
