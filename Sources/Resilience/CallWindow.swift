@@ -64,16 +64,15 @@ struct CallWindow: Hashable, Sendable {
         }
     }
 
+    /// Truncated, so that the first stretch reaches to both sides of the origin. Before it lies only what a clock that
+    /// went back shows, and that need not be exact.
     private mutating func number(at now: Instant) -> Int128 {
         let start = origin ?? now
         origin = start
-        let (quotient, remainder) = start.duration(to: now).attoseconds
-            .quotientAndRemainder(dividingBy: bucketWidth.attoseconds)
-        return remainder < 0 ? quotient - 1 : quotient
+        return start.duration(to: now).attoseconds / bucketWidth.attoseconds
     }
 
     private func place(of number: Int128) -> Int {
-        let remainder = Int(number % Int128(ring.count))
-        return remainder < 0 ? remainder + ring.count : remainder
+        Int(number.magnitude % UInt128(ring.count))
     }
 }

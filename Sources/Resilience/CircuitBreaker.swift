@@ -63,7 +63,8 @@ public struct CircuitBreaker: Hashable, Sendable {
 // MARK: - Before a call
 
 extension CircuitBreaker {
-    /// Whether a call may be made. What becomes of it is to be recorded once, however it ends.
+    /// Whether a call may be made. What becomes of it is to be recorded once, however it ends: `neutral` if the caller
+    /// goes away, or the call is not made after all.
     public mutating func permit(at now: Instant) -> Admission {
         switch mode {
         case .auto: return decide(at: now)
@@ -121,11 +122,10 @@ extension CircuitBreaker {
     private mutating func trips(counting outcome: Outcome, at now: Instant) -> Bool {
         switch outcome {
         case .neutral: return false
-        // Not counted as a call either: a pause follows, and says what there is to say.
-        case .throttled, .success: hardFailuresInARow = 0
-        case .failure(.soft, _): hardFailuresInARow = 0
         case .failure(.hard, _): hardFailuresInARow += 1
+        case .success, .failure(.soft, _), .throttled: hardFailuresInARow = 0
         }
+        // An upstream that throttles is well, but has done nothing either: what follows from it is a pause.
         guard let call = CallTally(outcome, slowAfter: policy.slowCall) else { return false }
         return hardFailuresInARow >= policy.hardFailuresInARow || policy.isTripped(by: window.add(call, at: now))
     }

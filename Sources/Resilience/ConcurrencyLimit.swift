@@ -6,7 +6,7 @@
 public struct ConcurrencyLimit: Hashable, Sendable {
     /// Whether a call may begin.
     public enum Admission: Hashable, Sendable {
-        /// It may. The slot is to be released once, however the call ends.
+        /// It may. The slot is to be released exactly once, however the call ends: there is no lease on it.
         case acquired(Slot)
         /// As many as allowed are in flight.
         case refused

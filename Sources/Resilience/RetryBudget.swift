@@ -16,6 +16,8 @@ public struct RetryBudget: Hashable, Sendable {
     public let callsPerRetry: Int
     /// One token is one retry. Time pays for the floor, and calls for the rest.
     private var retries: TokenBucket
+    /// The time that one call is worth.
+    private let spanPerCall: Duration
 
     /// A full budget. What lies outside `Limits` is taken for the nearest that does not.
     ///
@@ -26,6 +28,7 @@ public struct RetryBudget: Hashable, Sendable {
     public init(callsPerRetry: Int = 10, retriesPerSecond: Int = 1, burst: Int = 10) {
         self.callsPerRetry = callsPerRetry.clamped(to: Limits.calls)
         retries = TokenBucket(TokenBucket.Policy(capacity: burst, refill: retriesPerSecond, per: .seconds(1)))
+        spanPerCall = retries.policy.emissionInterval / self.callsPerRetry
     }
 
     /// What a budget may say; the burst and the floor are those of a token bucket.
@@ -36,7 +39,7 @@ public struct RetryBudget: Hashable, Sendable {
 
     /// A first call is made: not a retry.
     public mutating func recordCall(at now: Instant) {
-        retries.refill(by: retries.policy.emissionInterval / callsPerRetry, at: now)
+        retries.refill(by: spanPerCall, at: now)
     }
 
     /// Takes one retry. To be asked when a retry is scheduled, not when it is sent: otherwise all that wait for their

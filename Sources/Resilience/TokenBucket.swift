@@ -29,17 +29,16 @@ public struct TokenBucket: Hashable, Sendable {
     /// Takes `cost` tokens if so many are there. A cost of 0, or less, takes nothing and is always admitted.
     public mutating func take(_ cost: Int = 1, at now: Instant) -> Decision {
         guard cost <= policy.capacity else { return .costExceedsCapacity }
-        let newFullAt = fullAt(at: now) + policy.emissionInterval * max(0, cost)
-        let wait = now.duration(to: newFullAt) - policy.timeToFill
-        if wait > .zero { return .refused(retryAfter: wait) }
+        let newFullAt = fullAt(at: now) + policy.time(for: max(0, cost))
+        let left = policy.timeToFill - now.duration(to: newFullAt)
+        if left < .zero { return .refused(retryAfter: .zero - left) }
         fullAt = newFullAt
-        return .admitted(remaining: remaining(at: now))
+        return .admitted(remaining: policy.wholeTokens(in: left))
     }
 
     /// How many whole tokens are there.
     public func remaining(at now: Instant) -> Int {
-        let filled = policy.timeToFill - timeUntilFull(at: now)
-        return Int(filled.attoseconds / policy.emissionInterval.attoseconds)
+        policy.wholeTokens(in: policy.timeToFill - timeUntilFull(at: now))
     }
 
     /// How long until the bucket is full; a full one need not be kept.
@@ -66,16 +65,26 @@ extension TokenBucket {
         public let capacity: Int
         /// The time one token takes to arrive.
         public let emissionInterval: Duration
+        /// How long an empty bucket takes to fill.
+        public let timeToFill: Duration
 
         /// A bucket of `capacity` tokens, into which `refill` tokens arrive evenly `per` each such span, such as 1000
         /// per minute. What lies outside `Limits` is taken for the nearest that does not.
         public init(capacity: Int, refill: Int, per span: Duration) {
             self.capacity = capacity.clamped(to: Limits.tokens)
             emissionInterval = span.clamped(to: Limits.span) / refill.clamped(to: Limits.tokens)
+            timeToFill = emissionInterval * self.capacity
         }
 
-        /// How long an empty bucket takes to fill.
-        public var timeToFill: Duration { emissionInterval * capacity }
+        // Every request passes here. As integers these two cost a fraction of what durations take, and round nothing.
+
+        fileprivate func time(for tokens: Int) -> Duration {
+            Duration(attoseconds: emissionInterval.attoseconds * Int128(tokens))
+        }
+
+        fileprivate func wholeTokens(in span: Duration) -> Int {
+            Int(span.attoseconds / emissionInterval.attoseconds)
+        }
     }
 
     /// What a policy may say. Within these no product of its numbers overflows.

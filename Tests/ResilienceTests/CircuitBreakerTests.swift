@@ -140,6 +140,15 @@ struct CircuitBreakerTests {
         }
     }
 
+    @Test func `what was counted before it opened is forgotten when it closes`() throws {
+        let subject = Subject()
+        for _ in 0..<20 { subject.call(.soft) }
+        subject.now += try #require(subject.openSpan)
+        for _ in 0..<3 { subject.call(.good) }
+        for _ in 0..<19 { subject.call(.soft) }
+        #expect(subject.breaker.state == .closed)
+    }
+
     // MARK: Probing
 
     @Test(arguments: [.slow, .soft, .hard, .throttled] as [Outcome])
@@ -160,6 +169,15 @@ struct CircuitBreakerTests {
         #expect(subject.breaker.state == .halfOpen)
         subject.call(.good)
         #expect(subject.breaker.state == .closed)
+    }
+
+    @Test func `no more probes are let through than are still needed`() throws {
+        let subject = Subject()
+        subject.now = try subject.trip()
+        subject.call(.good)
+        subject.call(.good)
+        #expect(subject.permit() != nil)
+        #expect(subject.permit() == nil)
     }
 
     @Test func `a caller that goes away gives its probe's place to another`() throws {
