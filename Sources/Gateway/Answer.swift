@@ -14,11 +14,14 @@ public enum Verdict: Hashable, Sendable {
 }
 
 /// Why evidence is rejected.
-public enum Rejection: Hashable, Sendable {
+public enum Rejection: Hashable, CaseIterable, Sendable {
     /// It breaks a rule.
     case rule(Rule)
     /// Apple says that the customer's account does not exist, or no longer does (21010).
     case accountNotFound
+
+    /// Every rule, and what Apple may say.
+    public static let allCases = Rule.allCases.map(Rejection.rule) + [.accountNotFound]
 
     /// The reason's name in the API.
     public var name: String {

@@ -26,13 +26,13 @@ public final class AppleDesk: Sendable {
     ///   - lifecycle: what is known of the endpoints' end.
     ///   - verifier: verifies the receipts that Apple's answers carry.
     ///   - freshness: how long answers may be repeated.
-    ///   - guardPolicy: for each of the two endpoints.
+    ///   - guards: of the two endpoints.
     ///   - patience: how long Apple is waited for.
     ///   - observer: told what happens.
     ///   - clock: the time.
     public init(
-        upstream: any Upstream, cache: any FindingCache, lifecycle: UpstreamLifecycle, verifier: ReceiptVerifier,
-        freshness: FreshnessPolicy = FreshnessPolicy(), guardPolicy: UpstreamGuardPolicy = UpstreamGuardPolicy(),
+        upstream: any Upstream, guards: UpstreamGuards = UpstreamGuards(), cache: any FindingCache,
+        lifecycle: UpstreamLifecycle, verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(),
         patience: UpstreamPatience = UpstreamPatience(), observer: any GatewayObserver,
         clock: @escaping @Sendable () -> Timestamp
     ) {
@@ -43,15 +43,11 @@ public final class AppleDesk: Sendable {
         self.observer = observer
         self.clock = clock
         inquiries = Inquiries(
-            upstream, verifier: verifier, guardPolicy: guardPolicy, patience: patience, observer: observer,
-            clock: clock)
+            upstream, guards: guards, verifier: verifier, patience: patience, observer: observer, clock: clock)
     }
 
-    /// How the way to each endpoint stands.
-    public var health: [UpstreamEnvironment: UpstreamHealth] { inquiries.health }
-
-    /// How many questions to Apple are under way.
-    public var flightCount: Int { flights.count }
+    /// How many receipts Apple is being asked about.
+    var flightCount: Int { flights.count }
 }
 
 // MARK: - Answering

@@ -28,7 +28,7 @@ final class NearCache: Sendable {
             deviceIdentifier = request.expectations.deviceIdentifier
             mode = request.mode
             excludesOldTransactions = request.excludesOldTransactions
-            callersSecret = request.callersSecret.map { Fingerprint(of: Array($0.utf8).span) }
+            callersSecret = request.callersSecret.map { Fingerprint(of: Array($0.exposed.utf8).span) }
         }
 
         /// What the key takes beside its fixed part: callers choose how long their expectations are.

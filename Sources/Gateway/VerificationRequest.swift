@@ -51,7 +51,7 @@ public struct VerificationRequest: Sendable {
     /// The apps the client may ask about.
     public var permittedApps: PermittedApps
     /// The app's shared secret, if the caller sent one: Apple is asked with it. Never logged.
-    public var callersSecret: String?
+    public var callersSecret: SharedSecret?
 
     /// A question in mode `auto` without expectations, of a client that may ask about every app.
     public init(

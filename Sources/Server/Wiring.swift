@@ -46,10 +46,18 @@ func buildGatewayServer(
 ) throws(ConfigurationProblems) -> GatewayServer {
     let lifecycle = ServerLifecycle()
     let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
-    let metrics = GatewayMetrics(lifecycle: lifecycle, bodyBudget: budget, at: surroundings.clock())
+    let knowledge = UpstreamKnowledge(configuration.apple)
+    let metrics = GatewayMetrics(
+        lifecycle: lifecycle, bodyBudget: budget, knowledge: knowledge, in: surroundings)
     let authenticator = try Authenticator(configuration, at: surroundings.clock())
+    let verifier = try ReceiptVerifier(configuration)
+    let apple = try AppleConnection(
+        configuration.apple, secrets: SharedSecrets(primary: configuration.apple.sharedSecret), knowledge: knowledge,
+        verifier: verifier, observer: metrics.upstream, in: surroundings)
+    let verification = VerificationService(
+        verifier: verifier, nearCacheBytes: configuration.nearCache.size.bytes, apple: apple?.desk)
     let verify = VerifyRoute(
-        verification: try VerificationService(configuration), authenticator: authenticator, clock: surroundings.clock,
+        verification: verification, authenticator: authenticator, clock: surroundings.clock,
         metrics: metrics.verification)
     let data = dataPlane(
         configuration, [Route(method: .post, path: "/v1/verify", respond: verify.respond)], authenticator,
@@ -61,7 +69,9 @@ func buildGatewayServer(
         requests: surroundings.shutdownRequests, lifecycle: lifecycle,
         drainDelay: configuration.shutdown.drainDelay, logger: surroundings.logger)
     return GatewayServer(
-        services: serviceGroup([admin, data], shutdown, configuration.shutdown, surroundings.logger),
+        services: serviceGroup(
+            apple.map { [TransportService(transport: $0.transport)] } ?? [], [admin, data], shutdown,
+            configuration.shutdown, surroundings.logger),
         lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry)
 }
 
@@ -121,11 +131,13 @@ private func listener(
         logger: surroundings.logger)
 }
 
-/// The group stops its services in reverse order: when `shutdown` returns, first the data plane, then the admin plane.
+/// The group stops its services in reverse order: when `shutdown` returns, first the data plane, then the admin plane,
+/// then what requests depend on.
 private func serviceGroup(
-    _ listeners: [any Service], _ shutdown: ShutdownService, _ configuration: ShutdownConfiguration, _ logger: Logger
+    _ foundations: [any Service], _ listeners: [any Service], _ shutdown: ShutdownService,
+    _ configuration: ShutdownConfiguration, _ logger: Logger
 ) -> ServiceGroup {
-    let services = listeners.map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
+    let services = (foundations + listeners).map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
     let last = ServiceGroupConfiguration.ServiceConfiguration(
         service: shutdown, successTerminationBehavior: .gracefullyShutdownGroup)
     var group = ServiceGroupConfiguration(services: services + [last], logger: logger)
@@ -134,8 +146,8 @@ private func serviceGroup(
     return ServiceGroup(configuration: group)
 }
 
-extension VerificationService {
-    /// Decides as configured.
+extension ReceiptVerifier {
+    /// Judges as configured.
     fileprivate convenience init(_ configuration: GatewayConfiguration) throws(ConfigurationProblems) {
         var policy = VerificationPolicy()
         policy.clockSkew = configuration.verification.clockSkew
@@ -146,9 +158,7 @@ extension VerificationService {
             throw ConfigurationProblems(problems: [ConfigurationProblem(place: "OpenSSL", fault: error.description)])
         }
         let trustStore = try TrustStore(adding: configuration.trustRoots)
-        self.init(
-            verifier: ReceiptVerifier(trustStore: trustStore, policy: policy),
-            nearCacheBytes: configuration.nearCache.size.bytes)
+        self.init(trustStore: trustStore, policy: policy)
     }
 }
 

@@ -14,6 +14,7 @@ private struct Scene {
     let events = EventLog()
     let clock = TestClock(Samples.created)
     let lifecycle: UpstreamLifecycle
+    let guards: UpstreamGuards
     let desk: AppleDesk
     let service: VerificationService
     var receipt = Samples.receipt(with: [Period("1", 0..<100)])
@@ -25,9 +26,10 @@ private struct Scene {
     ) {
         upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
         lifecycle = UpstreamLifecycle(configured: dates)
+        guards = UpstreamGuards(guardPolicy)
         desk = AppleDesk(
-            upstream: upstream, cache: EmbeddedFindingCache(maximumBytes: 1 << 20), lifecycle: lifecycle,
-            verifier: Samples.verifier, guardPolicy: guardPolicy, patience: patience, observer: events,
+            upstream: upstream, guards: guards, cache: EmbeddedFindingCache(maximumBytes: 1 << 20), lifecycle: lifecycle,
+            verifier: Samples.verifier, patience: patience, observer: events,
             clock: { [clock] in clock.time })
         service = VerificationService(verifier: Samples.verifier, nearCacheBytes: 0, apple: desk)
     }
@@ -104,8 +106,8 @@ struct AppleDeskTests {
     @Test func `an app without a secret is not asked about, unless the caller brings one`() async throws {
         let scene = Scene(sandboxKnows, hasSecret: false)
         #expect(try await scene.ask(at: 150).provenance.source == .local)
-        #expect(try await scene.ask(at: 150) { $0.callersSecret = "s" }.provenance.source == .apple)
-        #expect(scene.upstream.questions.map(\.callersSecret) == ["s", "s"])
+        #expect(try await scene.ask(at: 150) { $0.callersSecret = SharedSecret("s") }.provenance.source == .apple)
+        #expect(scene.upstream.questions.map(\.callersSecret) == [SharedSecret("s"), SharedSecret("s")])
     }
 
     @Test func `mode local never asks, mode apple always does`() async throws {
@@ -154,7 +156,7 @@ struct AppleDeskTests {
 
     @Test func `another secret is another question`() async throws {
         let scene = Scene(sandboxKnows)
-        for secret in ["a", "b", nil, "a"] { _ = try await scene.ask(at: 150) { $0.callersSecret = secret } }
+        for secret in ["a", "b", nil, "a"].map({ $0.map(SharedSecret.init) }) { _ = try await scene.ask(at: 150) { $0.callersSecret = secret } }
         #expect(scene.upstream.questions.count == 6)
     }
 
@@ -249,8 +251,8 @@ struct AppleDeskTests {
         let answer = try await scene.ask(at: 150)
         #expect(answer.provenance.degradedReasons == [.circuitOpen] && scene.upstream.asked.count == 5)
         #expect(scene.events.lines.contains("breaker production trip"))
-        #expect(scene.desk.health[.production]?.breaker == .open)
-        #expect(scene.desk.health[.sandbox]?.breaker == .closed)
+        #expect(scene.guards.health(of: .production).breaker == .open)
+        #expect(scene.guards.health(of: .sandbox).breaker == .closed)
     }
 
     @Test func `a pause that Apple asked for is kept`() async throws {
@@ -258,7 +260,7 @@ struct AppleDeskTests {
         for _ in 1...3 {
             #expect(try await scene.ask(at: 150).provenance.degradedReasons == [.upstreamPaused])
         }
-        #expect(scene.upstream.asked.count == 1 && scene.desk.health[.production]?.pausedFor != nil)
+        #expect(scene.upstream.asked.count == 1 && scene.guards.health(of: .production).pausedFor != nil)
     }
 
     @Test func `the budget for questions is kept`() async throws {
@@ -321,14 +323,14 @@ struct AppleDeskTests {
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
         try await withThrowingTaskGroup(of: Answer.self) { group in
             for number in 1...10 {
-                group.addTask { try await scene.ask(.apple, at: 150) { $0.callersSecret = "\(number)" } }
+                group.addTask { try await scene.ask(.apple, at: 150) { $0.callersSecret = SharedSecret("\(number)") } }
             }
-            while scene.desk.health[.production]?.waiting != 8 { await Task.yield() }
-            #expect(scene.upstream.asked.count == 2 && scene.desk.health[.production]?.inFlight == 2)
+            while scene.guards.health(of: .production).waiting != 8 { await Task.yield() }
+            #expect(scene.upstream.asked.count == 2 && scene.guards.health(of: .production).inFlight == 2)
             gate.open()
             for try await answer in group { #expect(answer.provenance.source == .apple) }
         }
-        #expect(scene.upstream.asked.count == 10 && scene.desk.health[.production]?.inFlight == 0)
+        #expect(scene.upstream.asked.count == 10 && scene.guards.health(of: .production).inFlight == 0)
     }
 
     @Test func `a queue that is full turns the next one away`() async throws {
@@ -337,11 +339,11 @@ struct AppleDeskTests {
         policy.concurrency = ConcurrencyLimit.Policy(minimum: 1, maximum: 1, initial: 1)
         policy.maximumWaiting = 1
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
-        async let first = scene.ask(.apple, at: 150) { $0.callersSecret = "1" }
-        while scene.desk.health[.production]?.inFlight != 1 { await Task.yield() }
-        async let second = scene.ask(.apple, at: 150) { $0.callersSecret = "2" }
-        while scene.desk.health[.production]?.waiting != 1 { await Task.yield() }
-        let third = try await scene.ask(.auto, at: 150) { $0.callersSecret = "3" }
+        async let first = scene.ask(.apple, at: 150) { $0.callersSecret = SharedSecret("1") }
+        while scene.guards.health(of: .production).inFlight != 1 { await Task.yield() }
+        async let second = scene.ask(.apple, at: 150) { $0.callersSecret = SharedSecret("2") }
+        while scene.guards.health(of: .production).waiting != 1 { await Task.yield() }
+        let third = try await scene.ask(.auto, at: 150) { $0.callersSecret = SharedSecret("3") }
         #expect(third.provenance.degradedReasons == [.upstreamSaturated])
         gate.open()
         #expect(try await (first.provenance.source, second.provenance.source) == (.apple, .apple))

@@ -66,6 +66,6 @@ public struct FindingKey: Hashable, Sendable {
     init(_ receipt: VerifiedReceipt, _ request: VerificationRequest) {
         signedContent = Fingerprint(of: receipt.signedContent)
         excludesOldTransactions = request.excludesOldTransactions
-        callersSecret = request.callersSecret.map { Fingerprint(of: Array($0.utf8).span) }
+        callersSecret = request.callersSecret.map { Fingerprint(of: Array($0.exposed.utf8).span) }
     }
 }

@@ -31,8 +31,8 @@ public enum GatewayEvent: Sendable {
     case degraded(DegradedReason)
 }
 
-/// What came of one question, for counting. The raw values are those of metrics.
-public enum UpstreamOutcome: Hashable, Sendable {
+/// What came of one question, for counting.
+public enum UpstreamOutcome: Hashable, CaseIterable, Sendable {
     /// Apple holds the receipt to be genuine.
     case answered
     /// The receipt belongs to the other endpoint.
@@ -43,6 +43,22 @@ public enum UpstreamOutcome: Hashable, Sendable {
     case throttled
     /// No answer that can be used.
     case failed(UpstreamFailure)
+
+    /// All there are.
+    public static let allCases =
+        [answered, otherEnvironment, throttled] + UpstreamRefusal.allCases.map(refused)
+        + UpstreamFailure.allCases.map(failed)
+
+    /// The outcome's name in metrics.
+    public var name: String {
+        switch self {
+        case .answered: "answered"
+        case .otherEnvironment: "other_environment"
+        case .throttled: "throttled"
+        case .refused(let refusal): refusal.rawValue
+        case .failed(let failure): failure.rawValue
+        }
+    }
 
     init(_ reply: UpstreamReply) {
         self =

@@ -36,23 +36,19 @@ final class Inquiries: Sendable {
     private let patience: UpstreamPatience
     private let observer: any GatewayObserver
     private let clock: @Sendable () -> Timestamp
-    private let guards: [UpstreamEnvironment: UpstreamGuard]
+    private let guards: UpstreamGuards
 
     init(
-        _ upstream: any Upstream, verifier: ReceiptVerifier, guardPolicy: UpstreamGuardPolicy,
-        patience: UpstreamPatience, observer: any GatewayObserver, clock: @escaping @Sendable () -> Timestamp
+        _ upstream: any Upstream, guards: UpstreamGuards, verifier: ReceiptVerifier, patience: UpstreamPatience,
+        observer: any GatewayObserver, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.upstream = upstream
         self.verifier = verifier
         self.patience = patience
         self.observer = observer
         self.clock = clock
-        guards = Dictionary(
-            uniqueKeysWithValues: UpstreamEnvironment.allCases.map { ($0, UpstreamGuard(guardPolicy)) })
+        self.guards = guards
     }
-
-    /// How the way to each endpoint stands.
-    var health: [UpstreamEnvironment: UpstreamHealth] { guards.mapValues(\.health) }
 
     /// Asks the production endpoint, and the other one if Apple says that the receipt belongs there. Nothing is
     /// remembered of that: one customer's sandbox receipt must not redirect the next one's.
@@ -75,8 +71,8 @@ final class Inquiries: Sendable {
     ) async -> Attempt {
         let start = Instant.now
         let first = await ask(inquiry, environment, by: deadline)
-        guard case .retryable = first, let upstreamGuard = guards[environment],
-            case .retry(let delay) = upstreamGuard.retry(from: start, until: deadline),
+        guard case .retryable = first,
+            case .retry(let delay) = guards[environment].retry(from: start, until: deadline),
             (try? await Task.sleep(for: delay)) != nil
         else { return first }
         observer.observe(.retried(environment))
@@ -84,7 +80,7 @@ final class Inquiries: Sendable {
     }
 
     private func ask(_ inquiry: Inquiry, _ environment: UpstreamEnvironment, by deadline: Instant) async -> Attempt {
-        guard let upstreamGuard = guards[environment] else { return .otherEnvironment }
+        let upstreamGuard = guards[environment]
         switch await upstreamGuard.enter(by: deadline) {
         case .heldBack(let reason):
             observer.observe(.heldBack(environment, reason))
@@ -120,6 +116,7 @@ extension Inquiries {
         case .otherEnvironment: return .otherEnvironment
         case .refusal(.secretRejected): return .finding(.unanswered(.sharedSecretRejected))
         case .refusal(.accountNotFound): return .finding(.accountNotFound)
+        case .refusal(.brokenRecord): return .finding(.unanswered(.upstreamUnavailable))
         case .refusal(let refusal):
             observer.observe(.disagreed(environment, refusal))
             return .retryable(refusal == .malformed ? .upstreamCallsMalformed : .upstreamDisagrees)

@@ -30,7 +30,7 @@ public struct UpstreamQuestion: Sendable {
     /// The app it was issued for.
     public var bundleID: String
     /// The shared secret the caller sent; nil takes the one that is configured for the app.
-    public var callersSecret: String?
+    public var callersSecret: SharedSecret?
     /// Whether only the latest transaction of each subscription is wanted.
     public var excludesOldTransactions: Bool
 }
@@ -57,6 +57,8 @@ public enum UpstreamRefusal: String, CaseIterable, Hashable, Sendable {
     case notAuthenticated = "not_authenticated"
     /// 21004: the shared secret is not the one of the app's account.
     case secretRejected = "secret_rejected"
+    /// 21100 to 21199, and Apple says that asking again is of no use.
+    case brokenRecord = "broken_record"
     /// 21010: the customer's account is not found or was deleted.
     case accountNotFound = "account_not_found"
 }

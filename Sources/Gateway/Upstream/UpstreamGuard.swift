@@ -22,6 +22,27 @@ public struct UpstreamGuardPolicy: Hashable, Sendable {
     public init() {}
 }
 
+/// A guard for each of Apple's endpoints.
+public final class UpstreamGuards: Sendable {
+    private let production: UpstreamGuard
+    private let sandbox: UpstreamGuard
+
+    /// - Parameter policy: of each.
+    public init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
+        (production, sandbox) = (UpstreamGuard(policy), UpstreamGuard(policy))
+    }
+
+    subscript(environment: UpstreamEnvironment) -> UpstreamGuard {
+        switch environment {
+        case .production: production
+        case .sandbox: sandbox
+        }
+    }
+
+    /// How the way to an endpoint stands.
+    public func health(of environment: UpstreamEnvironment) -> UpstreamHealth { self[environment].health }
+}
+
 /// Stands in front of one endpoint of Apple's: pause, budget, concurrency limit, circuit breaker, in this order.
 final class UpstreamGuard: Sendable {
     /// The leave to ask once, to be handed back with what came of it.

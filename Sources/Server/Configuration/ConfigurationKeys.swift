@@ -5,7 +5,7 @@
 /// the test of docs/configuration.md all read it.
 enum ConfigurationKeys {
     /// All settings.
-    static let all: [ConfigurationKey] = http + admin + shutdown + access + judgement + logs
+    static let all: [ConfigurationKey] = http + admin + shutdown + access + judgement + apple + logs
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -79,6 +79,48 @@ enum ConfigurationKeys {
         ConfigurationKey(
             "cache.near.size", \.nearCache.size, in: .bytes(0)...(.mebibytes(65_536)),
             "Most memory for answers kept in this process; 0 keeps none."),
+    ]
+
+    private static let apple = [
+        ConfigurationKey("apple.enabled", \.apple.isEnabled, "Whether Apple is asked at all."),
+        ConfigurationKey(
+            "apple.production_url", \.apple.productionURL, "Apple's production endpoint, which is asked first."),
+        ConfigurationKey(
+            "apple.sandbox_url", \.apple.sandboxURL, "Apple's sandbox endpoint, asked where the first says so."),
+        ConfigurationKey(
+            "apple.shared_secret", \.apple.sharedSecret,
+            "The account's primary shared secret, for apps that have none of their own in the clients file."),
+        ConfigurationKey(
+            "apple.ca_file", \.apple.caFile, "PEM file with the authorities to trust instead of the system's."),
+        ConfigurationKey("apple.proxy", \.apple.proxy, "`http://host:port` of the proxy on the way to Apple."),
+        ConfigurationKey(
+            "apple.allow_private_addresses", \.apple.allowsPrivateAddresses,
+            "Whether Apple's names may resolve to private addresses; a URL on this machine always may."),
+        ConfigurationKey(
+            "apple.deadline", \.apple.deadline, in: .milliseconds(100) ... .seconds(60),
+            "From a question to Apple to its answer, a retry and both endpoints included."),
+        ConfigurationKey(
+            "apple.patience", \.apple.patience, in: .milliseconds(10) ... .seconds(60),
+            "How long a request that can be answered without Apple waits for it."),
+        ConfigurationKey(
+            "apple.concurrency", \.apple.concurrency, in: 4...10_000, "Most questions under way to one endpoint."),
+        ConfigurationKey(
+            "apple.questions_per_second", \.apple.questionsPerSecond, in: 0...100_000,
+            "Most questions to one endpoint in a second; 0 is any number."),
+        ConfigurationKey(
+            "apple.breaker", \.apple.breaker,
+            "Who decides whether a failing endpoint is left alone: the circuit breaker (auto) or the operator."),
+        ConfigurationKey(
+            "apple.deprecation", \.apple.deprecation, "When verifyReceipt is deprecated, if known before Apple says so."
+        ),
+        ConfigurationKey(
+            "apple.sunset", \.apple.sunset, "When verifyReceipt ends, if known before Apple says so."),
+        ConfigurationKey(
+            "cache.apple.size", \.apple.cacheSize, in: .bytes(0)...(.mebibytes(65_536)),
+            "Most memory for what Apple said of receipts; 0 keeps nothing."),
+        ConfigurationKey(
+            "verify_receipt.undecided", \.undecidedReply,
+            "What POST /verifyReceipt answers when nothing can be said: status 21005 as Apple does, or HTTP 503."),
     ]
 
     private static let logs = [

@@ -25,6 +25,10 @@ struct GatewayConfiguration: Hashable, Sendable {
     var nearCache = NearCacheConfiguration()
     /// How receipts are judged.
     var verification = VerificationConfiguration()
+    /// How Apple is asked.
+    var apple = AppleConfiguration()
+    /// What callers of `POST /verifyReceipt` get when nothing can be said about a receipt.
+    var undecidedReply = UndecidedReply.apple
 }
 
 /// An address to listen on.

@@ -12,10 +12,17 @@ struct GatewayMetrics: Sendable {
     let edge: EdgeMetrics
     /// Counts verdicts.
     let verification: VerificationMetrics
+    /// Counts on the way to Apple.
+    let upstream: UpstreamMetrics
 
     /// Counts from now on, when the configuration has just been read.
-    init(lifecycle: ServerLifecycle, bodyBudget: BodyBudget, at now: Timestamp) {
-        let readings = bodyBudget.readings + lifecycle.readings + ProcessStatistics.readings
+    init(
+        lifecycle: ServerLifecycle, bodyBudget: BodyBudget, knowledge: UpstreamKnowledge,
+        in surroundings: GatewaySurroundings
+    ) {
+        let readings =
+            bodyBudget.readings + lifecycle.readings + knowledge.readings(clock: surroundings.clock)
+            + ProcessStatistics.readings
         do throws(CatalogueError) {
             registry = try PrometheusRegistry(MetricCatalogue.all, readings: readings)
         } catch {
@@ -23,8 +30,9 @@ struct GatewayMetrics: Sendable {
         }
         edge = EdgeMetrics(registry)
         verification = VerificationMetrics(registry)
+        upstream = UpstreamMetrics(registry, logger: surroundings.logger)
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
-        registry.gauge(MetricCatalogue.configurationLoaded).set(Double(now.millisecondsSince1970) / 1000)
+        registry.gauge(MetricCatalogue.configurationLoaded).set(surroundings.clock().seconds)
     }
 }
 

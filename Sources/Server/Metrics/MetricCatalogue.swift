@@ -8,7 +8,7 @@ internal import Gateway
 /// Every metric of the gateway. docs/metrics.md says what they mean and when to worry.
 enum MetricCatalogue {
     /// All families.
-    static let all = http + verification + gateway + process
+    static let all = http + verification + upstream + lifecycleOfUpstream + gateway + process
 
     // MARK: - HTTP: the data plane only
 
@@ -42,10 +42,76 @@ enum MetricCatalogue {
     static let verifications = MetricFamily(
         "receipt_gateway_verifications_total", .counter, "Verdicts given.", by: VerificationLabels.self)
     static let rejections = MetricFamily(
-        "receipt_gateway_rejections_total", .counter, "Receipts rejected, by the rule they break.", by: Rule.self)
+        "receipt_gateway_rejections_total", .counter, "Receipts rejected, by the rule they break.", by: Rejection.self)
     static let undecided = MetricFamily(
         "receipt_gateway_undecided_total", .counter, "Verifications without a verdict.", by: UndecidedReason.self)
-    private static let verification = [verifications, rejections, undecided]
+    private static let verification = [verifications, rejections, undecided, degraded]
+
+    static let degraded = MetricFamily(
+        "receipt_gateway_degraded_total", .counter, "Answers given without Apple although its answer was wanted.",
+        by: DegradedReason.self)
+
+    // MARK: - The way to Apple
+
+    static let upstreamRequests = MetricFamily(
+        "receipt_gateway_upstream_requests_total", .counter, "Questions to Apple, by what came of them.",
+        by: UpstreamRequestLabels.self)
+    static let upstreamDuration = MetricFamily(
+        "receipt_gateway_upstream_request_duration_seconds",
+        .histogram(buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 30]),
+        "From a question to the end of Apple's answer.", by: UpstreamEnvironment.self)
+    static let upstreamHeldBack = MetricFamily(
+        "receipt_gateway_upstream_held_back_total", .counter, "Questions that did not leave the gateway.",
+        by: HeldBackLabels.self)
+    static let upstreamRetries = MetricFamily(
+        "receipt_gateway_upstream_retries_total", .counter, "Questions asked again.", by: UpstreamEnvironment.self)
+    static let upstreamInFlight = MetricFamily(
+        "receipt_gateway_upstream_requests_in_flight", .gauge, "Questions under way.", by: UpstreamEnvironment.self)
+    static let upstreamWaiting = MetricFamily(
+        "receipt_gateway_upstream_requests_waiting", .gauge, "Questions that wait for a place.",
+        by: UpstreamEnvironment.self)
+    static let upstreamLimit = MetricFamily(
+        "receipt_gateway_upstream_concurrency_limit", .gauge, "Questions that may be under way.",
+        by: UpstreamEnvironment.self)
+    static let upstreamPause = MetricFamily(
+        "receipt_gateway_upstream_pause_until_timestamp_seconds", .gauge,
+        "Until when Apple asked to be left alone; 0 if it did not.", by: UpstreamEnvironment.self)
+    static let breakerState = MetricFamily(
+        "receipt_gateway_circuit_breaker_state", .gauge, "1 for the state the breaker is in, 0 for the others.",
+        by: BreakerStateLabels.self)
+    static let breakerTransitions = MetricFamily(
+        "receipt_gateway_circuit_breaker_transitions_total", .counter, "Changes of a breaker's state.",
+        by: BreakerTransitionLabels.self)
+    static let disagreements = MetricFamily(
+        "receipt_gateway_upstream_disagreements_total", .counter,
+        "Receipts with a valid signature that Apple called false (21002, 21003).", by: UpstreamEnvironment.self)
+    static let contradictions = MetricFamily(
+        "receipt_gateway_upstream_contradictions_total", .counter,
+        "Answers refused because they contradict what Apple signed.", by: Contradiction.self)
+    static let flightsJoined = MetricFamily(
+        "receipt_gateway_flights_joined_total", .counter, "Requests that joined a question under way.")
+    static let findingLookups = MetricFamily(
+        "receipt_gateway_finding_lookups_total", .counter, "Searches for what Apple said of a receipt.",
+        by: FindingLookupLabel.self)
+    private static let upstream = [
+        upstreamRequests, upstreamDuration, upstreamHeldBack, upstreamRetries, upstreamInFlight, upstreamWaiting,
+        upstreamLimit, upstreamPause, breakerState, breakerTransitions, disagreements, contradictions,
+        flightsJoined, findingLookups,
+    ]
+
+    // MARK: - The end of Apple's endpoints
+
+    static let deprecation = MetricFamily(
+        "receipt_gateway_upstream_deprecation_timestamp_seconds", .gauge,
+        "When the endpoint is deprecated; 0 if nobody said.", by: UpstreamEnvironment.self)
+    static let sunset = MetricFamily(
+        "receipt_gateway_upstream_sunset_timestamp_seconds", .gauge, "When the endpoint ends; 0 if nobody said.",
+        by: UpstreamEnvironment.self)
+    static let shareMoved = MetricFamily(
+        "receipt_gateway_upstream_share_moved", .gauge,
+        "Share of the receipts that are answered without the endpoint where they can be, from 0 to 1.",
+        by: UpstreamEnvironment.self)
+    private static let lifecycleOfUpstream = [deprecation, sunset, shareMoved]
 
     // MARK: - The gateway itself
 

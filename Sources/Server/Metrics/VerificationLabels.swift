@@ -52,8 +52,9 @@ extension VerificationLabels.VerdictLabel {
     }
 }
 
-extension Rule: SeriesLabels {
+extension Rejection: SeriesLabels {
     static var labelNames: [String] { ["rule"] }
+    var labelValues: [String] { [name] }
 }
 
 extension UndecidedReason: SeriesLabels {

@@ -3,12 +3,11 @@
 
 internal import Gateway
 internal import PrometheusExport
-internal import Receipts
 
 /// Counts verdicts.
 final class VerificationMetrics: Sendable {
     private let verifications: [VerificationLabels: PrometheusCounter]
-    private let rejections: [Rule: PrometheusCounter]
+    private let rejections: [Rejection: PrometheusCounter]
     private let undecided: [UndecidedReason: PrometheusCounter]
 
     init(_ registry: PrometheusRegistry) {
@@ -22,7 +21,7 @@ final class VerificationMetrics: Sendable {
         verifications[VerificationLabels(answer)]?.increment()
         switch answer.verdict {
         case .genuine: break
-        case .rejected(let rule): rejections[rule]?.increment()
+        case .rejected(let rejection): rejections[rejection]?.increment()
         case .undecided(let reason): undecided[reason]?.increment()
         }
     }

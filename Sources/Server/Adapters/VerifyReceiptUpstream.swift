@@ -1,0 +1,127 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Gateway
+internal import HTTPTransport
+internal import Receipts
+
+/// Apple's `verifyReceipt` as the gateway's upstream.
+struct VerifyReceiptUpstream: Upstream {
+    /// Where Apple is asked.
+    let production: VerifyReceiptEndpoint
+    let sandbox: VerifyReceiptEndpoint
+    /// What Apple is asked with.
+    let secrets: SharedSecrets
+    /// Told what Apple announces about the endpoints' end.
+    let lifecycle: UpstreamLifecycle
+    /// One line for each question.
+    let log: UpstreamLog
+
+    func hasSecret(forApp bundleID: String) -> Bool { secrets.secret(forApp: bundleID) != nil }
+
+    func ask(
+        _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant
+    ) async -> UpstreamReply {
+        let endpoint =
+            switch environment {
+            case .production: production
+            case .sandbox: sandbox
+            }
+        do throws(VerifyReceiptFailure) {
+            let reply = try await endpoint.ask(request(question), deadline: deadline)
+            learn(from: reply.head, of: environment)
+            log.answered(reply, environment)
+            return UpstreamReply(reply.response, from: environment)
+        } catch {
+            if let head = error.head { learn(from: head, of: environment) }
+            log.failed(error, environment)
+            return UpstreamReply(error)
+        }
+    }
+
+    private func request(_ question: UpstreamQuestion) -> VerifyReceiptRequest {
+        let secret = question.callersSecret?.exposed ?? secrets.secret(forApp: question.bundleID)?.exposed
+        return VerifyReceiptRequest(
+            receipt: question.receipt, sharedSecret: secret.map { AppStore.SharedSecret($0) },
+            excludesOldTransactions: question.excludesOldTransactions)
+    }
+
+    private func learn(from head: ReplyHead, of environment: UpstreamEnvironment) {
+        let announcements = head.announcements
+        let dates = LifecycleDates(
+            // Deprecated already, nobody says since when: as long as anybody remembers.
+            deprecation: announcements.deprecation.map { deprecation in
+                switch deprecation {
+                case .dated(let date): date
+                case .undated: Timestamp(millisecondsSince1970: 0)
+                }
+            }, sunset: announcements.sunset)
+        let links = announcements.links.compactMap { link in
+            LifecycleLink.Relation(rawValue: link.relation.rawValue).map { LifecycleLink($0, target: link.target) }
+        }
+        lifecycle.learn(dates, links: links, of: environment)
+    }
+}
+
+// MARK: - What came back
+
+extension UpstreamReply {
+    /// What an answer of Apple's means to the gateway.
+    init(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {
+        switch response.status.meaning {
+        case .genuine, .expired:
+            self = UpstreamAnswer(response, from: environment).map(Self.answer) ?? .failure(.unusableAnswer)
+        case .ask(let other): self = other == environment.environment ? .failure(.unusableAnswer) : .otherEnvironment
+        case .malformed: self = .refusal(.malformed)
+        case .notAuthenticated: self = .refusal(.notAuthenticated)
+        case .credentials: self = .refusal(.secretRejected)
+        case .accountGone: self = .refusal(.accountNotFound)
+        case .unavailable:
+            let passes = response.status.isRetryable(appleSays: response.isRetryable, verifiedLocally: true)
+            self = passes ? .failure(.unavailable) : .refusal(.brokenRecord)
+        case .ourMistake: self = .failure(.requestRefused)
+        case .unknown: self = .failure(.unusableAnswer)
+        }
+    }
+
+    /// Why there is no answer.
+    init(_ failure: VerifyReceiptFailure) {
+        switch failure {
+        case .transport(let error): self = .failure(UpstreamFailure(error))
+        case .throttled(let head): self = .throttled(head.retryAfter ?? Self.pauseIfApplesIsUnknown)
+        case .serverError: self = .failure(.serverError)
+        case .unexpectedStatus: self = .failure(.requestRefused)
+        case .unusable: self = .failure(.unusableAnswer)
+        }
+    }
+
+    private static let pauseIfApplesIsUnknown: Duration = .seconds(5)
+}
+
+extension UpstreamFailure {
+    /// Sorts what went wrong on the way.
+    init(_ error: TransportError) {
+        self =
+            switch error {
+            case .resolve, .connect, .proxy, .forbiddenAddress: .unreachable
+            case .tlsHandshake, .tlsVerification, .trustStore: .tls
+            case .timeout: .timeout
+            case .reset, .protocolViolation: .reset
+            case .tooLarge: .unusableAnswer
+            case .invalidURL, .insecureURL, .invalidHeader: .requestRefused
+            case .tooManyRequests, .internal: .unreachable
+            case .cancelled, .shuttingDown: .stopping
+            }
+    }
+}
+
+extension UpstreamEnvironment {
+    /// The environment whose receipts the endpoint knows.
+    var environment: Environment {
+        switch self {
+        case .production: .production
+        case .sandbox: .sandbox
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Gateway
+internal import HTTPTransport
+internal import Logging
+internal import Receipts
+internal import Resilience
+internal import ServiceLifecycle
+
+/// What is known of the way to Apple, whether or not it is open.
+struct UpstreamKnowledge: Sendable {
+    /// How each endpoint stands.
+    let guards: UpstreamGuards
+    /// When each endpoint ends.
+    let lifecycle: UpstreamLifecycle
+
+    /// Knows what the configuration says.
+    init(_ configuration: AppleConfiguration) {
+        guards = UpstreamGuards(UpstreamGuardPolicy(configuration))
+        lifecycle = UpstreamLifecycle(
+            configured: LifecycleDates(deprecation: configuration.deprecation, sunset: configuration.sunset))
+    }
+}
+
+/// The way to Apple.
+struct AppleConnection: Sendable {
+    /// Asks, and decides when not to.
+    let desk: AppleDesk
+    /// Moves the bytes.
+    let transport: HTTPTransport
+}
+
+extension AppleConnection {
+    /// The way to Apple as configured; nil if Apple is not to be asked.
+    /// - Throws: what is wrong with the files the configuration names.
+    init?(
+        _ configuration: AppleConfiguration, secrets: SharedSecrets, knowledge: UpstreamKnowledge,
+        verifier: ReceiptVerifier, observer: any GatewayObserver, in surroundings: GatewaySurroundings
+    ) throws(ConfigurationProblems) {
+        guard configuration.isEnabled else { return nil }
+        do throws(TransportError) {
+            transport = try HTTPTransport(TransportConfiguration(configuration))
+        } catch {
+            throw ConfigurationProblems(problems: [ConfigurationProblem(error, caFile: configuration.caFile)])
+        }
+        let clock = surroundings.clock
+        let upstream = VerifyReceiptUpstream(
+            production: VerifyReceiptEndpoint(
+                url: configuration.productionURL.text, transport: transport, now: clock),
+            sandbox: VerifyReceiptEndpoint(url: configuration.sandboxURL.text, transport: transport, now: clock),
+            secrets: secrets, lifecycle: knowledge.lifecycle, log: UpstreamLog(logger: surroundings.logger))
+        desk = AppleDesk(
+            upstream: upstream, guards: knowledge.guards,
+            cache: EmbeddedFindingCache(maximumBytes: configuration.cacheSize.bytes), lifecycle: knowledge.lifecycle,
+            verifier: verifier, patience: UpstreamPatience(configuration), observer: observer, clock: clock)
+    }
+}
+
+/// Ends the connections to Apple after the requests that wait for them.
+struct TransportService: Service {
+    let transport: HTTPTransport
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await transport.shutdown()
+    }
+}
+
+// MARK: - From configuration
+
+extension TransportConfiguration {
+    init(_ configuration: AppleConfiguration) {
+        self.init()
+        let urls = [configuration.productionURL, configuration.sandboxURL]
+        totalTimeout = configuration.deadline
+        maximumConnectionsPerHost = configuration.concurrency
+        // Both endpoints, each with all its places taken.
+        maximumRequests = 2 * configuration.concurrency
+        caFile = configuration.caFile
+        proxy = configuration.proxy
+        allowsPlainHTTP = urls.contains(where: \.isPlain)
+        allowsPrivateAddresses = configuration.allowsPrivateAddresses || urls.contains(where: \.isLoopback)
+        userAgent = "receipt-gateway/\(Version.current)"
+    }
+}
+
+extension UpstreamGuardPolicy {
+    init(_ configuration: AppleConfiguration) {
+        self.init()
+        breakerMode = configuration.breaker
+        concurrency = ConcurrencyLimit.Policy(maximum: configuration.concurrency)
+        guard configuration.questionsPerSecond > 0 else { return }
+        budget = TokenBucket.Policy(
+            capacity: configuration.questionsPerSecond, refill: configuration.questionsPerSecond, per: .seconds(1))
+    }
+}
+
+extension UpstreamPatience {
+    init(_ configuration: AppleConfiguration) {
+        self.init()
+        deadline = configuration.deadline
+        whenLocalSuffices = min(configuration.patience, configuration.deadline)
+    }
+}
+
+extension ConfigurationProblem {
+    fileprivate init(_ error: TransportError, caFile: String?) {
+        self.init(
+            place: caFile ?? "gateway.apple",
+            fault: error == .trustStore
+                ? "is no PEM file with certificates that can be read" : "the connections to Apple cannot be set up")
+    }
+}
