@@ -3,6 +3,7 @@
 
 import HTTPTransport
 import NIOCore
+import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import ReceiptForge
@@ -30,6 +31,7 @@ struct ScriptedServer: Sendable {
         case handshake(alpn: String?)
         case request
         case closed
+        case streamReset
     }
 
     typealias Script = @Sendable (ReceivedRequest) -> [Step]
@@ -63,9 +65,33 @@ struct ScriptedServer: Sendable {
         }
         try await listening { channel in
             if let context { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context)) }
-            try channel.pipeline.syncOperations.addHandler(ScriptHandler(script, record))
+            try channel.pipeline.syncOperations.addHandlers(
+                ConnectionRecorder(record), ScriptHandler(script, record))
         } _: { port in
             try await body(ScriptedServer(port: port, scheme: identity == nil ? "http" : "https", record: record))
+        }
+    }
+
+    /// Runs a server of HTTP/2 around `body`.
+    static func withStreams(
+        _ script: @escaping @Sendable (_ path: String) -> StreamScript, isolation: isolated (any Actor)? = #isolation,
+        _ body: (ScriptedServer) async throws -> Void
+    ) async throws {
+        let record = Record()
+        let context = try NIOSSLContext(
+            configuration: .server(Authorities.localhost, alpn: ["h2"], maximumTLSVersion: nil))
+        try await listening { channel in
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+            try channel.pipeline.syncOperations.addHandler(ConnectionRecorder(record))
+            _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
+                mode: .server, connectionConfiguration: .init(), streamConfiguration: .init()
+            ) { stream in
+                stream.eventLoop.makeCompletedFuture {
+                    try stream.pipeline.syncOperations.addHandler(StreamHandler(script, record))
+                }
+            }
+        } _: { port in
+            try await body(ScriptedServer(port: port, scheme: "https", record: record))
         }
     }
 
@@ -156,7 +182,11 @@ final class Gate: Sendable {
         var waiting: [@Sendable () -> Void] = []
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    init(isOpen: Bool = false) {
+        state = Mutex(State(isOpen: isOpen))
+    }
 
     func open() {
         let waiting = state.withLock { state in
