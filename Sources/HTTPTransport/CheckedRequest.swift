@@ -14,6 +14,8 @@ struct CheckedRequest: Sendable {
 
     let method: TransportRequest.Method
     let url: String
+    /// Whether the URL is `https`.
+    let isSecure: Bool
     /// Header lines the way libcurl wants them: `Name: value`, or `Name;` for an empty value.
     let headerLines: [String]
     let body: [UInt8]
@@ -27,6 +29,7 @@ struct CheckedRequest: Sendable {
         for header in headers { try Self.check(header, limits) }
         method = request.method
         url = request.url
+        isSecure = request.url.hasScheme("https")
         body = request.body
         // A name with a colon and nothing else takes out what libcurl would add by itself: waiting for `100 Continue`
         // costs a round trip.

@@ -17,6 +17,9 @@ struct ResponseCollector {
     /// What was wrong with the answer, once something was.
     private(set) var failure: TransportError?
 
+    /// Whether a final status and all its fields have arrived.
+    var hasWholeHeader: Bool { phase == .body }
+
     private var phase = Phase.awaitingStatus
     private var headerBytes = 0
     private let maximumHeaderBytes: Int

@@ -8,43 +8,211 @@ import Testing
 struct ExchangeTests {
     @Test func `a POST over TLS arrives whole, and so does its answer`() async throws {
         let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let text = String(repeating: "answer ", count: 100_000)
         try await ScriptedServer.with(tls: Authorities.localhost) { request in
-            [.answer(request.body == body ? 200 : 400, request.requestLine)]
+            [.answer(request.body == body ? 200 : 400, text, headers: ["Asked: \(request.requestLine)"])]
         } _: { server in
             try await HTTPTransport.with { transport in
                 let response = try await transport.send(
                     TransportRequest(.post, url: server.url("/verifyReceipt"), body: body))
                 #expect(response.status == 200)
-                #expect(String(decoding: response.body, as: UTF8.self) == "POST /verifyReceipt HTTP/1.1")
+                #expect(response.headers.values(of: "asked") == ["POST /verifyReceipt HTTP/1.1"])
+                #expect(String(decoding: response.body, as: UTF8.self) == text)
                 #expect(response.httpVersion == .http1_1)
             }
         }
     }
 
-    @Test func `plain HTTP works where it is allowed`() async throws {
-        try await ScriptedServer.with { _ in
-            [.answer(404, "no such thing")]
+    @Test(arguments: TransportRequest.Method.allCases)
+    func `each method is sent under its name`(_ method: TransportRequest.Method) async throws {
+        try await ScriptedServer.with { request in
+            [.answer(200, request.requestLine)]
         } _: { server in
             try await HTTPTransport.with { transport in
-                let response = try await transport.send(TransportRequest(.get, url: server.url()))
-                #expect(response.status == 404)
-                #expect(String(decoding: response.body, as: UTF8.self) == "no such thing")
+                let response = try await transport.send(TransportRequest(method, url: server.url("/a?b=c")))
+                #expect(String(decoding: response.body, as: UTF8.self) == "\(method.rawValue) /a?b=c HTTP/1.1")
             }
         }
     }
 
-    @Test func `a server that never answers is given up at the deadline`() async throws {
-        try await ScriptedServer.with(tls: Authorities.localhost) { _ in
-            [.hold]
+    @Test func `nothing is sent that nobody asked for`() async throws {
+        try await ScriptedServer.with { request in
+            [.answer(200, request.headerLines.joined(separator: "\n"))]
         } _: { server in
             try await HTTPTransport.with { transport in
-                let start = ContinuousClock.now
-                await #expect(throws: TransportError.timeout(.answering)) {
-                    try await transport.send(
-                        TransportRequest(.get, url: server.url()), deadline: start + .milliseconds(300))
+                let headers = [
+                    TransportHeader(name: "X-Twice", value: "1"), TransportHeader(name: "X-Empty", value: " "),
+                    TransportHeader(name: "x-twice", value: "é"),
+                ]
+                let body = [UInt8](repeating: 0, count: 2_000_000)
+                let response = try await transport.send(
+                    TransportRequest(.post, url: server.url(), headers: headers, body: body))
+                let lines = String(decoding: response.body, as: UTF8.self).split(separator: "\n")
+                #expect(
+                    lines == [
+                        "Host: localhost:\(server.port)", "Accept: */*", "User-Agent: receipt-gateway", "X-Twice: 1",
+                        "X-Empty:", "x-twice: é", "Content-Length: 2000000",
+                    ])
+            }
+        }
+    }
+
+    @Test func `fields keep their order and their duplicates`() async throws {
+        let headers = ["Sunset: one", "Link: x", "SUNSET:two", "Empty:", "sunset:  three\t"]
+        try await ScriptedServer.with { _ in
+            [.answer(headers: headers)]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                let response = try await transport.send(TransportRequest(.get, url: server.url()))
+                #expect(response.headers.values(of: "Sunset") == ["one", "two", "three"])
+                #expect(response.headers.values(of: "empty") == [""])
+                #expect(response.headers.values(of: "missing") == [])
+                #expect(
+                    response.headers.fields.map(\.name) == [
+                        "Content-Length", "Sunset", "Link", "SUNSET", "Empty", "sunset",
+                    ])
+            }
+        }
+    }
+
+    @Test func `only the final answer counts`() async throws {
+        let early = "HTTP/1.1 103 Early Hints\r\nLink: early\r\n\r\n"
+        let final = "HTTP/1.1 201 Created\r\nLink: final\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let body = "3\r\nabc\r\n0\r\nLink: trailer\r\n\r\n"
+        try await ScriptedServer.with { _ in
+            [.send(early), .send(early), .send(final), .send(body)]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                let response = try await transport.send(TransportRequest(.get, url: server.url()))
+                #expect(response.status == 201)
+                #expect(response.headers.values(of: "Link") == ["final"])
+                #expect(response.body == Array("abc".utf8))
+            }
+        }
+    }
+
+    @Test func `an answer may come in pieces`() async throws {
+        let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nA: b\r\n\r\nhello"
+        try await ScriptedServer.with(tls: Authorities.localhost) { _ in
+            whole.map { .send(String($0)) }
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                let response = try await transport.send(TransportRequest(.get, url: server.url()))
+                #expect(response.body == Array("hello".utf8))
+                #expect(response.headers.values(of: "a") == ["b"])
+            }
+        }
+    }
+
+    @Test(arguments: [301, 304, 404, 429, 500, 503])
+    func `every status is an answer, and no redirect is followed`(_ status: Int) async throws {
+        try await ScriptedServer.with { _ in
+            [.answer(status, headers: ["Location: /elsewhere"])]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                let response = try await transport.send(TransportRequest(.get, url: server.url()))
+                #expect(response.status == status)
+                #expect(server.count(of: .request) == 1)
+            }
+        }
+    }
+
+    @Test func `one connection serves many requests`() async throws {
+        try await ScriptedServer.with(tls: Authorities.localhost) { _ in
+            [.answer()]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                var reused: [Bool] = []
+                for _ in 0..<20 {
+                    reused.append(
+                        try await transport.send(TransportRequest(.get, url: server.url())).connectionWasReused)
                 }
-                #expect((.milliseconds(300) ..< .seconds(30)).contains(.now - start))
-                await server.saw(.closed)
+                #expect(reused == [false] + Array(repeating: true, count: 19))
+                #expect(server.count(of: .accepted) == 1)
+            }
+        }
+    }
+
+    @Test func `a connection the server closed is replaced`() async throws {
+        try await ScriptedServer.with { _ in
+            [.answer(), .close]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                for number in 1...5 {
+                    let status = try await transport.send(TransportRequest(.get, url: server.url())).status
+                    #expect(status == 200)
+                    await server.saw(.closed, times: number)
+                }
+                #expect(server.count(of: .accepted) == 5)
+            }
+        }
+    }
+
+    @Test func `200 requests at once are all answered, each with its own`() async throws {
+        try await ScriptedServer.with(tls: Authorities.localhost) { request in
+            [.answer(200, String(decoding: request.body, as: UTF8.self))]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                let answers = try await Self.echoes(of: 0..<200, from: server, transport)
+                #expect(answers == Array(0..<200))
+            }
+        }
+    }
+
+    @Test(arguments: [nil, [], ["http/1.1"]])
+    func `a slow answer holds up no other request`(_ alpn: [String]?) async throws {
+        let gate = Gate()
+        try await ScriptedServer.with(tls: alpn == nil ? nil : Authorities.localhost, alpn: alpn ?? []) { request in
+            request.requestLine.contains("/slow") ? [.wait(gate), .answer()] : [.answer()]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                async let slow = transport.send(TransportRequest(.get, url: server.url("/slow")))
+                await server.saw(.request)
+                let quick = try await transport.send(TransportRequest(.get, url: server.url("/quick")))
+                #expect(quick.status == 200)
+                gate.open()
+                _ = try await slow
+            }
+        }
+    }
+
+    @Test func `requests beyond the connections wait for their turn`() async throws {
+        try await ScriptedServer.with { request in
+            [.answer(200, String(decoding: request.body, as: UTF8.self))]
+        } _: { server in
+            try await HTTPTransport.with {
+                $0.maximumConnectionsPerHost = 3
+            } _: { transport in
+                let answers = try await Self.echoes(of: 0..<60, from: server, transport)
+                #expect(answers == Array(0..<60))
+                #expect(server.count(of: .accepted) <= 3)
+            }
+        }
+    }
+
+    private static func echoes(
+        of numbers: Range<Int>, from server: ScriptedServer, _ transport: HTTPTransport
+    ) async throws -> [Int] {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in numbers {
+                group.addTask {
+                    let request = TransportRequest(.post, url: server.url(), body: Array("\(number)".utf8))
+                    return Int(String(decoding: try await transport.send(request).body, as: UTF8.self)) ?? -1
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }.sorted()
+        }
+    }
+
+    @Test func `times are told in their order`() async throws {
+        try await ScriptedServer.with { _ in
+            [.answer()]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                let timings = try await transport.send(TransportRequest(.get, url: server.url())).timings
+                #expect(.zero < timings.connected)
+                #expect(timings.connected <= timings.firstByte)
+                #expect(timings.firstByte <= timings.total)
             }
         }
     }

@@ -16,6 +16,7 @@ typealias CurlCode = CURLcode
     private let slot: RequestSlot
     /// What has arrived.
     fileprivate var collector: ResponseCollector
+    private let usesProxy: Bool
     fileprivate let allowsPrivateAddresses: Bool
     fileprivate var hasMetForbiddenAddress = false
 
@@ -26,7 +27,8 @@ typealias CurlCode = CURLcode
         slot = assignment.slot
         collector = ResponseCollector(
             maximumHeaderBytes: configuration.maximumHeaderBytes, maximumBodyBytes: configuration.maximumResponseBytes)
-        allowsPrivateAddresses = configuration.allowsPrivateAddresses || configuration.proxy != nil
+        usesProxy = configuration.proxy != nil
+        allowsPrivateAddresses = configuration.allowsPrivateAddresses || usesProxy
         headers = try HeaderList(assignment.request.headerLines)
         try setCallbacks()
         try setRules(configuration)
@@ -78,7 +80,6 @@ extension EasyHandle {
         try set(CURLOPT_CAPATH, nil)
         if let caFile = configuration.caFile { try set(CURLOPT_CAINFO, caFile) }
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        try set(CURLOPT_PIPEWAIT, 1)
     }
 
     private func setTimes(_ configuration: TransportConfiguration) throws(TransportError) {
@@ -99,6 +100,9 @@ extension EasyHandle {
 
     private func set(_ request: CheckedRequest) throws(TransportError) {
         try set(CURLOPT_URL, request.url)
+        // Wait whether the connection that is being made can be shared. TLS says so in its handshake (ALPN); without
+        // TLS only the first answer would, however long it takes.
+        try set(CURLOPT_PIPEWAIT, request.isSecure ? 1 : 0)
         unsafe try check(headers.withList { unsafe CCurl_set_list(handle, CURLOPT_HTTPHEADER, $0) })
         guard request.method != .get else { return }
         try set(CURLOPT_POST, 1)
@@ -151,8 +155,9 @@ extension EasyHandle {
         if let failure = collector.failure { return failure }
         if code == CURLE_OPERATION_TIMEDOUT { return .timeout(wasConnected ? .stalled : .connecting) }
         if code == CURLE_COULDNT_CONNECT, hasMetForbiddenAddress { return .forbiddenAddress }
+        if code == CURLE_COULDNT_CONNECT, usesProxy { return .proxy }
         if code != CURLE_OK, wasRefusedByProxy { return .proxy }
-        return TransportError(code)
+        return TransportError(code) ?? (collector.hasWholeHeader ? nil : .reset)
     }
 
     /// Whether there was a connection to send the request on.

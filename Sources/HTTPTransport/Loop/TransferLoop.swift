@@ -17,7 +17,7 @@ struct TransferLoop {
     mutating func run() {
         let clock = ContinuousClock()
         while !(isFinishing && transfers.isEmpty) {
-            multi.wait(atMost: transfers.values.map(\.deadline).min().map { $0 - clock.now } ?? Self.longestWait)
+            multi.wait(atMost: transfers.values.lazy.map(\.deadline).min().map { $0 - clock.now } ?? Self.longestWait)
             for order in mailbox.takeAll() { obey(order, at: clock.now) }
             advance()
             endOverdue(at: clock.now)

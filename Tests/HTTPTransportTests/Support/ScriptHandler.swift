@@ -36,6 +36,34 @@ struct ReceivedRequest: Sendable {
     }
 }
 
+/// Records how a connection begins and ends.
+final class ConnectionRecorder: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let record: Record
+
+    init(_ record: Record) {
+        self.record = record
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        record.add(.accepted)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        record.add(.closed)
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted(let alpn)? = event as? TLSUserEvent {
+            record.add(.handshake(alpn: alpn))
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+}
+
 /// Carries out a script on one connection.
 final class ScriptHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
@@ -51,21 +79,8 @@ final class ScriptHandler: ChannelInboundHandler {
         (self.script, self.record) = (script, record)
     }
 
-    func channelActive(context: ChannelHandlerContext) {
-        record.add(.accepted)
-        context.fireChannelActive()
-    }
-
     func channelInactive(context: ChannelHandlerContext) {
         steps = []
-        record.add(.closed)
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case TLSUserEvent.handshakeCompleted(let alpn)? = event as? TLSUserEvent {
-            record.add(.handshake(alpn: alpn))
-        }
-        context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -3,6 +3,7 @@
 
 import HTTPTransport
 import NIOCore
+import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import ReceiptForge
@@ -30,6 +31,7 @@ struct ScriptedServer: Sendable {
         case handshake(alpn: String?)
         case request
         case closed
+        case streamReset
     }
 
     typealias Script = @Sendable (ReceivedRequest) -> [Step]
@@ -43,52 +45,90 @@ struct ScriptedServer: Sendable {
         "\(scheme)://\(host):\(port)\(path)"
     }
 
-    /// How many connections were accepted so far.
-    var acceptedCount: Int { record.count(of: .accepted) }
+    /// How often something was seen so far.
+    func count(of event: Event) -> Int { record.count(of: event) }
 
     /// Waits until something was seen so many times.
     func saw(_ event: Event, times: Int = 1) async {
         await record.waitFor(event, times: times)
     }
 
-    /// What was agreed on in TLS handshakes so far.
-    var handshakes: [Event] { record.all { if case .handshake = $0 { true } else { false } } }
-
     /// Runs a server around `body`.
     static func with(
-        tls identity: TLSIdentity? = nil, alpn: [String] = ["http/1.1"], _ script: @escaping Script,
-        isolation: isolated (any Actor)? = #isolation, _ body: (ScriptedServer) async throws -> Void
+        tls identity: TLSIdentity? = nil, alpn: [String] = ["http/1.1"], maximumTLSVersion: TLSVersion? = nil,
+        _ script: @escaping Script, isolation: isolated (any Actor)? = #isolation,
+        _ body: (ScriptedServer) async throws -> Void
     ) async throws {
         let record = Record()
-        let context = try identity.map { try NIOSSLContext(configuration: .server($0, alpn: alpn)) }
-        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.backlog, value: 1024)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    if let context {
-                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
-                    }
-                    try channel.pipeline.syncOperations.addHandler(ScriptHandler(script, record))
+        let context = try identity.map {
+            try NIOSSLContext(configuration: .server($0, alpn: alpn, maximumTLSVersion: maximumTLSVersion))
+        }
+        try await listening { channel in
+            if let context { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context)) }
+            try channel.pipeline.syncOperations.addHandlers(
+                ConnectionRecorder(record), ScriptHandler(script, record))
+        } _: { port in
+            try await body(ScriptedServer(port: port, scheme: identity == nil ? "http" : "https", record: record))
+        }
+    }
+
+    /// Runs a server of HTTP/2 around `body`.
+    static func withStreams(
+        _ script: @escaping @Sendable (_ path: String) -> StreamScript, isolation: isolated (any Actor)? = #isolation,
+        _ body: (ScriptedServer) async throws -> Void
+    ) async throws {
+        let record = Record()
+        let context = try NIOSSLContext(
+            configuration: .server(Authorities.localhost, alpn: ["h2"], maximumTLSVersion: nil))
+        try await listening { channel in
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+            try channel.pipeline.syncOperations.addHandler(ConnectionRecorder(record))
+            _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
+                mode: .server, connectionConfiguration: .init(), streamConfiguration: .init()
+            ) { stream in
+                stream.eventLoop.makeCompletedFuture {
+                    try stream.pipeline.syncOperations.addHandler(StreamHandler(script, record))
                 }
             }
+        } _: { port in
+            try await body(ScriptedServer(port: port, scheme: "https", record: record))
+        }
+    }
+
+    /// Runs a server that speaks first and never listens around `body`.
+    static func greeting(
+        _ text: String, isolation: isolated (any Actor)? = #isolation, _ body: (_ port: Int) async throws -> Void
+    ) async throws {
+        try await listening({ $0.writeAndFlush(ByteBuffer(string: text), promise: nil) }, body)
+    }
+
+    private static func listening(
+        _ prepare: @escaping @Sendable (any Channel) throws -> Void, isolation: isolated (any Actor)? = #isolation,
+        _ body: (_ port: Int) async throws -> Void
+    ) async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 1024)
+            .childChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try prepare(channel) } }
             .bind(host: "127.0.0.1", port: 0).get()
-        let server = ScriptedServer(
-            port: listener.localAddress?.port ?? 0, scheme: identity == nil ? "http" : "https", record: record)
         let outcome: Result<Void, any Error>
-        do { outcome = .success(try await body(server)) } catch { outcome = .failure(error) }
+        do { outcome = .success(try await body(listener.localAddress?.port ?? 0)) } catch { outcome = .failure(error) }
         try await listener.close()
         try outcome.get()
     }
 }
 
 extension TLSConfiguration {
-    fileprivate static func server(_ identity: TLSIdentity, alpn: [String]) throws -> TLSConfiguration {
+    fileprivate static func server(
+        _ identity: TLSIdentity, alpn: [String], maximumTLSVersion: TLSVersion?
+    ) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [
                 .certificate(try NIOSSLCertificate(bytes: Array(identity.certificatePEM.utf8), format: .pem))
             ],
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(identity.privateKeyPEM.utf8), format: .pem)))
         configuration.applicationProtocols = alpn
+        configuration.minimumTLSVersion = .tlsv1
+        configuration.maximumTLSVersion = maximumTLSVersion
         return configuration
     }
 }
@@ -123,10 +163,6 @@ final class Record: Sendable {
 
     func count(of event: ScriptedServer.Event) -> Int { state.withLock { $0.count(of: event) } }
 
-    func all(_ isWanted: (ScriptedServer.Event) -> Bool) -> [ScriptedServer.Event] {
-        state.withLock { $0.events.filter(isWanted) }
-    }
-
     func waitFor(_ event: ScriptedServer.Event, times: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -146,7 +182,11 @@ final class Gate: Sendable {
         var waiting: [@Sendable () -> Void] = []
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    init(isOpen: Bool = false) {
+        state = Mutex(State(isOpen: isOpen))
+    }
 
     func open() {
         let waiting = state.withLock { state in
