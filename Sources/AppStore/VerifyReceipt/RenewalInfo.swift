@@ -39,7 +39,8 @@ extension RenewalInfo {
     package var offerCodeReferenceName: String? { text("offer_code_ref_name") }
     /// `price_consent_status`: whether the customer has agreed to a higher price; absent when not asked.
     package var hasConsentedToPrice: Bool? { flag("price_consent_status") }
-    /// `price_increase_status`: whether the customer has agreed to a price increase; absent when there is none.
+    /// `price_increase_status`: whether the customer has agreed to a price increase, or need not; absent when
+    /// there is none.
     package var hasConsentedToPriceIncrease: Bool? { flag("price_increase_status") }
     /// `product_id`: what is subscribed to now.
     package var productID: String? { text("product_id") }
