@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import ReceiptForge
 import Receipts
 import Testing
 
@@ -39,7 +40,7 @@ struct RetryAfterTests {
     private static let now = Timestamp(millisecondsSince1970: 1_700_000_000_000)
 
     @Test(arguments: [
-        ("0", 0), ("120", 120_000), (" 5\t", 5_000), ("3601", 3_600_000), ("999999999", 3_600_000),
+        ("0", 0), ("120", 12_000), (" 5\t", 5_000), ("3601", 3_600_000), ("999999999", 3_600_000),
         ("1700000060", 60_000), ("1699999999", 0), ("1000000000", 0), ("1999999999", 3_600_000),
         ("1700000001500", 1_500), ("1699999999999", 0), ("1000000000000", 0), ("9223372036854775807", 3_600_000),
         ("99999999999999999999", 3_600_000), ("Tue, 14 Nov 2023 22:13:50 GMT", 30_000),
@@ -191,5 +192,20 @@ struct EndpointAnnouncementsTests {
         let target = "https://a.example/" + String(repeating: "x", count: Announcements.Limits.targetBytes - 18)
         #expect(Self.read(["Link": ["<\(target)>;rel=sunset"]]).links.map(\.target) == [target])
         #expect(Self.read(["Link": ["<\(target)x>;rel=sunset"]]).faults == [.tooMuch(.link)])
+    }
+
+    /// From a fixed seed; of every line either something is read, or a fault is named.
+    @Test func `whatever a header says, reading it ends`() {
+        let pieces = [
+            "<", ">", ";", ",", "=", "\"", "\\", " ", "rel", "sunset", "https://a.example", "@", "1", ":", "GMT", "é",
+        ]
+        var random = SplitMix64(seed: 1)
+        for _ in 0..<2_000 {
+            let line = (0..<12).compactMap { _ in pieces.randomElement(using: &random) }.joined()
+            for field in EndpointAnnouncements.Field.allCases {
+                #expect(Self.read([field.rawValue: [line]]).faults.count <= 1)
+            }
+            _ = RetryAfter.duration(line, now: Self.now)
+        }
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import JSON
+import ReceiptForge
 import Receipts
 import Testing
 
@@ -180,8 +181,8 @@ struct VerifyReceiptResponseTests {
     }
 
     @Test(arguments: [
-        "grace_period_expires_date_ms", "grace_period_expires_date", "is_in_billing_retry_period", "auto_renew_status",
-        "original_transaction_id", "product_id",
+        "grace_period_expires_date_ms", "grace_period_expires_date", "is_in_billing_retry_period",
+        "original_transaction_id",
     ])
     func `a renewal is not used with a member that decides and cannot be read`(_ name: String) {
         #expect(throws: AppStoreFault.unreadable("pending_renewal_info.\(name)")) {
@@ -209,6 +210,31 @@ struct VerifyReceiptResponseTests {
         #expect(transaction.cancellationReason == nil && transaction.ownershipType == nil)
         #expect(transaction.originalPurchaseDate == nil && transaction.appAccountToken == nil)
         #expect(transaction.json["in_app_ownership_type"] == .string("LEASED"))
+        let renewal = try Self.read(
+            renewal: #"{"auto_renew_status":"2","expiration_intent":"9","product_id":{},"price_consent_status":[]}"#
+        ).pendingRenewalInfo[0]
+        #expect(renewal.willAutoRenew == nil && renewal.expirationIntent == nil && renewal.productID == nil)
+        #expect(renewal.hasConsentedToPrice == nil)
+    }
+
+    /// Bytes that were changed, put in, taken out, from a fixed seed: what matters is that reading ends.
+    @Test func `whatever bytes come, reading ends with an answer or a fault`() {
+        let json = #"{"status":0,"receipt":{"bundle_id":"a","in_app":[\#(Self.transaction)]},"environment":"Sandbox"}"#
+        var (random, readable) = (SplitMix64(seed: 1), 0)
+        for _ in 0..<2_000 {
+            var body = Array(json.utf8)
+            for _ in 0...Int.random(in: 0..<3, using: &random) {
+                let place = Int.random(in: 0..<body.count, using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: body.remove(at: place)
+                case 1: body.insert(.random(in: .min ... .max, using: &random), at: place)
+                case 2: body[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                default: body[place] = Array(#"{}[]",:\0-9eu"#.utf8).randomElement(using: &random) ?? 0
+                }
+            }
+            if (try? VerifyReceiptResponse(parsing: body)) != nil { readable += 1 }
+        }
+        #expect((1..<2_000).contains(readable))
     }
 
     @Test func `a body is bounded`() throws {

@@ -11,10 +11,6 @@ package struct RenewalInfo: AppleObject {
     package let json: JSONValue
     /// `original_transaction_id`: the chain; absent in iOS 6 style answers, which are about one subscription.
     package let originalTransactionID: String?
-    /// `product_id`: what is subscribed to now.
-    package let productID: String?
-    /// `auto_renew_status`: whether the customer lets it renew.
-    package let willAutoRenew: Bool?
     /// `grace_period_expires_date`: until when the entitlement outlasts its period while Apple tries to bill.
     package let gracePeriodExpiresDate: Timestamp?
     /// `is_in_billing_retry_period`: Apple tries to bill.
@@ -25,8 +21,6 @@ package struct RenewalInfo: AppleObject {
         let members = DecisiveMembers(json: json, path: path)
         self.json = json
         originalTransactionID = try members.value("original_transaction_id", \.scalarText)
-        productID = try members.value("product_id", \.scalarText)
-        willAutoRenew = try members.value("auto_renew_status", \.scalarFlag)
         gracePeriodExpiresDate = try members.date("grace_period_expires_date")
         isInBillingRetryPeriod = try members.value("is_in_billing_retry_period", \.scalarFlag)
     }
@@ -35,6 +29,8 @@ package struct RenewalInfo: AppleObject {
 extension RenewalInfo {
     /// `auto_renew_product_id`: what it renews to.
     package var autoRenewProductID: String? { text("auto_renew_product_id") }
+    /// `auto_renew_status`: whether the customer lets it renew.
+    package var willAutoRenew: Bool? { flag("auto_renew_status") }
     /// `expiration_intent`; nil also for one that Apple has not documented.
     package var expirationIntent: ExpirationIntent? {
         integer("expiration_intent").flatMap(ExpirationIntent.init(rawValue:))
@@ -43,8 +39,11 @@ extension RenewalInfo {
     package var offerCodeReferenceName: String? { text("offer_code_ref_name") }
     /// `price_consent_status`: whether the customer has agreed to a higher price; absent when not asked.
     package var hasConsentedToPrice: Bool? { flag("price_consent_status") }
-    /// `price_increase_status`: whether the customer has agreed to a price increase; absent when there is none.
+    /// `price_increase_status`: whether the customer has agreed to a price increase, or need not; absent when
+    /// there is none.
     package var hasConsentedToPriceIncrease: Bool? { flag("price_increase_status") }
+    /// `product_id`: what is subscribed to now.
+    package var productID: String? { text("product_id") }
     /// `promotional_offer_id`: the promotional offer that was redeemed.
     package var promotionalOfferID: String? { text("promotional_offer_id") }
 
