@@ -9,15 +9,19 @@ internal import PrometheusExport
 final class EdgeMetrics: Sendable {
     private let connections: PrometheusGauge
     private let requestsInFlight: PrometheusGauge
-    private let requests: [AnswerLabels: PrometheusCounter]
-    private let durations: [DurationLabels: PrometheusHistogram]
+    /// Together, because both are wanted for each request, and looking them up is most of the work.
+    private let answers: [AnswerLabels: (count: PrometheusCounter, duration: PrometheusHistogram)]
     private let refusals: [RefusalCause: PrometheusCounter]
 
     init(_ registry: PrometheusRegistry) {
         connections = registry.gauge(MetricCatalogue.connections)
         requestsInFlight = registry.gauge(MetricCatalogue.requestsInFlight)
-        requests = registry.counters(MetricCatalogue.requests)
-        durations = registry.histograms(MetricCatalogue.requestDuration)
+        answers = Dictionary(
+            uniqueKeysWithValues: AnswerLabels.allCases.map { labels in
+                let count = registry.counter(MetricCatalogue.requests, labels.labelValues)
+                let timedBy = DurationLabels(labels).labelValues
+                return (labels, (count, registry.histogram(MetricCatalogue.requestDuration, timedBy)))
+            })
         refusals = registry.counters(MetricCatalogue.refusals)
     }
 
@@ -38,21 +42,23 @@ final class EdgeMetrics: Sendable {
 
     /// The router begins its answer.
     func answered(_ request: IncomingRequest, _ status: HTTPResponse.Status, at now: NIODeadline) {
-        let route = RouteLabel(target: request.head.path)
-        count(route, request.head.method, status)
+        guard let answer = answers[AnswerLabels(request.head, status)] else { return }
+        answer.count.increment()
         guard let completion = request.completion else { return }
-        let labels = DurationLabels(route: route, codeClass: DurationLabels.CodeClass(status))
-        durations[labels]?.recordNanoseconds((now - completion).nanoseconds)
+        answer.duration.recordNanoseconds((now - completion).nanoseconds)
     }
 
     /// The edge answers itself. Not timed: how long it took was not up to the gateway.
     func refused(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ status: HTTPResponse.Status) {
         refusals[RefusalCause(refusal)]?.increment()
-        count(RouteLabel(target: request?.head.path), request?.head.method, status)
+        answers[AnswerLabels(request?.head, status)]?.count.increment()
     }
+}
 
-    private func count(_ route: RouteLabel, _ method: HTTPRequest.Method?, _ status: HTTPResponse.Status) {
-        let labels = AnswerLabels(route: route, method: MethodLabel(method), code: CodeLabel(status))
-        requests[labels]?.increment()
+extension AnswerLabels {
+    /// The answer to a request; nil for bytes that are none.
+    fileprivate init(_ request: HTTPRequest?, _ status: HTTPResponse.Status) {
+        self.init(
+            route: RouteLabel(target: request?.path), method: MethodLabel(request?.method), code: CodeLabel(status))
     }
 }

@@ -11,11 +11,8 @@ enum RouteLabel: String, CaseIterable, Sendable {
 
     /// The route of a request's target, which may hold a query, or more slashes than it needs.
     init(target: String?) {
-        self = Self.named(target) ?? Self.named(target.map(Self.template)) ?? .other
-    }
-
-    private static func named(_ path: String?) -> RouteLabel? {
-        allCases.first { $0 != .other && $0.rawValue == path }
+        guard let target else { self = .other; return }
+        self = RouteLabel(rawValue: target) ?? RouteLabel(rawValue: Self.template(target)) ?? .other
     }
 
     private static func template(_ target: String) -> String {
@@ -93,14 +90,17 @@ struct DurationLabels: SeriesLabels {
     }
 }
 
+extension DurationLabels {
+    /// What such an answer is timed by.
+    init(_ answer: AnswerLabels) {
+        self.init(route: answer.route, codeClass: CodeClass(answer.code))
+    }
+}
+
 extension DurationLabels.CodeClass {
-    /// The gateway answers neither 1xx nor 3xx; whatever it might be, it is no success.
-    init(_ status: HTTPResponse.Status) {
-        switch status.kind {
-        case .successful: self = .success
-        case .clientError: self = .clientError
-        default: self = .serverError
-        }
+    /// Whatever a code without a name of its own might be, it is no success.
+    init(_ code: CodeLabel) {
+        self = Self.allCases.first { $0.rawValue.first == code.rawValue.first } ?? .serverError
     }
 }
 

@@ -26,16 +26,7 @@ extension MetricFamily {
 
 extension PrometheusRegistry {
     /// The counters of all series of a family.
-    func counters<Labels: SeriesLabels>(
-        _ family: MetricFamily, by labels: Labels.Type = Labels.self
-    ) -> [Labels: PrometheusCounter] {
+    func counters<Labels: SeriesLabels>(_ family: MetricFamily) -> [Labels: PrometheusCounter] {
         Dictionary(uniqueKeysWithValues: Labels.allCases.map { ($0, counter(family, $0.labelValues)) })
-    }
-
-    /// The histograms of all series of a family.
-    func histograms<Labels: SeriesLabels>(
-        _ family: MetricFamily, by labels: Labels.Type = Labels.self
-    ) -> [Labels: PrometheusHistogram] {
-        Dictionary(uniqueKeysWithValues: Labels.allCases.map { ($0, histogram(family, $0.labelValues)) })
     }
 }

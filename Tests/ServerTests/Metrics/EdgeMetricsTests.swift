@@ -105,4 +105,16 @@ struct EdgeMetricsTests {
         #expect(connection.registry.counter(MetricCatalogue.refusals, ["body_too_large"]).value == 1)
         #expect(connection.inFlight == 0)
     }
+
+    @Test func `bytes that are no request have neither route nor method`() async throws {
+        try await RunningGateway.with { gateway in
+            let answer = try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send("no HTTP\r\n\r\n")
+                return try await connection.answer()
+            }
+            #expect(answer?.status == 400)
+            let requests = gateway.server.metrics.counter(MetricCatalogue.requests, ["other", "other", "400"])
+            #expect(requests.value == 1)
+        }
+    }
 }

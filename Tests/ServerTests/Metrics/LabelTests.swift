@@ -43,10 +43,10 @@ struct LabelTests {
     }
 
     @Test(arguments: [
-        (200, "2xx"), (204, "2xx"), (404, "4xx"), (503, "5xx"), (302, "5xx"),
+        (200, "2xx"), (204, "2xx"), (404, "4xx"), (503, "5xx"), (218, "5xx"), (302, "5xx"),
     ])
     func `the first digit is the class`(code: Int, codeClass: String) {
-        #expect(DurationLabels.CodeClass(HTTPResponse.Status(code: code)).rawValue == codeClass)
+        #expect(DurationLabels.CodeClass(CodeLabel(HTTPResponse.Status(code: code))).rawValue == codeClass)
     }
 }
 
