@@ -50,7 +50,7 @@ public final class AppleSimulator: Sendable {
 
     /// Starts both servers; they listen when this returns.
     public static func start(_ configuration: Configuration) async throws(SimulatorError) -> AppleSimulator {
-        let limits = Limits()
+        let limits = SimulatorLimits()
         let store = try SimulatedStore(
             pki: configuration.pki, scenario: configuration.scenario, limits: limits, now: configuration.now)
         let tls = try configuration.tls.map(TLSContexts.init)

@@ -17,7 +17,7 @@ struct TestStore {
     init(_ yaml: String = "") throws {
         let clock = clock
         store = try SimulatedStore(
-            pki: Samples.pki, scenario: Scenario(yaml: yaml), limits: Limits(), now: { clock.now })
+            pki: Samples.pki, scenario: Scenario(yaml: yaml), limits: SimulatorLimits(), now: { clock.now })
     }
 
     /// What a client is made to see.

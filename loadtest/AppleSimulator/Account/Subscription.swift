@@ -89,7 +89,7 @@ extension Subscription {
 
     private mutating func add(periods count: Int64) {
         let (last, end, length) = (newest, end, length)
-        for number in max(1, count - Limits().maximumAddedPeriods + 1)...count {
+        for number in max(1, count - SimulatorLimits().maximumAddedPeriods + 1)...count {
             let start = end.advanced(bySeconds: (number - 1) * length)
             periods.append(last.followed(by: start, lasting: length, number: number))
         }

@@ -9,9 +9,9 @@ struct GenuineAnswer {
     /// How an answer differs from the right one.
     struct Deviation: Hashable, Sendable {
         /// A status, and what comes with it, in the place of the right one.
-        var status: Fault.ReceiptStatus?
+        var status: ServerFault.ReceiptStatus?
         /// Somebody's lie.
-        var tampering: Fault.Tampering?
+        var tampering: ServerFault.Tampering?
         /// Whether the other environment's name stands in it.
         var hasWrongEnvironment = false
     }

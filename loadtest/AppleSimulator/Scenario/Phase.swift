@@ -13,7 +13,7 @@ struct Phase: Hashable, Sendable {
     var requests: Int?
 
     /// What is done instead of answering.
-    var fault: Fault?
+    var fault: ServerFault?
     /// How long it takes.
     var latency: Latency?
     /// Header fields that are added, in order, spelled as the scenario spells them.

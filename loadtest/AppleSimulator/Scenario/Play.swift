@@ -57,7 +57,7 @@ struct Play: Sendable {
 /// What happens to one request.
 struct Treatment: Hashable, Sendable {
     /// Nil for none.
-    private(set) var fault: Fault?
+    private(set) var fault: ServerFault?
     /// How long the answer takes; nil for no longer than it does.
     private(set) var latency: Duration?
     /// Header fields that are added.

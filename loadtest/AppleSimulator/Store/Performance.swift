@@ -36,7 +36,7 @@ struct Performance: Sendable {
 
     /// Faults of servers that never looked at the receipt.
     private static func withoutReceipt(
-        _ fault: Fault, _ headers: [Phase.HeaderField], _ now: Timestamp
+        _ fault: ServerFault, _ headers: [Phase.HeaderField], _ now: Timestamp
     ) -> (Reply, String)? {
         switch fault {
         case .reset: return (.reset, "reset")
@@ -56,7 +56,7 @@ struct Performance: Sendable {
     }
 
     private static func withReceipt(
-        _ fault: Fault, _ headers: [Phase.HeaderField], _ answer: StoreAnswer
+        _ fault: ServerFault, _ headers: [Phase.HeaderField], _ answer: StoreAnswer
     ) -> (Reply, String) {
         var full = HTTPAnswer(headers: headers, body: answer.body)
         switch fault {

@@ -9,7 +9,7 @@ internal import Synchronization
 /// Apple's side of verifyReceipt without the network: what is asked, what is known, what goes wrong.
 final class SimulatedStore: Sendable {
     let stats: StatsCounter
-    let limits: Limits
+    let limits: SimulatorLimits
     private let pki: ForgedPKI
     private let verifier: ReceiptVerifier
     private let now: @Sendable () -> Timestamp
@@ -23,7 +23,7 @@ final class SimulatedStore: Sendable {
     }
 
     init(
-        pki: ForgedPKI, scenario: Scenario, limits: Limits, now: @escaping @Sendable () -> Timestamp
+        pki: ForgedPKI, scenario: Scenario, limits: SimulatorLimits, now: @escaping @Sendable () -> Timestamp
     ) throws(SimulatorError) {
         // Apple's own receipts are genuine here too.
         var trustStore = TrustStore.apple
@@ -91,7 +91,7 @@ private struct Scene {
 
 extension SimulatedStore {
     /// - Parameter question: nil if the method was not POST.
-    private func answer(to question: Question?, _ fault: Fault?, _ scene: Scene) -> StoreAnswer {
+    private func answer(to question: Question?, _ fault: ServerFault?, _ scene: Scene) -> StoreAnswer {
         guard let question else { return .status(21000) }
         guard case .genuine(let receipt) = question.subject else {
             return .refusal(of: question.subject, at: scene.endpoint)

@@ -12,7 +12,7 @@ struct StoreAnswer: Sendable {
 
     /// An answer without a receipt.
     static func status(
-        _ status: Int, environment: Environment? = nil, _ retryable: Fault.Retryable? = nil
+        _ status: Int, environment: Environment? = nil, _ retryable: ServerFault.Retryable? = nil
     ) -> StoreAnswer {
         var json = JSONText()
         json.object { answer in
@@ -30,7 +30,7 @@ struct StoreAnswer: Sendable {
     }
 }
 
-extension Fault {
+extension ServerFault {
     /// How an answer to a genuine receipt differs; nil for faults that leave its JSON as it is.
     var deviation: GenuineAnswer.Deviation? {
         switch self {

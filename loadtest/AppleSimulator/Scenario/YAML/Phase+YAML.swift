@@ -4,7 +4,7 @@
 internal import Yams
 
 extension Phase {
-    init(_ node: Node, limits: Limits) throws(ScenarioError) {
+    init(_ node: Node, limits: SimulatorLimits) throws(ScenarioError) {
         let fields = try YAMLFields(
             node, of: "faults",
             known: ["endpoint", "from", "to", "for", "share", "requests", "fault", "latency", "headers"])
@@ -12,7 +12,7 @@ extension Phase {
         seconds = try Self.seconds(fields)
         share = try fields.number("share", in: 0...1) ?? 1
         requests = try fields.integer("requests", in: 0...Int.max)
-        if let node = fields["fault"] { fault = try Fault(node) }
+        if let node = fields["fault"] { fault = try ServerFault(node) }
         if let node = fields["latency"] { latency = try Latency(node, limits: limits) }
         if let node = fields["headers"] { headers = try HeaderField.all(node) }
         guard !fields.present(of: ["fault", "latency", "headers"]).isEmpty else {

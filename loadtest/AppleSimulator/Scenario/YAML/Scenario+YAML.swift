@@ -6,10 +6,10 @@ internal import Yams
 extension Scenario {
     /// Reads a scenario; an unknown name is an error.
     public init(yaml text: String) throws(ScenarioError) {
-        try self.init(yaml: text, limits: Limits())
+        try self.init(yaml: text, limits: SimulatorLimits())
     }
 
-    init(yaml text: String, limits: Limits) throws(ScenarioError) {
+    init(yaml text: String, limits: SimulatorLimits) throws(ScenarioError) {
         guard text.utf8.count <= limits.maximumScenarioBytes else {
             throw ScenarioError(line: nil, fault: .tooLarge(maximumBytes: limits.maximumScenarioBytes))
         }

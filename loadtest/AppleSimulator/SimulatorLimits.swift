@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// How much a client or a scenario may ask of the simulator.
-struct Limits: Hashable, Sendable {
+struct SimulatorLimits: Hashable, Sendable {
     /// Bytes of one request's body: a receipt of nine megabytes in base64, and room around it.
     var maximumRequestBytes = 13 << 20
     /// Bytes of a scenario.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What the simulator does instead of answering as Apple does on a good day.
-enum Fault: Hashable, Sendable {
+enum ServerFault: Hashable, Sendable {
     /// Nothing: a pause in a sequence.
     case none
     /// An HTTP status from 400 to 599 with a page of HTML.

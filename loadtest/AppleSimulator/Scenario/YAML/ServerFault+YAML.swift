@@ -3,7 +3,7 @@
 
 internal import Yams
 
-extension Fault {
+extension ServerFault {
     init(_ node: Node) throws(ScenarioError) {
         let choice = try YAMLChoice(node, of: "fault", known: Self.plain.keys.sorted() + Self.withValue)
         if let fault = Self.plain[choice.name] {
@@ -25,7 +25,7 @@ extension Fault {
         }
     }
 
-    private static let plain: [String: Fault] = [
+    private static let plain: [String: ServerFault] = [
         "none": .none, "html": .html, "empty": .empty, "truncated": .truncated, "reset_mid_body": .resetMidBody,
         "reset": .reset, "no_answer": .noAnswer, "tls": .tls, "wrong_environment": .wrongEnvironment,
     ]
@@ -33,7 +33,7 @@ extension Fault {
     private static let withValue = ["http_status", "receipt_status", "slow_body", "tampered", "throttled"]
 }
 
-extension Fault.ReceiptStatus {
+extension ServerFault.ReceiptStatus {
     /// A number, or `{status: 21104, is-retryable: true, with_receipt: true}`.
     init(_ node: Node) throws(ScenarioError) {
         let statuses = 21000...21199
@@ -51,7 +51,7 @@ extension Fault.ReceiptStatus {
         }
         retryable = try present.first.map { name throws(ScenarioError) in
             let literal = try fields.word(name, as: RetryableLiteral.self)
-            return Fault.Retryable(name: name, literal: (literal ?? .false).rawValue)
+            return ServerFault.Retryable(name: name, literal: (literal ?? .false).rawValue)
         }
     }
 

@@ -1,0 +1,51 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Receipts
+import Testing
+
+@testable import AppleSimulator
+
+/// One over each limit.
+struct LimitTests {
+    private static let question = Question(
+        [], verifier: ReceiptVerifier(), now: Timestamp(millisecondsSince1970: 0))
+
+    private static func name(_ number: Int) -> Fingerprint {
+        Fingerprint(of: Array(String(number).utf8).span)
+    }
+
+    @Test func `the cache forgets what nobody asked for lately`() {
+        var cache = QuestionCache(maximumBytes: 20 * 1024)
+        var wasAlwaysThere = true
+        for number in 0..<100 {
+            cache.insert(Self.question, Self.name(number), byteCount: 0)
+            wasAlwaysThere = wasAlwaysThere && cache.question(Self.name(0), byteCount: 0) != nil
+        }
+        #expect(wasAlwaysThere && cache.count <= 20)
+        #expect(cache.question(Self.name(1), byteCount: 0) == nil)
+    }
+
+    @Test func `distinct receipts are counted up to the limit`() {
+        let counter = StatsCounter(maximumDistinctReceipts: 2)
+        for number in [1, 2, 3, 1] { counter.begin(at: .sandbox, Self.name(number), outcome: "status_0") }
+        #expect(counter.stats == Stats(production: 0, sandbox: 4, distinctReceipts: 2))
+    }
+
+    @Test func `one connection over the limit is closed`() async throws {
+        let store = try TestStore().store
+        let connections = Connections(maximumConnections: 1)
+        let listener = try await Listener.start(
+            Desk(store: store, endpoint: .production), port: 0, nil, connections)
+        // The server accepts in the order of connecting.
+        let (first, firstExchange) = try await Wire(listener.url).open()
+        let (_, secondExchange) = try await Wire(listener.url).open()
+        #expect(try await secondExchange.get().text.isEmpty)
+        try await first.writeAndFlush(
+            ByteBuffer(string: "GET /stats HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+        #expect(try await firstExchange.get().status == 200)
+        await listener.stop()
+        await connections.closeAll()
+    }
+}

@@ -1,0 +1,179 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Receipts
+import Testing
+
+@testable import AppleSimulator
+
+/// What Apple knows beyond the receipt.
+struct StoryTests {
+    private static let start = Samples.start.secondsSince1970
+
+    /// The answer to a subscription that ends so many days after the start.
+    private func answer(_ story: String, endingAfterDays days: Int64) throws -> AppleAnswer {
+        try TestStore("stories: {default: \(story)}").answer(to: Samples.receipt(endingAfterDays: days))
+    }
+
+    /// Days from the start to a date of an element.
+    private func days(_ element: [String: Any], _ name: String) -> Int64? {
+        (element[name + "_ms"] as? String).flatMap { Int64($0) }.map { ($0 / 1000 - Self.start) / 86_400 }
+    }
+
+    private func renewal(_ answer: AppleAnswer) throws -> [String: String] {
+        try #require(answer.renewals.first as? [String: String])
+    }
+
+    @Test func `as in the receipt: one that runs goes on`() throws {
+        let answer = try answer("as_in_receipt", endingAfterDays: 10)
+        #expect(days(answer.newest, "expires_date") == 10 && answer.latest.count == 3)
+        #expect(
+            try renewal(answer) == [
+                "auto_renew_product_id": "com.example.app.monthly", "product_id": "com.example.app.monthly",
+                "original_transaction_id": "1000", "auto_renew_status": "1",
+            ])
+    }
+
+    @Test func `as in the receipt: one that ended was cancelled`() throws {
+        let renewal = try renewal(try answer("as_in_receipt", endingAfterDays: -3))
+        #expect(renewal["auto_renew_status"] == "0" && renewal["expiration_intent"] == "1")
+        #expect(renewal["is_in_billing_retry_period"] == "0")
+    }
+
+    @Test(arguments: [(10, 40), (-3, 27), (-31, 29), (-3000, 30)])
+    func `renewed: a newer period exists than the receipt shows`(end: Int64, newEnd: Int64) throws {
+        let answer = try answer("renewed", endingAfterDays: end)
+        #expect(days(answer.newest, "expires_date") == newEnd)
+        #expect(answer.newest["is_trial_period"] as? String == "false")
+        #expect(answer.newest["original_transaction_id"] as? String == "1000")
+        #expect(try renewal(answer)["auto_renew_status"] == "1")
+        #expect(answer.latest.count <= 3 + Int(SimulatorLimits().maximumAddedPeriods))
+        #expect(Set(answer.latest.compactMap { $0["transaction_id"] as? String }).count == answer.latest.count)
+    }
+
+    @Test func `renewed: of many periods the newest are told`() throws {
+        #expect(
+            try answer("renewed", endingAfterDays: -3000).latest.count == 3 + Int(SimulatorLimits().maximumAddedPeriods)
+        )
+    }
+
+    @Test func `will not renew: a period runs, and no other follows`() throws {
+        let answer = try answer("will_not_renew", endingAfterDays: -3)
+        #expect(days(answer.newest, "expires_date") == 27)
+        #expect(try renewal(answer)["auto_renew_status"] == "0" && renewal(answer)["expiration_intent"] == nil)
+    }
+
+    @Test func `in grace period: ended a day ago, collected for sixteen`() throws {
+        let answer = try answer("in_grace_period", endingAfterDays: -50)
+        let renewal = try renewal(answer)
+        #expect(days(answer.newest, "expires_date") == -1)
+        #expect(days(renewal, "grace_period_expires_date") == 15)
+        #expect(renewal["is_in_billing_retry_period"] == "1" && renewal["expiration_intent"] == "2")
+        #expect(renewal["auto_renew_status"] == "1")
+    }
+
+    @Test func `in billing retry: ended twenty days ago, without grace`() throws {
+        let answer = try answer("in_billing_retry", endingAfterDays: -50)
+        #expect(days(answer.newest, "expires_date") == -20)
+        #expect(try renewal(answer)["is_in_billing_retry_period"] == "1")
+        #expect(try renewal(answer)["grace_period_expires_date"] == nil)
+    }
+
+    @Test(arguments: ["in_grace_period", "in_billing_retry", "{expired: 3}"])
+    func `nothing lapses while the receipt's period runs`(story: String) throws {
+        let answer = try answer(story, endingAfterDays: 10)
+        #expect(days(answer.newest, "expires_date") == 10)
+        #expect(try renewal(answer)["expiration_intent"] == nil)
+    }
+
+    @Test func `expired: for the reason that was given`() throws {
+        #expect(try renewal(try answer("{expired: 3}", endingAfterDays: -3))["expiration_intent"] == "3")
+    }
+
+    @Test func `refunded: the last period is cancelled, in the latest receipt too`() throws {
+        let answer = try answer("{refunded: 1}", endingAfterDays: 10)
+        #expect(days(answer.newest, "cancellation_date") == 0 && answer.newest["cancellation_reason"] as? String == "1")
+        #expect(try renewal(answer)["auto_renew_status"] == "0")
+        let latest = try answer.latestReceipt(at: ManualClock().now)
+        #expect(Set(latest.purchases.filter { $0.cancellationDate != nil }.map(\.transactionID)) == ["1001", "2000"])
+    }
+
+    @Test func `refunded: an item bought once is too`() throws {
+        let answer = try answer("{refunded: 0}", endingAfterDays: 10)
+        let item = try #require(answer.latest.first { $0["transaction_id"] as? String == "2000" })
+        #expect(item["cancellation_reason"] as? String == "0")
+    }
+
+    @Test(arguments: [("upgraded", "com.example.app.monthly.upgraded"), ("{upgraded: gold}", "gold")])
+    func `upgraded: a better product took over`(story: String, product: String) throws {
+        let answer = try answer(story, endingAfterDays: 10)
+        let upgraded = answer.latest.filter { $0["is_upgraded"] as? String == "true" }
+        #expect(upgraded.map { $0["transaction_id"] as? String } == ["1001"])
+        #expect(upgraded.allSatisfy { $0["cancellation_date_ms"] != nil })
+        #expect(answer.newest["product_id"] as? String == product)
+        #expect(try renewal(answer)["auto_renew_product_id"] == product)
+    }
+
+    @Test func `family shared: all periods are`() throws {
+        let answer = try answer("family_shared", endingAfterDays: 10)
+        #expect(answer.latest.allSatisfy { $0["in_app_ownership_type"] as? String == "FAMILY_SHARED" })
+    }
+
+    @Test func `price increase: not agreed to`() throws {
+        let renewal = try renewal(try answer("price_increase", endingAfterDays: 10))
+        #expect(renewal["price_consent_status"] == "0" && renewal["price_increase_status"] == "0")
+    }
+
+    @Test func `offer code: named beside the period and the renewal`() throws {
+        let answer = try answer("{offer_code: SUMMER}", endingAfterDays: 10)
+        #expect(answer.newest["offer_code_ref_name"] as? String == "SUMMER")
+        #expect(try renewal(answer)["offer_code_ref_name"] == "SUMMER")
+    }
+
+    @Test func `volume purchase: the latest receipt is one`() throws {
+        let latest = try answer("vpp", endingAfterDays: 10).latestReceipt(at: ManualClock().now)
+        #expect(latest.receiptType == "ProductionVPP" && latest.expirationDate != nil)
+    }
+
+    @Test func `iOS 6 style: an object, and dates in milliseconds`() throws {
+        let answer = try answer("ios6_style", endingAfterDays: 10)
+        let latest = try #require(answer.members["latest_receipt_info"] as? [String: Any])
+        #expect(answer.status == 0 && answer.members["auto_renew_status"] as? Int == 1)
+        #expect(latest["expires_date"] as? String == String((Self.start + 10 * 86_400) * 1000))
+        #expect(latest["expires_date_formatted"] as? String == "2026-07-11 12:00:00 Etc/GMT")
+        #expect(latest["bid"] as? String == "com.example.app" && answer.receipt["bid"] as? String == "com.example.app")
+    }
+
+    @Test func `iOS 6 style: what is over has status 21006`() throws {
+        let answer = try answer("ios6_style", endingAfterDays: -10)
+        #expect(answer.status == 21006 && answer.members["latest_receipt_info"] == nil)
+        #expect(answer.members["latest_expired_receipt_info"] is [String: Any])
+        #expect(answer.members["expiration_intent"] as? String == "1")
+    }
+
+    @Test func `the first rule that applies decides`() throws {
+        let store = try TestStore(
+            """
+            stories:
+              default: family_shared
+              rules:
+                - {original_transaction_ids: ["2000"], story: {offer_code: GEMS}}
+                - {product_id_suffix: .monthly, story: price_increase}
+                - {original_transaction_ids: ["1000"], story: renewed}
+            """)
+        let answer = try store.answer(to: Samples.receipt())
+        let item = try #require(answer.latest.first { $0["transaction_id"] as? String == "2000" })
+        #expect(item["offer_code_ref_name"] as? String == "GEMS")
+        #expect(item["in_app_ownership_type"] as? String == "PURCHASED")
+        #expect(try renewal(answer)["price_consent_status"] == "0")
+    }
+
+    @Test func `a story stays the same while the scenario is played`() throws {
+        let store = try TestStore("stories: {default: in_grace_period}")
+        let first = try store.answer(to: Samples.receipt(endingAfterDays: -50))
+        store.clock.advance(bySeconds: 3600)
+        let second = try store.answer(to: Samples.receipt(endingAfterDays: -50))
+        #expect(first.newest as? [String: String] == second.newest as? [String: String])
+    }
+}
