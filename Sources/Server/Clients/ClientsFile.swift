@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import Receipts
 internal import Yams
 
@@ -71,7 +72,7 @@ struct ClientsFile {
         clients.append(Client(name: name, apps: apps, keys: keys))
     }
 
-    private mutating func readApps(_ node: Node?, of client: Node) -> Client.Apps? {
+    private mutating func readApps(_ node: Node?, of client: Node) -> PermittedApps? {
         guard let node else {
             report("a client needs apps: a list of bundle IDs, or \"*\" for any app", at: client)
             return nil
