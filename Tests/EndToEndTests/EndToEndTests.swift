@@ -177,6 +177,36 @@ import Testing
     {
         let folder = try ScratchFolder()
         // A policy that allows what the FIPS provider has, on a machine without that provider.
+    // MARK: - Start and end
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a log that nobody reads stops no request, and is complete once somebody reads`() async throws {
+        let gateway = try await RunningGateway(readsOn: false)
+        // Some 250 bytes of log each: more than twice what a pipe holds.
+        for _ in 0..<600 { #expect(try await gateway.post(Data("{}".utf8)).status == 400) }
+        let pipe = gateway.log
+        async let log = pipe.readToEnd()
+        #expect(await gateway.stop() == 0)
+        #expect(try await log.split(separator: "\n").filter { $0.contains(#""message":"request""#) }.count == 600)
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `a gateway whose log nobody reads still ends when it is told to`() async throws
+    {
+        let gateway = try await RunningGateway(readsOn: false)
+        for _ in 0..<600 { #expect(try await gateway.post(Data("{}".utf8)).status == 400) }
+        #expect(await gateway.stop() == 0)
+    }
+
+    @Test func `a taken port is said behind what was logged before`() async throws {
+        let gateway = try await RunningGateway()
+        let outcome = try await Program.gateway.run(
+            ["serve"], environment: ["GATEWAY_HTTP_PORT": "\(gateway.dataPort)", "GATEWAY_ADMIN_PORT": "0"])
+        #expect(outcome.status == 1)
+        let starting = try #require(outcome.errors.firstRange(of: "Starting"))
+        let taken = try #require(outcome.errors.firstRange(of: "Another process listens on port"))
+        #expect(starting.lowerBound < taken.lowerBound)
+    }
+
         let policy = """
             openssl_conf = openssl_init
             [openssl_init]

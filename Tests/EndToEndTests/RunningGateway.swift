@@ -9,12 +9,16 @@ import Testing
 final class RunningGateway {
     let dataPort: Int
     let adminPort: Int
+    /// Standard error: one JSON object on each line.
+    let log = Pipe()
     private let process: Process
     private let exit: Task<Int32, Never>
 
     struct Answer {
         let status: Int
         let contentType: String
+        /// By lowercase name.
+        let headers: [String: String]
         let body: Data
 
         /// The body as JSON.
@@ -23,25 +27,25 @@ final class RunningGateway {
         }
     }
 
-    /// Starts a gateway and waits until it says that both its listeners are open.
-    init(_ environment: [String: String] = [:]) async throws {
+    /// Starts a gateway and waits until it says that both its listeners are open. After that nobody reads its log unless
+    /// somebody `readsOn`.
+    init(_ environment: [String: String] = [:], readsOn: Bool = true) async throws {
         let ports = ["GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s"]
         process = Program.gateway.prepared(["serve"], ports.merging(environment) { $1 })
-        let errors = Pipe()
-        process.standardError = errors
+        process.standardError = log
         exit = process.exitStatus
         try process.run()
         var open: [String: Int] = [:]
-        var log: [String] = []
-        for await line in errors.lines {
-            log.append(line)
+        var lines: [String] = []
+        for await line in readsOn ? log.lines : log.linesOnDemand {
+            lines.append(line)
             guard let event = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
                 let plane = event["plane"] as? String, let port = event["port"] as? Int
             else { continue }
             open[plane] = port
             if open.count == 2 { break }
         }
-        dataPort = try #require(open["data"], "the gateway did not start: \(log.joined(separator: "\n"))")
+        dataPort = try #require(open["data"], "the gateway did not start: \(lines.joined(separator: "\n"))")
         adminPort = try #require(open["admin"])
     }
 
