@@ -112,7 +112,9 @@ import Testing
         let large = try await gateway.post(Data(repeating: 32, count: 4096))
         #expect(text.status == 415 && large.status == 413)
         for answer in [text, large] { #expect(try api.faults(of: answer, to: "POST", "/v1/verify") == []) }
-        #expect(try await gateway.get("/v1/verify", port: gateway.dataPort).status == 405)
+        let wrong = try await gateway.get("/v1/verify", port: gateway.dataPort, method: "DELETE")
+        #expect(wrong.status == 405)
+        #expect(try api.faults(of: wrong, to: "POST", "/v1/verify") == [])
         #expect(try await gateway.get("/nowhere", port: gateway.dataPort).status == 404)
     }
 
@@ -123,6 +125,8 @@ import Testing
             let answer = try await gateway.get(path, port: gateway.adminPort)
             #expect(try api.faults(of: answer, to: "GET", path) == [], "\(path)")
             #expect(answer.status == 200)
+            let wrong = try await gateway.get(path, port: gateway.adminPort, method: "DELETE")
+            #expect(try api.faults(of: wrong, to: "GET", path) == [], "\(path)")
         }
         #expect(api.operations.map(\.path).sorted() == ["/livez", "/readyz", "/v1/verify"])
     }
@@ -150,6 +154,7 @@ import Testing
         let none = try await gateway.verify(sample)
         let wrong = try await gateway.verify(sample, key: String(key.dropLast()) + (key.last == "A" ? "B" : "A"))
         #expect(none.status == 401 && wrong.status == 401)
+        #expect(try APIDescription().faults(of: none, to: "POST", "/v1/verify") == [])
         #expect(try none.json["detail"] as? String == wrong.json["detail"] as? String)
         #expect(try await gateway.verify(sample, key: String(key)).status == 403)
         let named = try await gateway.verify(sample, ["bundle_id": "com.example.app"], key: String(key))
@@ -172,11 +177,6 @@ import Testing
         }
     }
 
-    @Test func `an OpenSSL that cannot verify receipts is found at the start, and the error says what to mend`()
-        async throws
-    {
-        let folder = try ScratchFolder()
-        // A policy that allows what the FIPS provider has, on a machine without that provider.
     // MARK: - Start and end
 
     @Test(.timeLimit(.minutes(2)))
@@ -207,6 +207,11 @@ import Testing
         #expect(starting.lowerBound < taken.lowerBound)
     }
 
+    @Test func `an OpenSSL that cannot verify receipts is found at the start, and the error says what to mend`()
+        async throws
+    {
+        let folder = try ScratchFolder()
+        // A policy that allows what the FIPS provider has, on a machine without that provider.
         let policy = """
             openssl_conf = openssl_init
             [openssl_init]

@@ -74,8 +74,10 @@ final class RunningGateway {
         return try await answer(to: request)
     }
 
-    func get(_ path: String, port: Int) async throws -> Answer {
-        try await answer(to: URLRequest(url: url(port, path)))
+    func get(_ path: String, port: Int, method: String = "GET") async throws -> Answer {
+        var request = URLRequest(url: url(port, path))
+        request.httpMethod = method
+        return try await answer(to: request)
     }
 
     private func url(_ port: Int, _ path: String) -> URL {
@@ -87,7 +89,9 @@ final class RunningGateway {
     private func answer(to request: URLRequest) async throws -> Answer {
         let (body, response) = try await URLSession.shared.data(for: request)
         let head = try #require(response as? HTTPURLResponse)
+        let headers = head.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") }
         return Answer(
-            status: head.statusCode, contentType: head.value(forHTTPHeaderField: "Content-Type") ?? "", body: body)
+            status: head.statusCode, contentType: head.value(forHTTPHeaderField: "Content-Type") ?? "",
+            headers: Dictionary(headers) { $1 }, body: body)
     }
 }
