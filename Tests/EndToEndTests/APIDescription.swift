@@ -27,6 +27,8 @@ struct APIDescription {
         guard let response = responses?[String(answer.status)].map(resolved) else {
             return ["status \(answer.status) is not described"]
         }
+        let headerFaults = headerFaults(of: answer, under: response)
+        guard headerFaults.isEmpty else { return headerFaults }
         let contents = response["content"] as? [String: [String: Any]] ?? [:]
         let mediaType = answer.contentType.split(separator: ";").first.map(String.init) ?? ""
         guard let schema = contents[mediaType]?["schema"] as? [String: Any] else {
@@ -34,6 +36,17 @@ struct APIDescription {
         }
         guard mediaType.hasSuffix("json") else { return [] }
         return faults(of: try JSONSerialization.jsonObject(with: answer.body), under: schema, at: "$")
+    }
+
+    /// What a program may act on stands in the description and in the answer, or in neither.
+    private func headerFaults(of answer: RunningGateway.Answer, under response: [String: Any]) -> [String] {
+        let described = (response["headers"] as? [String: Any] ?? [:]).map { ($0.lowercased(), resolved($1)) }
+        let missing = described.filter { $1["required"] as? Bool == true && answer.headers[$0] == nil }.map(\.0)
+        let names = Set(described.map(\.0))
+        let undescribed = ["allow", "retry-after", "www-authenticate", "x-request-id"].filter { name in
+            answer.headers[name] != nil && !names.contains(name)
+        }
+        return missing.map { "\($0) is missing" } + undescribed.map { "\($0) is not described" }
     }
 
     private func resolved(_ value: Any) -> [String: Any] {

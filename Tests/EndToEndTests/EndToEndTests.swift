@@ -112,7 +112,9 @@ import Testing
         let large = try await gateway.post(Data(repeating: 32, count: 4096))
         #expect(text.status == 415 && large.status == 413)
         for answer in [text, large] { #expect(try api.faults(of: answer, to: "POST", "/v1/verify") == []) }
-        #expect(try await gateway.get("/v1/verify", port: gateway.dataPort).status == 405)
+        let wrong = try await gateway.get("/v1/verify", port: gateway.dataPort, method: "DELETE")
+        #expect(wrong.status == 405)
+        #expect(try api.faults(of: wrong, to: "POST", "/v1/verify") == [])
         #expect(try await gateway.get("/nowhere", port: gateway.dataPort).status == 404)
     }
 
@@ -123,6 +125,8 @@ import Testing
             let answer = try await gateway.get(path, port: gateway.adminPort)
             #expect(try api.faults(of: answer, to: "GET", path) == [], "\(path)")
             #expect(answer.status == 200)
+            let wrong = try await gateway.get(path, port: gateway.adminPort, method: "DELETE")
+            #expect(try api.faults(of: wrong, to: "GET", path) == [], "\(path)")
         }
         #expect(api.operations.map(\.path).sorted() == ["/livez", "/metrics", "/readyz", "/v1/verify"])
     }
@@ -150,6 +154,7 @@ import Testing
         let none = try await gateway.verify(sample)
         let wrong = try await gateway.verify(sample, key: String(key.dropLast()) + (key.last == "A" ? "B" : "A"))
         #expect(none.status == 401 && wrong.status == 401)
+        #expect(try APIDescription().faults(of: none, to: "POST", "/v1/verify") == [])
         #expect(try none.json["detail"] as? String == wrong.json["detail"] as? String)
         #expect(try await gateway.verify(sample, key: String(key)).status == 403)
         let named = try await gateway.verify(sample, ["bundle_id": "com.example.app"], key: String(key))
@@ -170,6 +175,36 @@ import Testing
         for word in ["GATEWAY_HTTP_PRT", "GATEWAY_HTTP_PORT", "GATEWAY_ADMIN_PORT", "/nowhere.pem"] {
             #expect(outcome.errors.contains(word), "\(outcome.errors)")
         }
+    }
+
+    // MARK: - Start and end
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a log that nobody reads stops no request, and is complete once somebody reads`() async throws {
+        let gateway = try await RunningGateway(readsOn: false)
+        // Some 250 bytes of log each: more than twice what a pipe holds.
+        for _ in 0..<600 { #expect(try await gateway.post(Data("{}".utf8)).status == 400) }
+        let pipe = gateway.log
+        async let log = pipe.readToEnd()
+        #expect(await gateway.stop() == 0)
+        #expect(try await log.split(separator: "\n").filter { $0.contains(#""message":"request""#) }.count == 600)
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `a gateway whose log nobody reads still ends when it is told to`() async throws
+    {
+        let gateway = try await RunningGateway(readsOn: false)
+        for _ in 0..<600 { #expect(try await gateway.post(Data("{}".utf8)).status == 400) }
+        #expect(await gateway.stop() == 0)
+    }
+
+    @Test func `a taken port is said behind what was logged before`() async throws {
+        let gateway = try await RunningGateway()
+        let outcome = try await Program.gateway.run(
+            ["serve"], environment: ["GATEWAY_HTTP_PORT": "\(gateway.dataPort)", "GATEWAY_ADMIN_PORT": "0"])
+        #expect(outcome.status == 1)
+        let starting = try #require(outcome.errors.firstRange(of: "Starting"))
+        let taken = try #require(outcome.errors.firstRange(of: "Another process listens on port"))
+        #expect(starting.lowerBound < taken.lowerBound)
     }
 
     @Test func `an OpenSSL that cannot verify receipts is found at the start, and the error says what to mend`()

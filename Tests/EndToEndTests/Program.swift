@@ -62,8 +62,18 @@ extension Process {
 
 extension Pipe {
     /// Everything that is written until the writer closes.
-    fileprivate func readToEnd() async throws -> String {
+    func readToEnd() async throws -> String {
         String(decoding: try fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    }
+
+    /// The lines as somebody asks for them; in between nobody reads.
+    var linesOnDemand: AsyncStream<String> {
+        let reader = fileHandleForReading
+        return AsyncStream(unfolding: {
+            var line = Data()
+            while let part = try? reader.read(upToCount: 1), !part.isEmpty, part != Data("\n".utf8) { line += part }
+            return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+        })
     }
 
     /// The lines as they are written.

@@ -9,12 +9,16 @@ import Testing
 final class RunningGateway {
     let dataPort: Int
     let adminPort: Int
+    /// Standard error: one JSON object on each line.
+    let log = Pipe()
     private let process: Process
     private let exit: Task<Int32, Never>
 
     struct Answer {
         let status: Int
         let contentType: String
+        /// By lowercase name.
+        let headers: [String: String]
         let body: Data
 
         /// The body as JSON.
@@ -23,25 +27,25 @@ final class RunningGateway {
         }
     }
 
-    /// Starts a gateway and waits until it says that both its listeners are open.
-    init(_ environment: [String: String] = [:]) async throws {
+    /// Starts a gateway and waits until it says that both its listeners are open. After that nobody reads its log unless
+    /// somebody `readsOn`.
+    init(_ environment: [String: String] = [:], readsOn: Bool = true) async throws {
         let ports = ["GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s"]
         process = Program.gateway.prepared(["serve"], ports.merging(environment) { $1 })
-        let errors = Pipe()
-        process.standardError = errors
+        process.standardError = log
         exit = process.exitStatus
         try process.run()
         var open: [String: Int] = [:]
-        var log: [String] = []
-        for await line in errors.lines {
-            log.append(line)
+        var lines: [String] = []
+        for await line in readsOn ? log.lines : log.linesOnDemand {
+            lines.append(line)
             guard let event = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
                 let plane = event["plane"] as? String, let port = event["port"] as? Int
             else { continue }
             open[plane] = port
             if open.count == 2 { break }
         }
-        dataPort = try #require(open["data"], "the gateway did not start: \(log.joined(separator: "\n"))")
+        dataPort = try #require(open["data"], "the gateway did not start: \(lines.joined(separator: "\n"))")
         adminPort = try #require(open["admin"])
     }
 
@@ -70,8 +74,10 @@ final class RunningGateway {
         return try await answer(to: request)
     }
 
-    func get(_ path: String, port: Int) async throws -> Answer {
-        try await answer(to: URLRequest(url: url(port, path)))
+    func get(_ path: String, port: Int, method: String = "GET") async throws -> Answer {
+        var request = URLRequest(url: url(port, path))
+        request.httpMethod = method
+        return try await answer(to: request)
     }
 
     private func url(_ port: Int, _ path: String) -> URL {
@@ -83,7 +89,9 @@ final class RunningGateway {
     private func answer(to request: URLRequest) async throws -> Answer {
         let (body, response) = try await URLSession.shared.data(for: request)
         let head = try #require(response as? HTTPURLResponse)
+        let headers = head.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") }
         return Answer(
-            status: head.statusCode, contentType: head.value(forHTTPHeaderField: "Content-Type") ?? "", body: body)
+            status: head.statusCode, contentType: head.value(forHTTPHeaderField: "Content-Type") ?? "",
+            headers: Dictionary(headers) { $1 }, body: body)
     }
 }

@@ -87,6 +87,13 @@ struct DocumentationTests {
 
     // MARK: - Rules
 
+    @Test func `the version is one, in both programs and in the description`() throws {
+        let loadTest = try Repository.text("loadtest/LoadTest/ReceiptLoadtest.swift")
+        #expect(loadTest.matches(of: /version: "(.+?)"/).map { String($0.output.1) } == [Version.current])
+        let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
+        #expect((api["info"] as? [String: Any])?["version"] as? String == Version.current)
+    }
+
     @Test func `every rule has an explanation of its own`() {
         #expect(Set(Rule.allCases.map(\.explanation)).count == Rule.allCases.count)
         #expect(Rule.allCases.allSatisfy { $0.explanation.hasSuffix(".") })

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import Receipts
 
 /// Somebody who may ask: an app's backend, known by its API keys.
@@ -8,17 +9,9 @@ struct Client: Hashable, Sendable {
     /// The name in logs; never in answers.
     let name: String
     /// The apps it may ask about.
-    let apps: Apps
+    let apps: PermittedApps
     /// Its API keys; two at most, so that one can be replaced while the other still works.
     let keys: [StoredKey]
-
-    /// The apps a client may ask about.
-    enum Apps: Hashable, Sendable {
-        /// Any app.
-        case all
-        /// The apps with these bundle IDs.
-        case only(Set<String>)
-    }
 }
 
 extension Client {

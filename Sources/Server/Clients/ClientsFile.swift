@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import JSON
 internal import Receipts
 internal import Yams
@@ -50,14 +51,14 @@ struct ClientsFile {
     }
 
     private mutating func read(_ text: String) {
-        do {
-            guard let root = try Yams.compose(yaml: text) else { return report("is empty", at: nil) }
+        do throws(YAMLFault) {
+            guard let root = try YAMLText.root(of: text) else { return report("is empty", at: nil) }
             let fields = fields(of: root, named: ["clients"])
             guard let list = fields["clients"] else { return report("has no list named clients", at: root) }
             for node in elements(of: list, named: "clients") { readClient(node) }
             reportDuplicates()
         } catch {
-            problems.append(ConfigurationProblem(place: path, fault: YAMLFault.describe(error)))
+            problems.append(ConfigurationProblem(place: path, fault: error.description))
         }
     }
 
@@ -72,7 +73,7 @@ struct ClientsFile {
         clients.append(Client(name: name, apps: apps, keys: keys))
     }
 
-    private mutating func readApps(_ node: Node?, of client: Node) -> Client.Apps? {
+    private mutating func readApps(_ node: Node?, of client: Node) -> PermittedApps? {
         guard let node else {
             report("a client needs apps: a list of bundle IDs, or \"*\" for any app", at: client)
             return nil
@@ -111,9 +112,11 @@ struct ClientsFile {
         var names: Set<String> = []
         var ids: Set<String> = []
         for client in clients {
-            if !names.insert(client.name).inserted { report("the client \(client.name) stands twice", at: nil) }
+            if !names.insert(client.name).inserted {
+                report("the client \(client.name.printable()) stands twice", at: nil)
+            }
             for key in client.keys where !ids.insert(key.id).inserted {
-                report("the key \(key.id) stands twice", at: nil)
+                report("the key \(key.id.printable()) stands twice", at: nil)
             }
         }
     }
@@ -134,7 +137,7 @@ extension ClientsFile {
             fields[name] = value
             guard !names.contains(name) else { continue }
             let hint = NearestName.of(name, among: names).map { "; did you mean \($0)?" } ?? ""
-            report("\(name) is no field here (\(names.joined(separator: ", "))\(hint))", at: key)
+            report("\(name.printable()) is no field here (\(names.joined(separator: ", "))\(hint))", at: key)
         }
         return fields
     }

@@ -35,7 +35,7 @@ struct ConfigurationOptions: ParsableArguments {
         do throws(ConfigurationProblems) {
             return try body()
         } catch {
-            StandardError.write(Array(error.description.utf8))
+            StandardError.write(error.description)
             throw ExitCode.misconfigured
         }
     }

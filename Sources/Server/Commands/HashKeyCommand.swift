@@ -27,7 +27,7 @@ struct HashKeyCommand: AsyncParsableCommand {
     func run() async throws {
         let pepper = try options.orExit { () throws(ConfigurationProblems) in try options.pepper() }
         let key = APIKey.random()
-        StandardError.write(Array("The key, shown only now:\n\n  \(key.exposed)\n\n".utf8))
+        StandardError.write("The key, shown only now:\n\n  \(key.exposed)\n\n")
         print(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))
     }
 }

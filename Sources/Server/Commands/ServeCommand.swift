@@ -7,14 +7,6 @@ internal import Logging
 internal import NIOCore
 internal import ServiceLifecycle
 
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
-
 /// `receipt-gateway serve`
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,9 +26,10 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        defer { StandardError.log.flush() }
         let configuration = try options.load()
         let logger = Logger(label: "receipt-gateway") { label in
-            JSONLogHandler(label: label, level: configuration.log.level)
+            JSONLogHandler(label: label, level: configuration.log.level, write: StandardError.log.append)
         }
         let requests = await AsyncStream<ShutdownRequest>.signals()
         let server = try options.orExit { () throws(ConfigurationProblems) in
@@ -47,8 +40,8 @@ struct ServeCommand: AsyncParsableCommand {
         logger.notice("Starting", metadata: ["version": "\(Version.current)"])
         do {
             try await server.services.run()
-        } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            StandardError.write(Array(configuration.portTakenText.utf8))
+        } catch let error as IOError where error.errnoCode == CLibrary.addressInUse {
+            StandardError.write(configuration.portTakenText)
             throw ExitCode.failure
         }
     }

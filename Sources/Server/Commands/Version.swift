@@ -3,6 +3,6 @@
 
 /// The version of this program.
 enum Version {
-    /// Semantic versioning 2.0.0.
+    /// Semantic versioning 2.0.0. A test holds `receipt-loadtest` and docs/api.yaml to it.
     static let current = "0.1.0"
 }

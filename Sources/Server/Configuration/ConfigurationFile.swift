@@ -18,23 +18,30 @@ struct ConfigurationFile: Sendable {
     let path: String
     /// The entries by their full names: `gateway.http.port`.
     private(set) var entries: [String: Entry] = [:]
+    /// The most entries that are looked at; there are some thirty settings.
+    static let maximumEntries = 1000
     /// What is wrong with its shape.
     private(set) var problems: [ConfigurationProblem] = []
 
     /// Reads the text of a file.
     init(path: String, text: String) {
         self.path = path
-        do {
-            guard let root = try Yams.compose(yaml: text) else { return }
+        do throws(YAMLFault) {
+            guard let root = try YAMLText.root(of: text) else { return }
             flatten(root, name: "")
         } catch {
-            problems.append(ConfigurationProblem(place: path, fault: YAMLFault.describe(error)))
+            problems.append(ConfigurationProblem(place: path, fault: error.description))
         }
     }
 
     /// Where an entry stands: `gateway.http.port (gateway.yaml:3)`.
     func place(of name: String) -> String {
-        "\(name) (\(path)\(entries[name].map { ":\($0.line)" } ?? ""))"
+        place(name, line: entries[name]?.line)
+    }
+
+    private func place(_ name: String, line: Int?) -> String {
+        let place = path + (line.map { ":\($0)" } ?? "")
+        return name.isEmpty ? place : "\(name.printable()) (\(place))"
     }
 
     /// The entries as a provider for swift-configuration.
@@ -50,34 +57,40 @@ struct ConfigurationFile: Sendable {
         switch node {
         case .mapping(let mapping): flatten(mapping, name: name)
         case .sequence(let sequence) where sequence.allSatisfy { $0.scalar != nil } && !name.isEmpty:
-            entries[name] = Entry(text: sequence.compactMap(\.scalar?.string).joined(separator: ","), line: line)
+            enter(sequence.compactMap(\.scalar?.string).joined(separator: ","), as: name, line: line)
         case .scalar(let scalar) where !name.isEmpty:
-            entries[name] = Entry(text: scalar.string, line: line)
+            enter(scalar.string, as: name, line: line)
         default:
-            let place = name.isEmpty ? path : "\(name) (\(path):\(line))"
+            let place = name.isEmpty ? path : place(name, line: line)
             problems.append(ConfigurationProblem(place: place, fault: "is neither a value nor a group of settings"))
         }
     }
 
+    /// The same setting may be written `gateway.http.port: 80` and as `port` within groups; YAML sees two names.
+    private mutating func enter(_ text: String, as name: String, line: Int) {
+        if let earlier = entries[name] {
+            let fault = "is set on line \(earlier.line) already"
+            return problems.append(ConfigurationProblem(place: place(name, line: line), fault: fault))
+        }
+        guard entries.count < Self.maximumEntries else {
+            let fault = "has more than \(Self.maximumEntries) settings"
+            if !problems.contains(where: { $0.fault == fault }) {
+                problems.append(ConfigurationProblem(place: path, fault: fault))
+            }
+            return
+        }
+        entries[name] = Entry(text: text, line: line)
+    }
+
     private mutating func flatten(_ mapping: Node.Mapping, name: String) {
         for (key, value) in mapping {
-            guard let part = key.string else { continue }
+            guard let part = key.string else {
+                problems.append(
+                    ConfigurationProblem(
+                        place: place(name, line: key.mark?.line), fault: "has a name that is no text"))
+                continue
+            }
             flatten(value, name: name.isEmpty ? part : "\(name).\(part)")
-        }
-    }
-}
-
-/// Puts what Yams found into one line.
-enum YAMLFault {
-    /// The fault and its line; never a part of the text, which may hold secrets.
-    static func describe(_ error: any Error) -> String {
-        switch error as? YamlError {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            "is not valid YAML: \(problem) on line \(mark.line)"
-        case .duplicatedKeysInMapping(let duplicates, _):
-            "has the same key twice: \(duplicates.sorted().joined(separator: ", "))"
-        default: "is not valid YAML"
         }
     }
 }

@@ -8,16 +8,26 @@ struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
     /// What is wrong and what to do.
     let fault: String
 
-    var description: String { "\(place): \(fault)" }
+    /// On one line, whatever stands in the texts that are quoted.
+    var description: String {
+        "\(place.printable(maximum: Self.maximumShownText)): \(fault.printable(maximum: Self.maximumShownText))"
+    }
+
+    /// Longer than any place or fault of ours; values that are quoted may go beyond it.
+    private static let maximumShownText = 1000
 }
 
 /// Everything wrong with the configuration, found in one go.
 struct ConfigurationProblems: Error, Hashable, Sendable, CustomStringConvertible {
     /// At least one.
     let problems: [ConfigurationProblem]
+    /// How many are shown; after so many somebody has passed the wrong file.
+    static let maximumShown = 100
 
     var description: String {
         let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
-        return "\(count) in the configuration:\n" + problems.map { "  - \($0)\n" }.joined()
+        let shown = problems.prefix(Self.maximumShown).map { "  - \($0)\n" }
+        let rest = problems.count > Self.maximumShown ? "  and \(problems.count - Self.maximumShown) more\n" : ""
+        return "\(count) in the configuration:\n" + shown.joined() + rest
     }
 }

@@ -5,13 +5,17 @@
 enum NearestName {
     /// The known name with the fewest edits from `name`, if they are few enough to be a slip.
     static func of(_ name: String, among known: some Sequence<String>) -> String? {
-        let nearest = known.map { (name: $0, edits: edits(from: name, to: $0)) }.min { $0.edits < $1.edits }
-        guard let nearest, nearest.edits <= max(2, name.count / 3) else { return nil }
+        guard name.utf8.count <= String.maximumShownName else { return nil }
+        let slips = max(2, name.utf8.count / 3)
+        // Each character more or less is an edit, so most names need no comparison.
+        let near = known.filter { abs($0.utf8.count - name.utf8.count) <= slips }
+        let nearest = near.map { (name: $0, edits: edits(from: name.utf8, to: $0.utf8)) }.min { $0.edits < $1.edits }
+        guard let nearest, nearest.edits <= slips else { return nil }
         return nearest.name
     }
 
-    /// The Levenshtein distance: insertions, deletions and substitutions of characters.
-    static func edits(from source: String, to target: String) -> Int {
+    /// The Levenshtein distance: insertions, deletions and substitutions of bytes, which characters of names are.
+    static func edits(from source: String.UTF8View, to target: String.UTF8View) -> Int {
         let target = Array(target)
         var previous = Array(0...target.count)
         for (row, character) in source.enumerated() {

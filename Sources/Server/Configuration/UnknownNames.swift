@@ -13,7 +13,7 @@ enum UnknownNames {
             name.hasPrefix("GATEWAY_") && !knownVariables.contains(name) && !isServiceLink(name)
         }
         let fileNames = (file?.entries.keys ?? [:].keys).filter { !known.contains($0) }
-        return variables.sorted().map { problem($0, at: $0, known: knownVariables) }
+        return variables.sorted().map { problem($0, at: $0.printable(), known: knownVariables) }
             + fileNames.sorted().map { problem($0, at: file?.place(of: $0) ?? $0, known: known) }
     }
 

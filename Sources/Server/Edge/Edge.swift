@@ -28,7 +28,7 @@ extension Edge {
             maxHeaderFieldCount: limits.headerFieldCount)
         return .http1(
             configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [LastRequestMarker.Installer(), EdgeHandler(self)],
+                additionalChannelHandlers: [RequestHeadHandler.Installer(), EdgeHandler(self)],
                 httpDecoderConfiguration: decoder))
     }
 }
@@ -37,6 +37,7 @@ extension EdgeRefusal {
     /// The refusal for what the decoder could not read; nil for errors of the socket.
     init?(decoding error: any Error) {
         switch error {
+        case let refusal as EdgeRefusal: self = refusal
         case HTTPParserError.headerOverflow: self = .headerTooLarge
         case is HTTPParserError, is HTTP1TypeConversionError: self = .malformed
         default: return nil

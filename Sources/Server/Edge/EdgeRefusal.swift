@@ -3,8 +3,11 @@
 
 /// Why the edge answers a request itself and closes the connection.
 enum EdgeRefusal: Error, Hashable, Sendable {
-    /// Not HTTP/1.1, or with both `Transfer-Encoding` and `Content-Length`, or cut short.
+    /// Not HTTP/1.1, or with both `Transfer-Encoding` and `Content-Length`, or without the one `Host` it needs, or cut
+    /// short.
     case malformed
+    /// `Transfer-Encoding` with something other than `chunked`, or in HTTP/1.0 (RFC 9112 §6.1).
+    case transferCoding
     /// No valid API key.
     case unauthenticated
     /// A field, or all fields together, beyond their limits.

@@ -8,13 +8,13 @@ internal import Receipts
 /// `identifierForVendor` as text (RFC 9562 §4); macOS apps send the MAC address as base64.
 enum DeviceIdentifier {
     /// The bytes that the text stands for.
-    static func bytes(_ text: [UInt8]) throws(Base64Error) -> [UInt8] {
+    static func bytes(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
         if let uuid = uuidBytes(text) { return uuid }
-        return try Base64.decode(text.span)
+        return try Base64.decode(text)
     }
 
     /// `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`; nil for anything else.
-    private static func uuidBytes(_ text: [UInt8]) -> [UInt8]? {
+    private static func uuidBytes(_ text: Span<UInt8>) -> [UInt8]? {
         let hyphens = [8, 13, 18, 23]
         guard text.count == 36, hyphens.allSatisfy({ text[$0] == UInt8(ascii: "-") }) else { return nil }
         return ASCII.bytes(hexadecimal: text.indices.filter { !hyphens.contains($0) }.map { text[$0] })

@@ -80,6 +80,8 @@ extension Problem {
         switch refusal {
         case .unauthenticated: self = .unauthenticated
         case .malformed: self.init(.badRequest, .malformedRequest, "This is not a valid HTTP/1.1 request.")
+        case .transferCoding:
+            self.init(.badRequest, .malformedRequest, "The one transfer coding that is read is chunked, in HTTP/1.1.")
         case .headerTooLarge:
             self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
         case .bodyTooLarge(let maximum):

@@ -39,12 +39,12 @@ struct VerifyRoute: Sendable {
         let bytes = body.readableBytesUInt8Span
         let fields = try VerifyRequestBody(decoding: bytes)
         var request = VerificationRequest(
-            evidence: .appReceipt(try decodeBase64(fields.receipt, in: bytes, of: .receipt)),
-            permittedApps: PermittedApps(client.apps))
+            evidence: .appReceipt(try decode(fields.receipt, in: bytes, of: .receipt, as: Base64.decode)),
+            permittedApps: client.apps)
         request.expectations.bundleID = fields.bundleID
         request.expectations.applicationVersion = fields.appVersion
         request.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
-            try decodeDeviceIdentifier(text, in: bytes)
+            try decode(text, in: bytes, of: .deviceIdentifier, as: DeviceIdentifier.bytes)
         }
         request.mode = fields.mode
         request.maximumAge = fields.maximumAge
@@ -52,39 +52,17 @@ struct VerifyRoute: Sendable {
         return request
     }
 
-    private func decodeBase64(
-        _ text: JSONText, in bytes: Span<UInt8>, of field: VerifyRequestBody.Field
+    /// A text of the body in the encoding of its field. Without escapes, as texts nearly always come, nothing is copied.
+    private func decode(
+        _ text: JSONText, in bytes: Span<UInt8>, of field: VerifyRequestBody.Field,
+        as bytesOf: (Span<UInt8>) throws(Base64Error) -> [UInt8]
     ) throws -> [UInt8] {
+        let unescaped = text.isEscaped ? try JSONReader(bytes).unescaped(text) : nil
         do throws(Base64Error) {
-            guard text.isEscaped else { return try Base64.decode(bytes.extracting(text.range)) }
+            guard let unescaped else { return try bytesOf(bytes.extracting(text.range)) }
+            return try bytesOf(unescaped.span)
         } catch {
             throw Problem(error, in: field)
-        }
-        let unescaped = try JSONReader(bytes).unescaped(text)
-        do throws(Base64Error) {
-            return try Base64.decode(unescaped.span)
-        } catch {
-            throw Problem(error, in: field)
-        }
-    }
-
-    private func decodeDeviceIdentifier(_ text: JSONText, in bytes: Span<UInt8>) throws -> [UInt8] {
-        let unescaped = try JSONReader(bytes).unescaped(text)
-        do throws(Base64Error) {
-            return try DeviceIdentifier.bytes(unescaped)
-        } catch {
-            throw Problem(error, in: .deviceIdentifier)
-        }
-    }
-}
-
-// MARK: - Words of the gateway
-
-extension PermittedApps {
-    fileprivate init(_ apps: Client.Apps) {
-        switch apps {
-        case .all: self = .all
-        case .only(let bundleIDs): self = .only(bundleIDs)
         }
     }
 }

@@ -25,7 +25,7 @@ struct JSONLogHandler: LogHandler {
     ///   - write: Takes a whole line with its end.
     init(
         label: String, level: Logger.Level, clock: @escaping @Sendable () -> Timestamp = { .now() },
-        write: @escaping @Sendable ([UInt8]) -> Void = StandardError.write
+        write: @escaping @Sendable ([UInt8]) -> Void
     ) {
         (self.label, logLevel, self.clock, self.write) = (label, level, clock, write)
     }

@@ -121,6 +121,58 @@ struct ConfigurationLoaderTests {
         #expect(problems(file: "- 1").first == "gateway.yaml: is neither a value nor a group of settings")
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [bomb, "gateway:\n" + bomb, bomb + "? *i\n: 1\n", manyAsterisks])
+    func `a text that stands for a tree too large is not read`(text: String) {
+        #expect(problems(file: text).count == 1)
+        #expect(problems(file: text).first?.contains("aliases are not read") == true)
+    }
+
+    @Test func `an anchor is named with its line, an asterisk in a text is none`() {
+        #expect(
+            problems(file: "gateway:\n  log:\n    level: &level info\n") == [
+                "gateway.yaml: has an anchor on line 3; anchors and aliases are not read"
+            ])
+        #expect(problems(file: "gateway: # *note\n  http:\n    host: '*name'\n").first?.contains("*name") == true)
+    }
+
+    /// Seventeen aliases; as many as the limit lets the parser see make no large tree.
+    private static let manyAsterisks = "a: &a 1\nb: [\(Array(repeating: "*a", count: 17).joined(separator: ", "))]\n"
+    /// Nine lines that stand for 9^9 settings.
+    private static let bomb =
+        "a: &a 1\n"
+        + zip("abcdefgh", "bcdefghi").map { inner, outer in
+            "\(outer): &\(outer) {\((1...9).map { "k\($0): *\(inner)" }.joined(separator: ", "))}\n"
+        }.joined()
+
+    @Test(arguments: [
+        "gateway.http.port: 1\ngateway: {http: {port: 2}}", "gateway: {http.port: 1,\n  http: {port: 2}}",
+        "gateway.http: {port: 1}\ngateway: {http.port: 1}",
+    ])
+    func `a setting in two spellings is a contradiction`(text: String) {
+        #expect(problems(file: text) == ["gateway.http.port (gateway.yaml:2): is set on line 1 already"])
+    }
+
+    @Test func `a name is shown bounded and harmless`() {
+        let long = String(repeating: "n", count: 1000)
+        let found = problems(["GATEWAY_\u{1B}[2J": "1"], file: "\"a\\e[31m\\n\\u202e\": 1\n\(long): 2\n? [x]\n: 3\n")
+        #expect(
+            found == [
+                "gateway.yaml:3: has a name that is no text",
+                "GATEWAY_\\u{1B}[2J: is no setting of the gateway",
+                "a\\u{1B}[31m\\u{A}\\u{202E} (gateway.yaml:1): is no setting of the gateway",
+                long.prefix(100) + "… (gateway.yaml:2): is no setting of the gateway",
+            ])
+    }
+
+    @Test func `a wrong file is not printed whole`() {
+        let lines = (0...ConfigurationFile.maximumEntries).map { "name\($0): 1\n" }.joined()
+        let found = problems(file: lines)
+        #expect(found.count == ConfigurationFile.maximumEntries + 1)
+        #expect(found.first == "gateway.yaml: has more than 1000 settings")
+        let shown = ConfigurationProblems(problems: found.map { ConfigurationProblem(place: $0, fault: "") })
+        #expect(shown.description.hasSuffix("  and 901 more\n"))
+    }
+
     // MARK: - Steps
 
     private static let faults = [
@@ -205,6 +257,6 @@ struct ConfigurationValueTests {
 
     @Test(arguments: [("", "abc", 3), ("kitten", "sitting", 3), ("port", "prot", 2), ("same", "same", 0)])
     func `distances between names`(source: String, target: String, edits: Int) {
-        #expect(NearestName.edits(from: source, to: target) == edits)
+        #expect(NearestName.edits(from: source.utf8, to: target.utf8) == edits)
     }
 }

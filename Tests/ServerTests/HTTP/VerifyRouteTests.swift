@@ -15,7 +15,13 @@ struct VerifyRouteTests {
         ("GET", "/v1/verify", 405, "method_not_allowed"), ("DELETE", "/v1/verify", 405, "method_not_allowed"),
         ("PROPFIND", "/v1/verify", 405, "method_not_allowed"), ("POST", "/v1/verify/", 200, nil),
         ("POST", "/", 404, "not_found"), ("GET", "/v1/nope?receipt=x", 404, "not_found"),
-        ("GET", "/readyz", 404, "not_found"),
+        ("GET", "/readyz", 404, "not_found"), ("POST", "//v1/verify", 404, "not_found"),
+        ("POST", "/v1//verify", 404, "not_found"), ("GET", "//v1/verify", 404, "not_found"),
+        ("POST", "http://any.example/v1/verify", 200, nil), ("POST", "HTTPS://any.example:443/v1/verify?x", 200, nil),
+        ("GET", "http://any.example/v1/verify", 405, "method_not_allowed"),
+        ("POST", "http://any.example//v1/verify", 404, "not_found"), ("POST", "http://any.example", 404, "not_found"),
+        ("POST", "http://any.example?/v1/verify", 404, "not_found"), ("POST", "http://:", 404, "not_found"),
+        ("OPTIONS", "*", 404, "not_found"),
     ])
     func `methods and paths`(method: String, path: String, status: Int, code: String?) async throws {
         try await RunningGateway.with { gateway in

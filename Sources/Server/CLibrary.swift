@@ -1,0 +1,30 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// What this room takes from the C library, in the one file that knows its names on each platform.
+enum CLibrary {
+    /// `errno` for a port on which somebody else listens.
+    static let addressInUse = EADDRINUSE
+
+    /// Writes bytes to standard error, and waits until somebody takes them. What cannot be written is lost.
+    @Sendable static func writeToStandardError(_ bytes: [UInt8]) {
+        var written = 0
+        while written < bytes.count {
+            // SAFETY: the pointer is valid for the call, and `rest.count` bytes lie behind it.
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
+                return unsafe write(STDERR_FILENO, rest.baseAddress, rest.count)
+            }
+            guard count > 0 || errno == EINTR else { return }
+            written += max(0, count)
+        }
+    }
+}
