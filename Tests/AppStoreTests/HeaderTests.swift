@@ -147,7 +147,10 @@ struct EndpointAnnouncementsTests {
 
     @Test func `of several sunsets the earliest counts`() {
         let announcements = Self.read([
-            "Sunset": ["Sat, 31 Dec 2033 23:59:59 GMT", "Fri, 31 Dec 2032 23:59:59 UTC", "when we please"]
+            "Sunset": [
+                "Sat, 31 Dec 2033 23:59:59 GMT", "Fri, 31 Dec 2032 23:59:59 UTC", "when we please",
+                "Sun, 31 Dec 2034 23:59:59 GMT",
+            ]
         ])
         #expect(announcements.sunset?.description == "2032-12-31T23:59:59Z")
         #expect(announcements.faults == [.unreadable(.sunset)])
