@@ -59,9 +59,9 @@ struct InstrumentTests {
         let counter = registry.counter(Self.counted, ["a"])
         let (gauge, histogram) = (registry.gauge(Self.measured), registry.histogram(Self.timed))
         await withTaskGroup { group in
-            for _ in 0..<8 {
+            for _ in 0..<4 {
                 group.addTask {
-                    for _ in 0..<20_000 {
+                    for _ in 0..<200_000 {
                         counter.increment()
                         gauge.increment(by: 1)
                         histogram.record(1.0)
@@ -69,10 +69,10 @@ struct InstrumentTests {
                 }
             }
         }
-        #expect(counter.value == 160_000)
-        #expect(gauge.value == 160_000)
-        #expect(histogram.sum == 160_000)
-        #expect(histogram.cumulativeCounts == [0, 160_000, 160_000])
+        #expect(counter.value == 800_000)
+        #expect(gauge.value == 800_000)
+        #expect(histogram.sum == 800_000)
+        #expect(histogram.cumulativeCounts == [0, 800_000, 800_000])
     }
 
     @Test func `a reading is read at each scrape`() throws {
