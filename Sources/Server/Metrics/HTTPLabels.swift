@@ -107,6 +107,7 @@ extension DurationLabels.CodeClass {
 /// Which limit of the edge was met.
 enum RefusalCause: String, SeriesLabels {
     case malformed
+    case transferCoding = "transfer_coding"
     case unauthenticated
     case headerTooLarge = "header_too_large"
     case bodyTooLarge = "body_too_large"
@@ -122,6 +123,7 @@ enum RefusalCause: String, SeriesLabels {
     init(_ refusal: EdgeRefusal) {
         switch refusal {
         case .malformed: self = .malformed
+        case .transferCoding: self = .transferCoding
         case .unauthenticated: self = .unauthenticated
         case .headerTooLarge: self = .headerTooLarge
         case .bodyTooLarge: self = .bodyTooLarge

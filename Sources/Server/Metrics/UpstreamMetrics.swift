@@ -24,7 +24,10 @@ final class UpstreamMetrics: GatewayObserver {
     init(_ registry: PrometheusRegistry, logger: Logger) {
         self.logger = logger
         requests = registry.counters(MetricCatalogue.upstreamRequests)
-        durations = registry.histograms(MetricCatalogue.upstreamDuration)
+        durations = Dictionary(
+            uniqueKeysWithValues: UpstreamEnvironment.allCases.map {
+                ($0, registry.histogram(MetricCatalogue.upstreamDuration, $0.labelValues))
+            })
         heldBack = registry.counters(MetricCatalogue.upstreamHeldBack)
         retries = registry.counters(MetricCatalogue.upstreamRetries)
         transitions = registry.counters(MetricCatalogue.breakerTransitions)

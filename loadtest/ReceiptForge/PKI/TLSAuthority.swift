@@ -44,6 +44,11 @@ public struct TLSIdentity: Sendable, Hashable {
     public let certificatePEM: String
     /// The server's private key as PKCS #8 text (RFC 5958, RFC 7468).
     public let privateKeyPEM: String
+
+    /// An identity that was kept in files.
+    public init(certificatePEM: String, privateKeyPEM: String) {
+        (self.certificatePEM, self.privateKeyPEM) = (certificatePEM, privateKeyPEM)
+    }
 }
 
 extension CertificateTemplate {
