@@ -209,7 +209,7 @@ extension JSONReader {
 
 extension JSONReader {
     /// The type of the value that starts here.
-    func nextType() throws(JSONFault) -> JSONType {
+    package func nextType() throws(JSONFault) -> JSONType {
         guard let type = JSONType(firstByte: try next()) else { throw JSONFault(.expected("a value"), at: position) }
         return type
     }

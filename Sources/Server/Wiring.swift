@@ -59,9 +59,16 @@ func buildGatewayServer(
     let verify = VerifyRoute(
         verification: verification, authenticator: authenticator, clock: surroundings.clock,
         metrics: metrics.verification)
+    let verifyReceipt = VerifyReceiptRoute(
+        verification: verification, authenticator: authenticator, clock: surroundings.clock,
+        metrics: metrics.verification, undecidedReply: configuration.undecidedReply)
+    let routes = [
+        Route(method: .post, path: "/v1/verify", respond: verify.respond),
+        Route(method: .post, path: "/verifyReceipt", respond: verifyReceipt.respond),
+        Route(method: .get, path: "/verifyReceipt", respond: verifyReceipt.respondToGet),
+    ]
     let data = dataPlane(
-        configuration, [Route(method: .post, path: "/v1/verify", respond: verify.respond)], authenticator,
-        surroundings, lifecycle, budget, metrics.edge)
+        configuration, routes, authenticator, surroundings, lifecycle, budget, metrics.edge)
     let admin = adminPlane(
         configuration, HealthRoutes(lifecycle: lifecycle).routes + [.metrics(metrics.registry)], surroundings,
         lifecycle)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
+internal import Receipts
 internal import JSON
 
 /// An API key as a client sends it: `rgk_5f0c9a3e71b2d846.` and 43 more characters.
@@ -34,6 +35,14 @@ struct APIKey: Sendable {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard text.utf8.count <= Self.maximumBytes, parts.count == 2 else { return nil }
         self.init(id: String(parts[0]), secret: Secret(String(parts[1])))
+    }
+
+    /// Reads a key from the base64 of `user:key`; the user's name means nothing.
+    init?(basicCredentials text: Substring) {
+        guard text.utf8.count <= 4 * Self.maximumBytes, let bytes = try? Base64.decode(Array(text.utf8).span),
+            let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+        else { return nil }
+        self.init(String(decoding: bytes[(colon + 1)...], as: UTF8.self))
     }
 
     /// The key as the client sends it. Shown once, when it is made.

@@ -31,7 +31,8 @@ struct Authenticator: Sendable {
         policy = .keys(owners: Dictionary(owners) { first, _ in first }, hasher: hasher)
     }
 
-    /// The client whose key the request carries, in `Authorization: Bearer` (RFC 6750 §2.1) or `X-API-Key`.
+    /// The client whose key the request carries, in `Authorization: Bearer` (RFC 6750 §2.1), `X-API-Key`, or as the
+    /// password of `Authorization: Basic` (RFC 7617), which is what HTTP libraries make of `https://user:key@host/`.
     ///
     /// A missing, unknown, wrong and expired key are one error after the same work: the answer must not tell which
     /// half of a guess was right.
@@ -53,8 +54,12 @@ struct Authenticator: Sendable {
 
     private static func key(in headers: HTTPFields) -> APIKey? {
         let parts = headers[.authorization]?.split(separator: " ", maxSplits: 1) ?? []
-        if parts.count == 2, parts[0].lowercased() == "bearer" { return APIKey(parts[1]) }
-        return headers[.apiKey].flatMap { APIKey($0) }
+        guard parts.count == 2 else { return headers[.apiKey].flatMap { APIKey($0) } }
+        switch parts[0].lowercased() {
+        case "bearer": return APIKey(parts[1])
+        case "basic": return APIKey(basicCredentials: parts[1])
+        default: return headers[.apiKey].flatMap { APIKey($0) }
+        }
     }
 
     /// Stand in where there is no key or no owner, so that the same hash is computed and compared.

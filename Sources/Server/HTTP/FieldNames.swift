@@ -9,6 +9,13 @@ extension HTTPField.Name {
     /// `X-Request-Id`, which joins the log lines of one request.
     static let requestID = known("X-Request-Id")
 
+    /// `Gateway-Source`: who answered `POST /verifyReceipt`, `apple` or `local`.
+    static let gatewaySource = known("Gateway-Source")
+    /// `Gateway-Degraded`: why Apple did not answer although it was asked.
+    static let gatewayDegraded = known("Gateway-Degraded")
+    /// `Gateway-Reason`: what Apple's status does not tell, such as the rule a receipt breaks.
+    static let gatewayReason = known("Gateway-Reason")
+
     /// A name that stands in this file and is therefore valid.
     private static func known(_ name: String) -> HTTPField.Name {
         guard let fieldName = HTTPField.Name(name) else { preconditionFailure("\(name) is no field name") }

@@ -29,6 +29,8 @@ final class RequestOutcome: Sendable {
         var reason: String?
         var source: String?
         var cache: String?
+        /// Why the source one would prefer did not answer.
+        var degraded: String?
         /// The problem that was answered instead.
         var problem: Problem.Code?
     }

@@ -61,7 +61,7 @@ extension RequestLog.Line {
         let texts = [
             "request_id": requestID, "method": method, "route": route, "client": facts.client,
             "verdict": facts.verdict, "reason": facts.reason, "source": facts.source, "cache": facts.cache,
-            "problem": facts.problem?.rawValue,
+            "degraded": facts.degraded, "problem": facts.problem?.rawValue,
         ]
         let numbers = ["status": status, "body_bytes": facts.bodyBytes, "answer_bytes": answerBytes]
         var metadata = texts.compactMapValues { $0.map(Logger.MetadataValue.string) }

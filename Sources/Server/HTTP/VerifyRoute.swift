@@ -52,35 +52,14 @@ struct VerifyRoute: Sendable {
         return request
     }
 
-    /// A text of the body in the encoding of its field. Without escapes, as texts nearly always come, nothing is copied.
     private func decode(
         _ text: JSONText, in bytes: Span<UInt8>, of field: VerifyRequestBody.Field,
-        as bytesOf: (Span<UInt8>) throws(Base64Error) -> [UInt8]
+        as decode: (Span<UInt8>) throws(Base64Error) -> [UInt8]
     ) throws -> [UInt8] {
-        let unescaped = text.isEscaped ? try JSONReader(bytes).unescaped(text) : nil
-        do throws(Base64Error) {
-            guard let unescaped else { return try bytesOf(bytes.extracting(text.range)) }
-            return try bytesOf(unescaped.span)
-        } catch {
+        do {
+            return try text.bytes(in: bytes, as: decode)
+        } catch let error as Base64Error {
             throw Problem(error, in: field)
         }
-    }
-}
-
-extension RequestOutcome.Facts {
-    fileprivate mutating func add(_ answer: Answer) {
-        (verdict, reason) = (answer.verdict.name, answer.verdict.reason)
-        (source, cache) = (answer.provenance.source.rawValue, answer.provenance.cache.rawValue)
-    }
-}
-
-extension RequestBody {
-    /// The whole body. The edge hands over complete bodies as one buffer, so nothing is copied.
-    fileprivate func whole() async throws -> ByteBuffer {
-        var whole = ByteBuffer()
-        for try await part in self {
-            if whole.readableBytes == 0 { whole = part } else { whole.writeImmutableBuffer(part) }
-        }
-        return whole
     }
 }

@@ -1,0 +1,39 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Hummingbird
+internal import JSON
+internal import Receipts
+
+extension RequestBody {
+    /// The whole body. The edge hands over complete bodies as one buffer, so nothing is copied.
+    func whole() async throws -> ByteBuffer {
+        var whole = ByteBuffer()
+        for try await part in self {
+            if whole.readableBytes == 0 { whole = part } else { whole.writeImmutableBuffer(part) }
+        }
+        return whole
+    }
+}
+
+extension JSONText {
+    /// What the text stands for in the encoding of its field. Without escapes, as texts nearly always come, nothing is
+    /// copied.
+    func bytes(
+        in body: Span<UInt8>, as decode: (Span<UInt8>) throws(Base64Error) -> [UInt8]
+    ) throws -> [UInt8] {
+        let unescaped = isEscaped ? try JSONReader(body).unescaped(self) : nil
+        guard let unescaped else { return try decode(body.extracting(range)) }
+        return try decode(unescaped.span)
+    }
+}
+
+extension RequestOutcome.Facts {
+    /// What the log line says of an answer.
+    mutating func add(_ answer: Answer) {
+        (verdict, reason) = (answer.verdict.name, answer.verdict.reason)
+        (source, cache) = (answer.provenance.source.rawValue, answer.provenance.cache.rawValue)
+        degraded = answer.provenance.degradedReasons.first?.rawValue
+    }
+}
