@@ -65,8 +65,15 @@ final class RunningGateway {
         return try await post(body, key: key)
     }
 
-    func post(_ body: Data, contentType: String = "application/json", key: String? = nil) async throws -> Answer {
-        var request = URLRequest(url: url(dataPort, "/v1/verify"))
+    /// Asks as backends ask Apple.
+    func verifyReceipt(_ body: [String: Any]) async throws -> Answer {
+        try await post(JSONSerialization.data(withJSONObject: body), to: "/verifyReceipt")
+    }
+
+    func post(
+        _ body: Data, to path: String = "/v1/verify", contentType: String = "application/json", key: String? = nil
+    ) async throws -> Answer {
+        var request = URLRequest(url: url(dataPort, path))
         request.httpMethod = "POST"
         request.httpBody = body
         request.setValue(contentType, forHTTPHeaderField: "Content-Type")

@@ -1,0 +1,156 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import FoundationNetworking
+import ReceiptForge
+import Receipts
+import Testing
+
+/// `POST /verifyReceipt` of the real gateway beside the same question to a simulated Apple.
+struct VerifyReceiptTests {
+    private static let pki = ForgedPKI(seed: 7)
+    private static let forge = FaultForge(pki: pki)
+    private static let receipt = Base64Text(forge.wellFormed)
+
+    /// A receipt as callers send it.
+    private struct Base64Text {
+        let text: String
+        init(_ bytes: [UInt8]) { text = Data(bytes).base64EncodedString() }
+    }
+
+    /// A gateway and the Apple it asks.
+    private struct Pair {
+        let apple: AppleSimulator
+        let gateway: RunningGateway
+        private let folder = try? ScratchFolder()
+
+        init(_ scenario: String = "{}", _ environment: [String: String] = [:]) async throws {
+            apple = try await AppleSimulator.start(.init(pki: VerifyReceiptTests.pki))
+            apple.play(try Scenario(yaml: scenario))
+            let root = try #require(folder).write(VerifyReceiptTests.pki.rootPEM, to: "root.pem")
+            gateway = try await RunningGateway(
+                [
+                    "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
+                    "GATEWAY_TRUST_ROOTS": root,
+                ].merging(environment) { $1 })
+        }
+
+        /// What Apple itself answers.
+        func appleAnswer(_ body: [String: Any]) async throws -> [String: Any] {
+            var request = URLRequest(url: try #require(URL(string: apple.sandboxURL)))
+            request.httpMethod = "POST"
+            request.httpBody = try JSONSerialization.data(withJSONObject: body)
+            let (data, _) = try await URLSession.shared.data(for: request)
+            return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        }
+    }
+
+    // MARK: When Apple answers
+
+    @Test(arguments: [false, true]) func `Apple's answer passes through with all its fields`(
+        excludesOld: Bool
+    ) async throws {
+        let pair = try await Pair()
+        let question: [String: Any] = [
+            "receipt-data": Self.receipt.text, "password": "secret", "exclude-old-transactions": excludesOld,
+        ]
+        let answer = try await pair.gateway.verifyReceipt(question)
+        let original = try await pair.appleAnswer(question)
+        #expect(answer.status == 200 && answer.headers["gateway-source"] == "apple")
+        #expect(answer.headers["gateway-degraded"] == nil && answer.headers["age"] == "0")
+        // What follows from the moment of the question differs, everything else is the same.
+        #expect(Self.timeless(try answer.json) as NSDictionary == Self.timeless(original) as NSDictionary)
+        #expect(try answer.json["latest_receipt"] is String)
+        #expect(pair.apple.stats.production == 1 && pair.apple.stats.sandbox == 2)
+    }
+
+    @Test func `the caller's secret is used, and Apple's word about it reaches the caller`() async throws {
+        let pair = try await Pair("shared_secret: right")
+        let right = try await pair.gateway.verifyReceipt(["receipt-data": Self.receipt.text, "password": "right"])
+        let wrong = try await pair.gateway.verifyReceipt(["receipt-data": Self.receipt.text, "password": "wrong"])
+        #expect(try right.json["status"] as? Int == 0 && wrong.json["status"] as? Int == 21004)
+        // No secret, and a configured one that is wrong: the customer is not to blame.
+        let none = try await pair.gateway.verifyReceipt(["receipt-data": Self.receipt.text])
+        #expect(try none.json["status"] as? Int == 0)
+        #expect(
+            none.headers["gateway-source"] == "local" && none.headers["gateway-degraded"] == "shared_secret_rejected")
+    }
+
+    // MARK: When Apple does not
+
+    @Test func `without Apple a genuine receipt is answered in Apple's form`() async throws {
+        let pair = try await Pair("faults: [{fault: html}]")
+        let question = ["receipt-data": Self.receipt.text, "password": "secret"]
+        let answer = try await pair.gateway.verifyReceipt(question)
+        #expect(answer.headers["gateway-source"] == "local")
+        #expect(answer.headers["gateway-degraded"] == "upstream_unusable_answer")
+        let json = try answer.json
+        #expect(json["status"] as? Int == 0 && json["environment"] as? String == "Sandbox")
+        pair.apple.play(.healthy)
+        let original = try await pair.appleAnswer(question)
+        let ours = try #require(Self.timeless(json)["receipt"] as? NSDictionary)
+        let apples = try #require(Self.timeless(original)["receipt"] as? NSDictionary)
+        #expect(ours == apples)
+    }
+
+    @Test func `a false receipt gets Apple's status and the rule, and never reaches Apple`() async throws {
+        let pair = try await Pair()
+        for (fault, status) in [
+            ("signature-bit-flipped", 21003), ("leaf-without-marker", 21003), ("trailing-byte", 21002),
+        ] {
+            guard case .der(let bytes) = Self.forge.evidence(with: try #require(Fault(named: fault))) else { continue }
+            let answer = try await pair.gateway.verifyReceipt(["receipt-data": Base64Text(bytes).text])
+            #expect(answer.status == 200 && String(decoding: answer.body, as: UTF8.self) == #"{"status":\#(status)}"#)
+            #expect(answer.headers["gateway-reason"] != nil)
+        }
+        #expect(pair.apple.stats.production == 0 && pair.apple.stats.sandbox == 0)
+    }
+
+    @Test(arguments: [
+        "", "[]", "{", #"{"receipt-data":1}"#, #"{"password":"x"}"#, #"{"receipt-data":"A"}"#,
+        #"{"receipt-data":"AAAA","x":}"#,
+    ])
+    func `a body that is no question gets 21002 and is told why`(body: String) async throws {
+        let gateway = try await RunningGateway()
+        let answer = try await gateway.post(Data(body.utf8), to: "/verifyReceipt", contentType: "text/plain")
+        #expect(try answer.status == 200 && answer.json["status"] as? Int == 21002)
+        #expect(answer.headers["gateway-reason"]?.isEmpty == false)
+    }
+
+    @Test func `members that Apple does not know are passed over, as Apple does`() async throws {
+        let pair = try await Pair()
+        let answer = try await pair.gateway.verifyReceipt([
+            "receipt-data": Self.receipt.text, "device": ["a": [1, NSNull(), ["b": true]]], "password": NSNull(),
+        ])
+        #expect(try answer.json["status"] as? Int == 0)
+    }
+
+    @Test func `what is no POST gets 21000`() async throws {
+        let gateway = try await RunningGateway()
+        let answer = try await gateway.get("/verifyReceipt", port: gateway.dataPort)
+        #expect(try answer.status == 200 && answer.json["status"] as? Int == 21000)
+    }
+
+    @Test func `where nothing can be said the caller is asked to come again`() async throws {
+        let transactionReceipt = ["receipt-data": Base64Text(Array(#"{"signature" = "AAAA";}"#.utf8)).text]
+        let gateway = try await RunningGateway()
+        let likeApple = try await gateway.verifyReceipt(transactionReceipt)
+        #expect(try likeApple.status == 200 && likeApple.json["status"] as? Int == 21005)
+        let strict = try await RunningGateway(["GATEWAY_VERIFY_RECEIPT_UNDECIDED": "503"])
+        let unavailable = try await strict.verifyReceipt(transactionReceipt)
+        #expect(unavailable.status == 503 && unavailable.headers["retry-after"] == "5")
+    }
+
+    /// Without what follows from the moment at which Apple was asked.
+    private static func timeless(_ answer: [String: Any]) -> [String: Any] {
+        var answer = answer
+        answer["latest_receipt"] = nil
+        if var receipt = answer["receipt"] as? [String: Any] {
+            for name in ["request_date", "request_date_ms", "request_date_pst"] { receipt[name] = nil }
+            answer["receipt"] = receipt
+        }
+        return answer
+    }
+}
