@@ -121,6 +121,8 @@ struct WireTests {
             let last = request.replacing("Host: a", with: "Connection: close")
             let exchange = try await Wire(apple.productionURL).exchange(request + request + last)
             #expect(exchange.text.matches(of: /HTTP\/1.1 200 OK/).count == 3)
+            let keys = exchange.text.matches(of: /x-apple-jingle-correlation-key: ([A-Z2-7]{26})\r\n/).map(\.output.1)
+            #expect(Set(keys).count == 3)
             #expect(apple.stats.production == 3 && apple.statsDetails.connections == 1)
         }
     }

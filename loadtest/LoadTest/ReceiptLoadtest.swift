@@ -21,7 +21,8 @@ struct ReceiptLoadtest: AsyncParsableCommand {
 
             Apple's servers for them, on this machine, healthy or not:
 
-              receipt-loadtest apple --pki receipts --scenario loadtest/scenarios/outage-2020-01-24.yaml
+              receipt-loadtest apple --pki receipts \\
+                --scenario loadtest/scenarios/outage-2020-01-24.yaml
             """,
         version: "0.1.0",
         subcommands: [VerifyCommand.self, CorpusCommand.self, AppleCommand.self, MemoryProbeCommand.self])

@@ -61,6 +61,9 @@ struct Wire {
     func open() async throws -> (any Channel, EventLoopFuture<Exchange>) {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let promise = loop.makePromise(of: Exchange.self)
+        // A server that does not do what it should must not hang the tests.
+        let alarm = loop.scheduleTask(in: .seconds(60)) { promise.fail(NoAnswer()) }
+        promise.futureResult.whenComplete { _ in alarm.cancel() }
         let tls = try certificate.map(Self.context)
         do {
             let channel = try await ClientBootstrap(group: loop).channelInitializer { channel in

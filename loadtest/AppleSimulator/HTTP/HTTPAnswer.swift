@@ -24,11 +24,12 @@ struct HTTPAnswer: Sendable {
     /// The head that goes before so many bytes of body.
     func head(keepAlive: Bool) -> HTTPResponseHead {
         var fields = HTTPHeaders()
-        fields.reserveCapacity(5 + headers.count)
+        fields.reserveCapacity(6 + headers.count)
         fields.add(name: "Content-Type", value: contentType)
         fields.add(name: "Content-Length", value: String(body.readableBytes))
         fields.add(
             name: "Cache-Control", value: "private, no-cache, no-store, no-transform, must-revalidate, max-age=0")
+        fields.add(name: CorrelationKey.fieldName, value: CorrelationKey.next())
         for field in headers { fields.add(name: field.name, value: field.value) }
         if !keepAlive { fields.add(name: "Connection", value: "close") }
         return HTTPResponseHead(version: .http1_1, status: status, headers: fields)

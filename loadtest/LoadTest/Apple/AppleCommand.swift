@@ -30,11 +30,13 @@ struct AppleCommand: AsyncParsableCommand {
             Example, a gateway whose Apple has a bad day:
 
               receipt-loadtest corpus --out receipts
-              receipt-loadtest apple --production-port 9001 --sandbox-port 9002 --pki receipts \\
+              receipt-loadtest apple --pki receipts \\
+                --production-port 9001 --sandbox-port 9002 \\
                 --scenario loadtest/scenarios/outage-2020-01-24.yaml &
-              GATEWAY_TRUST_ROOTS=receipts/root.pem \\
-                GATEWAY_APPLE_PRODUCTION_URL=http://127.0.0.1:9001/verifyReceipt \\
-                GATEWAY_APPLE_SANDBOX_URL=http://127.0.0.1:9002/verifyReceipt receipt-gateway serve
+              export GATEWAY_TRUST_ROOTS=receipts/root.pem
+              export GATEWAY_APPLE_PRODUCTION_URL=http://127.0.0.1:9001/verifyReceipt
+              export GATEWAY_APPLE_SANDBOX_URL=http://127.0.0.1:9002/verifyReceipt
+              receipt-gateway serve
 
             It ends on SIGINT (^C) and SIGTERM.
             """)

@@ -1,0 +1,97 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import ArgumentParser
+import Foundation
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+import ReceiptForge
+import Testing
+
+@testable import LoadTest
+
+/// `receipt-loadtest apple`, up to the servers.
+struct AppleCommandTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "loadtest-\(UUID().uuidString)")
+
+    private func withFolder(_ body: () async throws -> Void) async throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body()
+    }
+
+    private func put(_ text: String, in file: String) throws -> String {
+        let url = folder.appending(path: file)
+        try Data(text.utf8).write(to: url)
+        return url.path
+    }
+
+    private func text(of file: String) throws -> String {
+        try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+    }
+
+    @Test func `a corpus, its receipts and a scenario meet`() async throws {
+        try await withFolder {
+            try await CorpusWriter(directory: folder.path).write(Corpus(seed: 3, genuineReceipts: 1))
+            let scenario = try put("faults: [{fault: {http_status: 503}, requests: 1}]", in: "scenario.yaml")
+            let apple = try await AppleCommand.parse(["--pki", folder.path, "--scenario", scenario]).start()
+            let body = "{\"receipt-data\":\"\(try text(of: "genuine-1.b64"))\"}"
+            let answers = [try await post(body, to: apple.sandboxURL), try await post(body, to: apple.sandboxURL)]
+            await apple.stop()
+            #expect(answers[0].hasPrefix("<html>") && answers[1].hasPrefix("{\"status\":0,"))
+        }
+    }
+
+    private func post(_ body: String, to url: String) async throws -> String {
+        var request = URLRequest(url: try #require(URL(string: url)))
+        request.httpMethod = "POST"
+        request.httpBody = Data(body.utf8)
+        return String(decoding: try await URLSession.shared.data(for: request).0, as: UTF8.self)
+    }
+
+    @Test func `a scenario with a fault is named with its line`() async throws {
+        try await withFolder {
+            let path = try put("seed: 1\nfaults: [{fault: slow}]\n", in: "scenario.yaml")
+            let error = #expect(throws: ScenarioFileError.self) { try ScenarioFile.read(path) }
+            #expect(error?.description.hasPrefix("\(path): line 2: 'slow' means nothing here") == true)
+            #expect(throws: ScenarioFileError.notReadable(path: path + "x")) { try ScenarioFile.read(path + "x") }
+        }
+    }
+
+    @Test func `an identity is made once and used again`() async throws {
+        try await withFolder {
+            let path = folder.appending(path: "tls").path
+            let first = try TLSFolder(path: path).identity()
+            #expect(try TLSFolder(path: path).identity() == first)
+            #expect(try text(of: "tls/server.pem") == first.certificatePEM)
+            #expect(try text(of: "tls/ca.pem").hasPrefix("-----BEGIN CERTIFICATE-----"))
+            let key = try FileManager.default.attributesOfItem(atPath: path + "/server.key")
+            #expect(key[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    @Test func `half an identity is refused and left alone`() async throws {
+        try await withFolder {
+            _ = try put("mine", in: "server.key")
+            #expect(throws: TLSFolderError.halfPresent(path: folder.path)) {
+                try TLSFolder(path: folder.path).identity()
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["server.key"])
+        }
+    }
+
+    @Test func `a folder without keys is explained`() async throws {
+        try await withFolder {
+            let command = try AppleCommand.parse(["--pki", folder.path])
+            let error = await #expect(throws: CorpusAuthorityError.self) { _ = try await command.start() }
+            #expect(error?.description.contains("receipt-loadtest corpus --out \(folder.path)") == true)
+        }
+    }
+
+    @Test(arguments: [["--production-port", "65536"], ["--sandbox-port", "-1"], ["--port", "1"]])
+    func `what cannot be listened on is refused`(options: [String]) {
+        #expect(throws: (any Error).self) { try AppleCommand.parse(options) }
+    }
+}
