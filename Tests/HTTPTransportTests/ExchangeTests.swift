@@ -176,6 +176,23 @@ struct ExchangeTests {
         }
     }
 
+    /// All begin by waiting whether the first one's connection can be shared. It cannot, and none is answered before all
+    /// have arrived.
+    @Test func `a burst over HTTP_1 makes a connection for each`() async throws {
+        let gate = Gate()
+        try await ScriptedServer.with(tls: Authorities.localhost) { _ in
+            [.wait(gate), .answer()]
+        } _: { server in
+            try await HTTPTransport.with { transport in
+                async let echoes = Self.echoes(of: 0..<20, from: server, transport)
+                await server.saw(.request, times: 20)
+                gate.open()
+                let count = try await echoes.count
+                #expect(count == 20)
+            }
+        }
+    }
+
     @Test func `requests beyond the connections wait for their turn`() async throws {
         try await ScriptedServer.with { request in
             [.answer(200, String(decoding: request.body, as: UTF8.self))]

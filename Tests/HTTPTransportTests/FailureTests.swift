@@ -62,9 +62,10 @@ struct FailureTests {
     }
 
     @Test func `a port nobody listens on refuses`() async throws {
+        let reserved = try ReservedPort()
         try await HTTPTransport.with { transport in
             await #expect(throws: TransportError.connect) {
-                try await transport.send(TransportRequest(.get, url: "http://127.0.0.1:1/"))
+                try await transport.send(TransportRequest(.get, url: "http://127.0.0.1:\(reserved.port)/"))
             }
         }
     }

@@ -56,10 +56,12 @@ struct HTTP2Tests {
                 await server.saw(.request, times: 2)
                 dropped.cancel()
                 await #expect(throws: TransportError.cancelled) { try await dropped.value }
-                await server.saw(.streamReset)
                 gate.open()
                 let status = try await kept.status
                 #expect(status == 200)
+                // libcurl 7.88 may keep the reset back until there is something else to say on the connection.
+                _ = try await transport.send(TransportRequest(.get, url: server.url()))
+                await server.saw(.streamReset)
                 #expect(server.count(of: .accepted) == 1)
             }
         }

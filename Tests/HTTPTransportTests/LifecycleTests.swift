@@ -57,6 +57,29 @@ struct LifecycleTests {
         }
     }
 
+    @Test func `cancelling the request that makes the connection lets another one make it`() async throws {
+        try await ScriptedServer.with(tls: Authorities.localhost, deafConnections: 1) { _ in
+            [.answer()]
+        } _: { server in
+            try await ScriptedServer.with { _ in
+                [.answer()]
+            } _: { barrier in
+                try await HTTPTransport.with { transport in
+                    let first = Task { try await transport.send(TransportRequest(.get, url: server.url())) }
+                    await server.saw(.accepted)
+                    async let second = transport.send(TransportRequest(.get, url: server.url()))
+                    while transport.requestsInFlight < 2 { await Task.yield() }
+                    // Once this one is answered, the loop has seen the second.
+                    _ = try await transport.send(TransportRequest(.get, url: barrier.url()))
+                    #expect(server.count(of: .accepted) == 1)
+                    first.cancel()
+                    let status = try await second.status
+                    #expect(status == 200)
+                }
+            }
+        }
+    }
+
     @Test func `a shutdown waits for what is in flight and refuses what comes after`() async throws {
         let gate = Gate()
         try await ScriptedServer.with { request in

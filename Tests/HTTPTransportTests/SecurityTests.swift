@@ -241,13 +241,15 @@ struct SecurityTests {
         }
     }
 
-    @Test(arguments: ["http://127.0.0.1:1", "http://nothing.invalid:3128"])
-    func `a proxy that is not there is the proxy's failure`(_ proxy: String) async throws {
-        try await HTTPTransport.with {
-            $0.proxy = proxy
-        } _: { transport in
-            await #expect(throws: TransportError.proxy) {
-                try await transport.send(TransportRequest(.get, url: "https://upstream.example/"))
+    @Test func `a proxy that is not there is the proxy's failure`() async throws {
+        let reserved = try ReservedPort()
+        for proxy in ["http://127.0.0.1:\(reserved.port)", "http://nothing.invalid:3128"] {
+            try await HTTPTransport.with {
+                $0.proxy = proxy
+            } _: { transport in
+                await #expect(throws: TransportError.proxy) {
+                    try await transport.send(TransportRequest(.get, url: "https://upstream.example/"))
+                }
             }
         }
     }

@@ -22,14 +22,15 @@ typealias CurlCode = CURLcode
 
     /// Makes a handle that is ready to be added to a multi handle.
     init(for assignment: Assignment, _ configuration: TransportConfiguration) throws(TransportError) {
-        guard let handle = unsafe curl_easy_init() else { throw .internal(code: 0) }
-        unsafe self.handle = handle
         slot = assignment.slot
         collector = ResponseCollector(
             maximumHeaderBytes: configuration.maximumHeaderBytes, maximumBodyBytes: configuration.maximumResponseBytes)
         usesProxy = configuration.proxy != nil
         allowsPrivateAddresses = configuration.allowsPrivateAddresses || usesProxy
         headers = try HeaderList(assignment.request.headerLines)
+        // Last of all: from here on, whatever throws, `deinit` runs.
+        guard let handle = unsafe curl_easy_init() else { throw .internal(code: 0) }
+        unsafe self.handle = handle
         try setCallbacks()
         try setRules(configuration)
         try set(assignment.request)
@@ -83,7 +84,8 @@ extension EasyHandle {
     }
 
     private func setTimes(_ configuration: TransportConfiguration) throws(TransportError) {
-        try set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.positiveMilliseconds)
+        // libcurl takes 0 for its default of five minutes.
+        try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(configuration.connectTimeout.milliseconds)))
         try set(CURLOPT_LOW_SPEED_LIMIT, configuration.lowSpeedBytesPerSecond)
         try set(CURLOPT_LOW_SPEED_TIME, Int(configuration.lowSpeedTime.components.seconds))
         try set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.maximumConnectionAge.components.seconds))
@@ -127,13 +129,6 @@ extension EasyHandle {
     /// Every option matters: one that this libcurl does not know is a failure.
     private func check(_ code: CURLcode) throws(TransportError) {
         if code != CURLE_OK { throw .internal(code: Int32(code.rawValue)) }
-    }
-}
-
-extension Duration {
-    /// At least 1: libcurl takes 0 for its default.
-    fileprivate var positiveMilliseconds: Int {
-        Int(clamping: max(1, Int64(self / .milliseconds(1))))
     }
 }
 

@@ -36,8 +36,7 @@ internal import CCurl
 
     /// Blocks until there is something to do, somebody wakes us, or so much time has passed.
     func wait(atMost duration: Duration) {
-        let milliseconds = Int32(clamping: Int((max(.zero, duration) / .milliseconds(1)).rounded(.up)))
-        unsafe curl_multi_poll(handle, nil, 0, milliseconds, nil)
+        unsafe curl_multi_poll(handle, nil, 0, duration.milliseconds, nil)
     }
 
     /// Does what can be done without waiting. An error concerns all transfers.

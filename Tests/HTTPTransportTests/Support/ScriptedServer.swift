@@ -53,17 +53,21 @@ struct ScriptedServer: Sendable {
         await record.waitFor(event, times: times)
     }
 
-    /// Runs a server around `body`.
+    /// Runs a server around `body`. On the first `deafConnections` connections it does nothing at all.
     static func with(
         tls identity: TLSIdentity? = nil, alpn: [String] = ["http/1.1"], maximumTLSVersion: TLSVersion? = nil,
-        _ script: @escaping Script, isolation: isolated (any Actor)? = #isolation,
+        deafConnections: Int = 0, _ script: @escaping Script, isolation: isolated (any Actor)? = #isolation,
         _ body: (ScriptedServer) async throws -> Void
     ) async throws {
         let record = Record()
         let context = try identity.map {
             try NIOSSLContext(configuration: .server($0, alpn: alpn, maximumTLSVersion: maximumTLSVersion))
         }
+        let deaf = Atomic(deafConnections)
         try await listening { channel in
+            if deaf.subtract(1, ordering: .relaxed).oldValue > 0 {
+                return try channel.pipeline.syncOperations.addHandler(ConnectionRecorder(record))
+            }
             if let context { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context)) }
             try channel.pipeline.syncOperations.addHandlers(
                 ConnectionRecorder(record), ScriptHandler(script, record))

@@ -1,0 +1,24 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+// Requests and answers carry receipts, shared secrets and tokens. What a log or a failed expectation prints of them is
+// said here, and holds no byte of theirs.
+
+extension TransportRequest: CustomStringConvertible {
+    /// The method and how much there is.
+    public var description: String {
+        "\(method.rawValue) with \(headers.count) fields and \(body.count) bytes"
+    }
+}
+
+extension TransportHeader: CustomStringConvertible {
+    /// The name, without the value.
+    public var description: String { "\(name): ..." }
+}
+
+extension TransportResponse: CustomStringConvertible {
+    /// The protocol, the status, and how much there is.
+    public var description: String {
+        "\(httpVersion.rawValue) \(status) with \(headers.fields.count) fields and \(body.count) bytes"
+    }
+}
