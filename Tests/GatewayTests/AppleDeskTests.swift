@@ -22,7 +22,7 @@ private struct Scene {
     init(
         _ script: ScriptedUpstream.Script, hasSecret: Bool = true, gate: Gate? = nil,
         dates: LifecycleDates = LifecycleDates(), guardPolicy: UpstreamGuardPolicy = UpstreamGuardPolicy(),
-        patience: UpstreamPatience = UpstreamPatience()
+        patience: UpstreamPatience = .unhurried
     ) {
         upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
         lifecycle = UpstreamLifecycle(configured: dates)
@@ -43,6 +43,15 @@ private struct Scene {
         edit(&request)
         return try await service.verify(request, at: Samples.time(seconds))
     }
+}
+
+extension UpstreamPatience {
+    /// Time for everybody, however busy the machine is.
+    fileprivate static let unhurried: UpstreamPatience = {
+        var patience = UpstreamPatience()
+        (patience.deadline, patience.whenLocalSuffices) = (.seconds(600), .seconds(600))
+        return patience
+    }()
 }
 
 extension UpstreamAnswer {
@@ -305,7 +314,7 @@ struct AppleDeskTests {
 
     @Test func `who has no more patience is answered from the receipt, and the next one from what came`() async throws {
         let gate = Gate()
-        var patience = UpstreamPatience()
+        var patience = UpstreamPatience.unhurried
         patience.whenLocalSuffices = .milliseconds(1)
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate, patience: patience)
         let early = try await scene.ask(at: 150)

@@ -5,52 +5,39 @@ internal import COpenSSL
 
 /// An RSA public key that verifies PKCS #1 v1.5 signatures (RFC 8017 §8.2), from many threads.
 ///
-/// SAFETY (nonisolated(unsafe) key): OpenSSL counts references to an `EVP_PKEY` atomically and a key is never changed
-/// after it is made, so any thread may use it.
-@safe final class PublicKey: Sendable {
-    private nonisolated(unsafe) let key: OpaquePointer
+/// Each context has an `EVP_PKEY` of its own: OpenSSL takes a lock of the key for each verification, and threads that share
+/// a key hand that lock's memory to and fro.
+final class PublicKey: Sendable {
+    /// In the machine's order, which is little-endian on all we run on, as OSSL_PARAM holds integers.
+    private let modulus: [UInt8]
+    private let exponent: UInt64
     private let sha1 = Pool<VerificationContext>()
     private let sha256 = Pool<VerificationContext>()
 
     /// A key of these two numbers (RFC 8017 §3.1), the modulus big-endian; nil if OpenSSL takes them for no key.
-    ///
-    /// OpenSSL 3 needs 6 µs for this and more than 150 µs for `d2i_PUBKEY`.
     init?(modulus: Span<UInt8>, exponent: UInt64) {
-        // OSSL_PARAM holds integers in the machine's order, which is little-endian on all we run on.
-        var modulus = modulus.indices.reversed().map { modulus[$0] }
-        let key = unsafe modulus.withUnsafeMutableBufferPointer { modulus in
-            unsafe COpenSSL_rsa_public_key(modulus.baseAddress, modulus.count, exponent)
-        }
-        guard let key = unsafe key else {
-            ERR_clear_error()
-            return nil
-        }
-        unsafe self.key = key
-    }
-
-    deinit {
-        unsafe EVP_PKEY_free(key)
+        self.modulus = modulus.indices.reversed().map { modulus[$0] }
+        self.exponent = exponent
+        guard VerificationContext(modulus: self.modulus, exponent: exponent, .sha256) != nil else { return nil }
     }
 
     /// Whether OpenSSL, as it is configured here, can make keys and verify with them.
     static var isOffered: Bool {
-        let modulus = [UInt8](repeating: 0xFF, count: 256)
-        guard let key = PublicKey(modulus: modulus.span, exponent: 65_537) else { return false }
-        guard let context = unsafe VerificationContext.context(for: key.key) else {
-            ERR_clear_error()
-            return false
-        }
-        unsafe EVP_PKEY_CTX_free(context)
-        return true
+        VerificationContext(modulus: [UInt8](repeating: 0xFF, count: 256), exponent: 65_537, .sha256) != nil
     }
 
     /// Whether `signature` is this key's signature over `content`.
     @inline(__always)
     func verifies(_ signature: Span<UInt8>, over content: Span<UInt8>, _ digest: DigestAlgorithm) -> Bool {
         let pool = digest == .sha256 ? sha256 : sha1
-        return unsafe pool.lend(orMake: VerificationContext(borrowing: key, digest)) { context in
-            context.verifies(signature, over: content)
+        return pool.lend(orMake: newContext(digest)) { $0.verifies(signature, over: content) }
+    }
+
+    private func newContext(_ digest: DigestAlgorithm) -> VerificationContext {
+        guard let context = VerificationContext(modulus: modulus, exponent: exponent, digest) else {
+            preconditionFailure("OpenSSL took these numbers for a key before")
         }
+        return context
     }
 }
 
@@ -66,10 +53,23 @@ internal import COpenSSL
     private let context: OpaquePointer
     private let signatureCount: Int
 
-    /// The context keeps a reference of its own to the key. Traps where OpenSSL does not offer RSA;
-    /// `ReceiptVerifier.checkOpenSSL` tells beforehand.
-    init(borrowing key: OpaquePointer, _ digest: DigestAlgorithm) {
-        guard let context = unsafe Self.context(for: key) else { preconditionFailure("OpenSSL cannot verify RSA") }
+    /// - Parameters:
+    ///   - modulus: little-endian.
+    ///   - digest: what signatures are over. Traps where OpenSSL does not offer it; `ReceiptVerifier.checkOpenSSL` tells
+    ///     beforehand.
+    /// - Returns: nil if OpenSSL takes the numbers for no key, or cannot verify with RSA.
+    init?(modulus: [UInt8], exponent: UInt64, _ digest: DigestAlgorithm) {
+        var modulus = modulus
+        // OpenSSL 3 needs 6 µs for this and more than 150 µs for `d2i_PUBKEY`.
+        let key = unsafe modulus.withUnsafeMutableBufferPointer { modulus in
+            unsafe COpenSSL_rsa_public_key(modulus.baseAddress, modulus.count, exponent)
+        }
+        // The context keeps a reference of its own to the key; to free none is allowed.
+        defer { unsafe EVP_PKEY_free(key) }
+        guard let key = unsafe key, let context = unsafe Self.context(for: key) else {
+            ERR_clear_error()
+            return nil
+        }
         self.digest = DigestContext(digest)
         unsafe self.context = context
         signatureCount = unsafe Int(EVP_PKEY_get_size(key))
@@ -80,7 +80,7 @@ internal import COpenSSL
     }
 
     /// A context that verifies with the key; nil if OpenSSL, as it is configured here, has none.
-    static func context(for key: OpaquePointer) -> OpaquePointer? {
+    private static func context(for key: OpaquePointer) -> OpaquePointer? {
         guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
         guard unsafe EVP_PKEY_verify_init(context) == 1,
             unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
