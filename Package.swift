@@ -182,7 +182,9 @@ let package = Package(
             dependencies: ["LoadTest", "Server", .product(name: "Yams", package: "Yams")], swiftSettings: house),
         .testTarget(
             name: "HouseRulesTests",
-            dependencies: ["PrometheusExport", "Receipts", "Server", .product(name: "Yams", package: "Yams")],
+            dependencies: [
+                "Gateway", "PrometheusExport", "Receipts", "Server", .product(name: "Yams", package: "Yams"),
+            ],
             swiftSettings: house),
     ]
 )
