@@ -186,7 +186,9 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "HouseRulesTests",
-            dependencies: ["PrometheusExport", "Receipts", "Server", .product(name: "Yams", package: "Yams")],
+            dependencies: [
+                "Gateway", "PrometheusExport", "Receipts", "Server", .product(name: "Yams", package: "Yams"),
+            ],
             swiftSettings: house),
     ]
 )

@@ -75,6 +75,8 @@ extension TransportConfiguration {
         self.init()
         let urls = [configuration.productionURL, configuration.sandboxURL]
         totalTimeout = configuration.deadline
+        // The deadline is enough: a slow Apple may take seconds to the first byte, and its answer is still wanted.
+        lowSpeedTime = .zero
         maximumConnectionsPerHost = configuration.concurrency
         // Both endpoints, each with all its places taken.
         maximumRequests = 2 * configuration.concurrency

@@ -13,10 +13,10 @@ struct APIDescription {
         document = try Yams.load(yaml: String(contentsOf: file, encoding: .utf8)) as? [String: Any] ?? [:]
     }
 
-    /// Each path with its methods in upper case.
-    var operations: [(path: String, method: String)] {
+    /// Each path with its methods in upper case. What has no server of its own is on the data plane.
+    var operations: [(path: String, method: String, isOnDataPlane: Bool)] {
         (document["paths"] as? [String: [String: Any]] ?? [:]).flatMap { path, item in
-            item.keys.filter { $0 != "servers" }.map { (path, $0.uppercased()) }
+            item.keys.filter { $0 != "servers" }.map { (path, $0.uppercased(), item["servers"] == nil) }
         }
     }
 
@@ -43,11 +43,14 @@ struct APIDescription {
         let described = (response["headers"] as? [String: Any] ?? [:]).map { ($0.lowercased(), resolved($1)) }
         let missing = described.filter { $1["required"] as? Bool == true && answer.headers[$0] == nil }.map(\.0)
         let names = Set(described.map(\.0))
-        let undescribed = ["allow", "retry-after", "www-authenticate", "x-request-id"].filter { name in
-            answer.headers[name] != nil && !names.contains(name)
-        }
+        let undescribed = Self.meaningfulHeaders.filter { answer.headers[$0] != nil && !names.contains($0) }
         return missing.map { "\($0) is missing" } + undescribed.map { "\($0) is not described" }
     }
+
+    private static let meaningfulHeaders = [
+        "age", "allow", "gateway-degraded", "gateway-reason", "gateway-source", "retry-after", "www-authenticate",
+        "x-request-id",
+    ]
 
     private func resolved(_ value: Any) -> [String: Any] {
         guard let object = value as? [String: Any] else { return [:] }
@@ -81,11 +84,12 @@ struct APIDescription {
     private func objectFaults(of value: Any, under schema: [String: Any], at place: String) -> [String] {
         guard let object = value as? [String: Any] else { return ["\(place) is no object"] }
         let properties = schema["properties"] as? [String: [String: Any]] ?? [:]
+        let isOpen = schema["additionalProperties"] as? Bool == true
         let missing = (schema["required"] as? [String] ?? []).filter { object[$0] == nil }
         return missing.map { "\(place).\($0) is missing" }
             + object.flatMap { name, member in
                 properties[name].map { faults(of: member, under: $0, at: "\(place).\(name)") }
-                    ?? ["\(place).\(name) is not described"]
+                    ?? (isOpen ? [] : ["\(place).\(name) is not described"])
             }
     }
 

@@ -31,6 +31,8 @@ struct RunningGateway: Sendable {
         configuration.http.deadlines = HTTPDeadlines(
             headers: .seconds(3600), request: .seconds(3600), answer: .seconds(3600), idle: .seconds(3600))
         configuration.shutdown = ShutdownConfiguration(drainDelay: .zero, grace: .seconds(3600))
+        // Tests talk to this machine only.
+        configuration.apple.isEnabled = false
         change(&configuration)
         let (requests, orders) = AsyncStream.makeStream(of: ShutdownRequest.self)
         let (ports, listening) = AsyncStream.makeStream(of: (GatewaySurroundings.Listener, Int).self)
