@@ -179,7 +179,10 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["LoadTest", "Server", .product(name: "Yams", package: "Yams")], swiftSettings: house),
+            dependencies: [
+                "AppleSimulator", "LoadTest", "ReceiptForge", "Server", .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: house),
         .testTarget(
             name: "HouseRulesTests",
             dependencies: ["PrometheusExport", "Receipts", "Server", .product(name: "Yams", package: "Yams")],

@@ -6,11 +6,13 @@ import FoundationNetworking
 import Testing
 
 /// A gateway process on ports that the system chose.
-final class RunningGateway {
+final class RunningGateway: Sendable {
     let dataPort: Int
     let adminPort: Int
     /// Standard error: one JSON object on each line.
     let log = Pipe()
+    /// What was read of it.
+    let transcript = Transcript()
     private let process: Process
     private let exit: Task<Int32, Never>
 
@@ -37,7 +39,7 @@ final class RunningGateway {
         try process.run()
         var open: [String: Int] = [:]
         var lines: [String] = []
-        for await line in readsOn ? log.lines : log.linesOnDemand {
+        for await line in readsOn ? log.lines(keptIn: transcript) : log.linesOnDemand {
             lines.append(line)
             guard let event = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
                 let plane = event["plane"] as? String, let port = event["port"] as? Int
@@ -80,6 +82,13 @@ final class RunningGateway {
         return try await answer(to: request)
     }
 
+    /// Crowds come on as many connections at once.
+    private static let session = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpMaximumConnectionsPerHost = 2000
+        return URLSession(configuration: configuration)
+    }()
+
     private func url(_ port: Int, _ path: String) -> URL {
         var components = URLComponents()
         (components.scheme, components.host, components.port, components.path) = ("http", "127.0.0.1", port, path)
@@ -87,7 +96,7 @@ final class RunningGateway {
     }
 
     private func answer(to request: URLRequest) async throws -> Answer {
-        let (body, response) = try await URLSession.shared.data(for: request)
+        let (body, response) = try await Self.session.data(for: request)
         let head = try #require(response as? HTTPURLResponse)
         let headers = head.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") }
         return Answer(
