@@ -6,26 +6,6 @@ import Testing
 
 /// `/metrics` of the real binary, as Prometheus scrapes it.
 struct MetricsTests {
-    /// The value of each series.
-    private struct Scrape {
-        let text: String
-        let values: [String: Double]
-
-        init(_ gateway: RunningGateway) async throws {
-            let answer = try await gateway.get("/metrics", port: gateway.adminPort)
-            #expect(answer.status == 200)
-            #expect(answer.contentType == "text/plain; version=0.0.4; charset=utf-8")
-            text = String(decoding: answer.body, as: UTF8.self)
-            let samples = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { line in
-                line.lastIndex(of: " ").map { (String(line[..<$0]), Double(line[$0...].dropFirst()) ?? .nan) }
-            }
-            values = Dictionary(uniqueKeysWithValues: samples)
-        }
-
-        /// One of the gateway's own series.
-        subscript(_ series: String) -> Double? { values["receipt_gateway_" + series] }
-    }
-
     @Test func `a scrape tells what clients were told`() async throws {
         let folder = try ScratchFolder()
         let (gateway, sample) = try await Self.gatewayWithSample(in: folder)

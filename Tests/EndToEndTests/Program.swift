@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 
 /// A product of this package, run as a process of its own.
 struct Program {
@@ -76,23 +77,48 @@ extension Pipe {
         })
     }
 
-    /// The lines as they are written.
-    var lines: AsyncStream<String> {
+    /// The lines as they are written; `transcript` also has those that come when nobody listens any more.
+    func lines(keptIn transcript: Transcript) -> AsyncStream<String> {
         let reader = fileHandleForReading
         return AsyncStream { continuation in
             Thread.detachNewThread {
                 var rest = Data()
                 while let part = try? reader.read(upToCount: 1), !part.isEmpty {
                     guard part != Data("\n".utf8) else {
-                        continuation.yield(String(decoding: rest, as: UTF8.self))
+                        let line = String(decoding: rest, as: UTF8.self)
+                        transcript.add(line)
+                        continuation.yield(line)
                         rest = Data()
                         continue
                     }
                     rest += part
                 }
+                transcript.end()
                 continuation.finish()
             }
         }
+    }
+}
+
+/// What a process wrote so far.
+final class Transcript: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var isComplete = false
+    }
+
+    private let state = Mutex(State())
+
+    var lines: [String] { state.withLock { $0.lines } }
+    /// Whether the process can write no more.
+    var isComplete: Bool { state.withLock { $0.isComplete } }
+
+    func add(_ line: String) {
+        state.withLock { $0.lines.append(line) }
+    }
+
+    func end() {
+        state.withLock { $0.isComplete = true }
     }
 }
 

@@ -6,11 +6,13 @@ import FoundationNetworking
 import Testing
 
 /// A gateway process on ports that the system chose.
-final class RunningGateway {
+final class RunningGateway: Sendable {
     let dataPort: Int
     let adminPort: Int
     /// Standard error: one JSON object on each line.
     let log = Pipe()
+    /// What was read of it.
+    let transcript = Transcript()
     private let process: Process
     private let exit: Task<Int32, Never>
 
@@ -30,14 +32,18 @@ final class RunningGateway {
     /// Starts a gateway and waits until it says that both its listeners are open. After that nobody reads its log unless
     /// somebody `readsOn`.
     init(_ environment: [String: String] = [:], readsOn: Bool = true) async throws {
-        let ports = ["GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s"]
-        process = Program.gateway.prepared(["serve"], ports.merging(environment) { $1 })
+        let usual = [
+            "GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s",
+            // Tests talk to this machine only: who wants an Apple says where a simulated one is.
+            "GATEWAY_APPLE_ENABLED": environment["GATEWAY_APPLE_PRODUCTION_URL"] == nil ? "false" : "true",
+        ]
+        process = Program.gateway.prepared(["serve"], usual.merging(environment) { $1 })
         process.standardError = log
         exit = process.exitStatus
         try process.run()
         var open: [String: Int] = [:]
         var lines: [String] = []
-        for await line in readsOn ? log.lines : log.linesOnDemand {
+        for await line in readsOn ? log.lines(keptIn: transcript) : log.linesOnDemand {
             lines.append(line)
             guard let event = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
                 let plane = event["plane"] as? String, let port = event["port"] as? Int
@@ -87,6 +93,13 @@ final class RunningGateway {
         return try await answer(to: request)
     }
 
+    /// Crowds come on as many connections at once.
+    private static let session = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpMaximumConnectionsPerHost = 2000
+        return URLSession(configuration: configuration)
+    }()
+
     private func url(_ port: Int, _ path: String) -> URL {
         var components = URLComponents()
         (components.scheme, components.host, components.port, components.path) = ("http", "127.0.0.1", port, path)
@@ -94,7 +107,7 @@ final class RunningGateway {
     }
 
     private func answer(to request: URLRequest) async throws -> Answer {
-        let (body, response) = try await URLSession.shared.data(for: request)
+        let (body, response) = try await Self.session.data(for: request)
         let head = try #require(response as? HTTPURLResponse)
         let headers = head.allHeaderFields.map { ("\($0)".lowercased(), "\($1)") }
         return Answer(

@@ -50,11 +50,12 @@ struct VerifyReceiptUpstream: Upstream {
     private func learn(from head: ReplyHead, of environment: UpstreamEnvironment) {
         let announcements = head.announcements
         let dates = LifecycleDates(
-            // Deprecated already, nobody says since when: as long as anybody remembers.
+            // Deprecated already, nobody says since when: as long as anybody remembers. Not the second 0, which stands in
+            // the metrics for an endpoint that is not deprecated.
             deprecation: announcements.deprecation.map { deprecation in
                 switch deprecation {
                 case .dated(let date): date
-                case .undated: Timestamp(millisecondsSince1970: 0)
+                case .undated: Timestamp(millisecondsSince1970: 1000)
                 }
             }, sunset: announcements.sunset)
         let links = announcements.links.compactMap { link in

@@ -1,0 +1,115 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import ReceiptForge
+import Testing
+
+/// What comes is no answer, or none that may be believed.
+@Suite(.timeLimit(.minutes(2))) struct FaultyAnswerTests {
+    @Test(arguments: [
+        ("reset", "upstream_reset"), ("reset_mid_body", "upstream_reset"), ("empty", "upstream_unusable_answer"),
+        ("truncated", "upstream_unusable_answer"), ("html", "upstream_unusable_answer"),
+        ("{http_status: 503}", "upstream_server_error"), ("{http_status: 410}", "upstream_request_refused"),
+        ("{receipt_status: 21000}", "upstream_request_refused"), ("{receipt_status: 21005}", "upstream_unavailable"),
+        ("{receipt_status: {status: 21104, is-retryable: 1}}", "upstream_unavailable"),
+        ("{receipt_status: {status: 21199, is_retryable: false}}", "upstream_unavailable"),
+        ("{receipt_status: {status: 21003, with_receipt: true}}", "upstream_disagrees"),
+        ("wrong_environment", "upstream_contradiction"),
+    ])
+    func `a faulty answer is named, whoever asks gets what is known without it, and the next one counts again`(
+        fault: String, reason: String
+    ) async throws {
+        try await withStage("faults: [{fault: \(fault)}]") { stage in
+            let auto = try await stage.verify(Sample.receipt(0))
+            #expect(auto.isLabelled(reason), "\(auto)")
+            let apple = try await stage.verify(Sample.receipt(1), mode: "apple")
+            #expect(apple.verdict == "undecided" && apple.degradedReasons == [reason], "\(apple)")
+            #expect(try await stage.metric(#"degraded_total{reason="\#(reason)"}"#) == 2)
+            try stage.play("")
+            #expect(try await stage.verify(Sample.receipt(2)).isApples)
+        }
+    }
+
+    @Test func `an answer that trickles is cut off at the deadline`() async throws {
+        let settings = ["GATEWAY_APPLE_PATIENCE": "1s", "GATEWAY_APPLE_DEADLINE": "1s"]
+        try await withStage("faults: [{fault: {slow_body: 100}}]", settings) { stage in
+            #expect(try await stage.verify(Sample.receipt(0)).isLabelled)
+            let apple = try await stage.verify(Sample.receipt(1), mode: "apple")
+            #expect(apple.verdict == "undecided" && apple.degradedReasons == ["upstream_timeout"], "\(apple)")
+        }
+    }
+
+    @Test func `endpoints that send a receipt to each other are asked once each`() async throws {
+        let scenario = """
+            faults:
+              - {endpoint: production, fault: {receipt_status: 21007}}
+              - {endpoint: sandbox, fault: {receipt_status: 21008}}
+            """
+        try await withStage(scenario) { stage in
+            let verdict = try await stage.verify(Sample.receipt(0))
+            #expect(verdict.isLabelled("upstream_contradiction"), "\(verdict)")
+            #expect(stage.apple.stats.production == 1 && stage.apple.stats.sandbox == 1)
+        }
+    }
+
+    @Test func `whoever cannot prove to be Apple is shown no receipt`() async throws {
+        let identity = Sample.tlsAuthority.identity(forHosts: ["127.0.0.1"])
+        try await withStage("faults: [{fault: tls}]", tls: identity) { stage in
+            let verdict = try await stage.verify(Sample.receipt(0))
+            #expect(verdict.isLabelled("upstream_tls"), "\(verdict)")
+            #expect(stage.apple.stats.production == 0 && stage.apple.stats.sandbox == 0)
+            #expect(stage.apple.statsDetails.wrongCertificates == 1)
+            #expect(try await stage.questions("tls") == 1)
+            try stage.play("")
+            #expect(try await stage.verify(Sample.receipt(0)).isApples)
+        }
+    }
+
+    // MARK: - Lies
+
+    @Test(arguments: [("expires_2099", "transaction_differs"), ("other_bundle_id", "other_app")])
+    func `an answer that contradicts what Apple signed is refused`(lie: String, name: String) async throws {
+        try await withStage("faults: [{fault: {tampered: \(lie)}}]") { stage in
+            let auto = try await stage.verify(Sample.receipt(0))
+            #expect(auto.isLabelled("upstream_contradiction") && auto.states == ["expired"], "\(auto)")
+            let apple = try await stage.verify(Sample.receipt(0), mode: "apple")
+            #expect(apple.verdict == "undecided" && apple.states == [], "\(apple)")
+            #expect(try await stage.metric(#"upstream_contradictions_total{contradiction="\#(name)"}"#) == 2)
+            #expect(stage.apple.statsDetails.outcomes["production"] == ["tampered": 2])
+        }
+    }
+
+    @Test func `a forged receipt is rejected and never reaches Apple, whatever Apple would say`() async throws {
+        try await withStage { stage in
+            for (number, scenario) in try Self.scenarios().enumerated() {
+                try stage.play(scenario)
+                for mode in ["auto", "apple"] {
+                    let verdict = try await stage.verify(Sample.forged(number), mode: mode)
+                    #expect(verdict.verdict == "rejected" && verdict.reason == "anchor_untrusted", "\(verdict)")
+                    #expect(verdict.source == "local" && verdict.degradedReasons == [])
+                }
+            }
+            #expect(stage.apple.statsDetails.outcomes == [:] && stage.apple.statsDetails.connections == 0)
+            try stage.play("")
+            #expect(try await stage.verify(Sample.receipt(0)).isApples)
+            #expect(stage.apple.stats.production == 1)
+        }
+    }
+
+    /// Those of the repository, one for each fault, and one for each story.
+    private static func scenarios() throws -> [String] {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../loadtest/scenarios")
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let faults = [
+            "none", "html", "empty", "truncated", "reset", "reset_mid_body", "no_answer", "tls", "wrong_environment",
+            "{http_status: 503}", "{slow_body: 10}", "{throttled: 5000}", "{receipt_status: 21002}",
+            "{receipt_status: {status: 21003, with_receipt: true}}", "{tampered: expires_2099}",
+            "{tampered: other_bundle_id}",
+        ]
+        let stories = ["renewed", "in_grace_period", "refunded", "upgraded", "family_shared", "ios6_style"]
+        return try files.map { try String(contentsOf: $0, encoding: .utf8) }
+            + faults.map { "faults: [{fault: \($0)}]" } + stories.map { "stories: {default: \($0)}" }
+    }
+}

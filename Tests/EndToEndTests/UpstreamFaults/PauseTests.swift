@@ -1,0 +1,43 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import Testing
+
+/// Apple limits us.
+@Suite(.timeLimit(.minutes(2))) struct PauseTests {
+    private static let pause = #"upstream_pause_until_timestamp_seconds{environment="production"}"#
+
+    @Test func `after a 429 nobody asks before the moment that Apple named in milliseconds`() async throws {
+        try await withStage("faults: [{requests: 1, fault: {throttled: 4000}}]") { stage in
+            #expect(try await stage.metric(Self.pause) == 0)
+            let earliest = Date().timeIntervalSince1970 + 4
+            let first = try await stage.verify(Sample.receipt(0))
+            let latest = Date().timeIntervalSince1970 + 4
+            #expect(first.isLabelled("upstream_paused"), "\(first)")
+            let until = try await stage.metric(Self.pause)
+            #expect((earliest - 0.01...latest + 0.01).contains(until))
+            try await Self.expectSilence(of: stage, until: until)
+            try await eventually("Apple is asked again") { try await stage.verify(Sample.receipt(0)).isApples }
+            #expect(Date().timeIntervalSince1970 >= until - 0.01)
+            #expect(stage.apple.stats.production == 2)
+            #expect(try await stage.metric(Self.pause) == 0)
+        }
+    }
+
+    private static func expectSilence(of stage: Stage, until: Double) async throws {
+        for number in 0..<10 {
+            let verdict = try await stage.verify(Sample.receipt(number))
+            // Only a machine that is slow beyond reason gets here after the pause.
+            guard Date().timeIntervalSince1970 < until else { return }
+            #expect(verdict.isLabelled("upstream_paused"), "\(verdict)")
+        }
+        let apple = try await stage.verify(Sample.receipt(0), mode: "apple")
+        #expect(apple.verdict == "undecided" && apple.degradedReasons == ["upstream_paused"], "\(apple)")
+        #expect(stage.apple.stats.production == 1)
+        let held = try await stage.metric(
+            #"upstream_held_back_total{environment="production",reason="upstream_paused"}"#)
+        #expect(held == 11)
+    }
+}

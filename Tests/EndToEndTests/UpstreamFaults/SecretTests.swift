@@ -1,0 +1,46 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import Testing
+
+/// What must not come to light.
+@Suite(.timeLimit(.minutes(2))) struct SecretTests {
+    private static let applesSecret = "a991e5a991e5a991e5a991e5a991e5a9"
+
+    @Test func `a secret that Apple rejects is said to the operator, and neither it nor a receipt is shown to anybody`()
+        async throws
+    {
+        let settings = ["GATEWAY_LOG_LEVEL": "trace", "GATEWAY_LOG_REQUESTS": "true"]
+        try await withStage("shared_secret: \(Self.applesSecret)", settings) { stage in
+            let receipt = Sample.receipt(0), forged = Sample.forged(0)
+            let auto = try await stage.verify(receipt)
+            #expect(auto.isLabelled("shared_secret_rejected"), "\(auto)")
+            let apple = try await stage.verify(receipt, mode: "apple")
+            #expect(apple.verdict == "undecided" && apple.degradedReasons == ["shared_secret_rejected"], "\(apple)")
+            #expect(try await stage.verify(forged).verdict == "rejected")
+            #expect(stage.apple.statsDetails.outcomes["production"] == ["status_21004": 2])
+            // What goes wrong on the way is logged, too.
+            try stage.play("faults: [{fault: truncated}]")
+            #expect(try await stage.verify(receipt).isLabelled("upstream_unusable_answer"))
+            let metrics = try await Scrape(stage.gateway).text
+            #expect(await stage.gateway.stop() == 0)
+            try await eventually("the log is complete") { stage.gateway.transcript.isComplete }
+            let lines = stage.gateway.transcript.lines
+            #expect(lines.filter { $0.contains(#""level":"warning""#) && $0.contains("21004") }.count == 2, "\(lines)")
+            Self.expectNothing(of: [receipt, forged], in: lines.joined(separator: "\n") + metrics)
+        }
+    }
+
+    private static func expectNothing(of receipts: [String], in output: String) {
+        for word in [Sample.secret, applesSecret, Sample.bundleID, Sample.transactionID(0)] {
+            #expect(!output.contains(word), "\(word)")
+        }
+        for receipt in receipts {
+            // Whatever has 31 characters of it in a row has one of these.
+            let pieces = stride(from: 0, to: receipt.count - 16, by: 16).map { receipt.dropFirst($0).prefix(16) }
+            #expect(pieces.count > 100 && pieces.allSatisfy { !output.contains($0) })
+        }
+    }
+}

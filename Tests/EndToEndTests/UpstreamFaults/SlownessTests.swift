@@ -1,0 +1,30 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Testing
+
+/// Apple answers, but late.
+@Suite(.timeLimit(.minutes(2))) struct SlownessTests {
+    @Test func `nobody waits longer than his patience, and the late answer is there for the next who asks`()
+        async throws
+    {
+        let settings = ["GATEWAY_APPLE_PATIENCE": "200ms", "GATEWAY_APPLE_DEADLINE": "4s"]
+        try await withStage("faults: [{latency: 20}]", settings) { stage in
+            let begin = ContinuousClock.now
+            let verdict = try await stage.verify(Sample.receipt(0))
+            #expect(verdict.isLabelled("upstream_slow"), "\(verdict)")
+            // A busy machine adds to the 200 ms, but never up to the deadline.
+            #expect(ContinuousClock.now - begin < .seconds(4))
+            try stage.play("faults: [{latency: 1}]")
+            let second = try await stage.verify(Sample.receipt(1))
+            #expect(second.isLabelled("upstream_slow"), "\(second)")
+            try await eventually("the late answer is found") {
+                let verdict = try await stage.verify(Sample.receipt(1))
+                #expect(verdict.isApples || verdict.isLabelled("upstream_slow"), "\(verdict)")
+                return verdict.isApples && verdict.cache == "shared"
+            }
+            #expect(stage.apple.stats.production == 2)
+        }
+    }
+}
