@@ -7,6 +7,17 @@ public enum Evidence: Hashable, Sendable {
     case appReceipt([UInt8])
 }
 
+extension Evidence: CustomStringConvertible, CustomReflectable {
+    /// How many bytes there are, and none of them.
+    public var description: String {
+        switch self {
+        case .appReceipt(let bytes): "Evidence(app receipt, \(bytes.count) bytes)"
+        }
+    }
+    /// Empty, for the same reason.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// Who should be asked. The raw values are those of the API.
 public enum Mode: String, CaseIterable, Hashable, Sendable {
     /// The best source that can be had.
@@ -65,6 +76,13 @@ public struct VerificationRequest: Sendable {
         self.excludesOldTransactions = excludesOldTransactions
         self.permittedApps = permittedApps
     }
+}
+
+extension VerificationRequest: CustomStringConvertible, CustomReflectable {
+    /// No byte of the evidence, and nothing of what identifies an app, a device or a caller.
+    public var description: String { "VerificationRequest(\(evidence))" }
+    /// Empty, for the same reason.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// What the caller knows of the app and the device, to be compared with the receipt. What is nil is not compared.

@@ -49,10 +49,11 @@ func buildGatewayServer(
     let knowledge = UpstreamKnowledge(configuration.apple)
     let metrics = GatewayMetrics(
         lifecycle: lifecycle, bodyBudget: budget, knowledge: knowledge, in: surroundings)
-    let authenticator = try Authenticator(configuration, at: surroundings.clock())
+    let clients = try ClientsFile(configuration, at: surroundings.clock())
+    let authenticator = Authenticator(configuration, clients)
     let verifier = try ReceiptVerifier(configuration)
     let apple = try AppleConnection(
-        configuration.apple, secrets: SharedSecrets(primary: configuration.apple.sharedSecret), knowledge: knowledge,
+        configuration.apple, secrets: SharedSecrets(configuration, clients), knowledge: knowledge,
         verifier: verifier, observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
         verifier: verifier, nearCacheBytes: configuration.nearCache.size.bytes, apple: apple?.desk)
@@ -169,14 +170,28 @@ extension ReceiptVerifier {
     }
 }
 
+extension ClientsFile {
+    /// The clients file as configured; nil if there is none.
+    fileprivate init?(_ configuration: GatewayConfiguration, at now: Timestamp) throws(ConfigurationProblems) {
+        guard let path = configuration.clientsFile else { return nil }
+        try self.init(at: path, now: now)
+    }
+}
+
 extension Authenticator {
     /// Knows the clients of the clients file, or the loopback client where there is none.
-    init(_ configuration: GatewayConfiguration, at now: Timestamp) throws(ConfigurationProblems) {
-        guard let path = configuration.clientsFile, let pepper = configuration.apiKeyPepper else {
+    fileprivate init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
+        guard let file, let pepper = configuration.apiKeyPepper else {
             self = .loopbackOnly
             return
         }
-        let clients = try ClientsFile.clients(at: path, now: now)
-        self.init(clients: clients, hasher: KeyHasher(pepper: pepper))
+        self.init(clients: file.clients, hasher: KeyHasher(pepper: pepper))
+    }
+}
+
+extension SharedSecrets {
+    /// The account's secret, and those of the apps in the clients file.
+    fileprivate init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
+        self.init(primary: configuration.apple.sharedSecret, ofApps: file?.sharedSecrets ?? [:])
     }
 }

@@ -35,6 +35,13 @@ public struct UpstreamQuestion: Sendable {
     public var excludesOldTransactions: Bool
 }
 
+extension UpstreamQuestion: CustomStringConvertible, CustomReflectable {
+    /// No byte of the receipt, no secret, and no app.
+    public var description: String { "UpstreamQuestion(\(receipt.count) bytes)" }
+    /// Empty, for the same reason.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// What came of one question.
 public enum UpstreamReply: Sendable {
     /// Apple holds the receipt to be genuine, and this is what it knows.

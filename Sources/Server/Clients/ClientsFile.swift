@@ -15,48 +15,53 @@ internal import Yams
 ///       - id: rgk_5f0c9a3e71b2d846
 ///         hash: hmac-sha256:9f2c...  # as `receipt-gateway hash-key` prints it
 ///         expires: 2027-01-01        # optional; from then on the key is refused
+/// apps:                              # optional: what Apple is asked about each app with
+///   - bundle_id: com.example.shop
+///     shared_secret_file: /run/secrets/shop
 /// ```
 /// Unknown names are faults: a misspelt `expires` must not make a key that never expires.
 struct ClientsFile {
     /// The file's path, for messages.
     let path: String
     private(set) var clients: [Client] = []
+    /// The apps' shared secrets, by bundle ID.
+    var sharedSecrets: [String: Secret] = [:]
     private(set) var problems: [ConfigurationProblem] = []
     private let now: Timestamp
 
-    /// The clients in a file, or everything that is wrong with it.
-    static func clients(
+    /// Reads a file and the files it names.
+    /// - Throws: everything that is wrong with them.
+    init(
         at path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
-    ) throws(ConfigurationProblems) -> [Client] {
+    ) throws(ConfigurationProblems) {
         let text: String
         do throws(FileFault) {
             text = try readFile(path)
         } catch {
             throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
         }
-        return try clients(in: text, path: path, at: now)
+        try self.init(text, path: path, now: now, readFile: readFile)
     }
 
-    /// The clients in a text, or everything that is wrong with it.
+    /// Reads a text and the files it names.
     /// - Parameter now: Decides which keys count as active.
-    static func clients(in text: String, path: String, at now: Timestamp) throws(ConfigurationProblems) -> [Client] {
-        var file = ClientsFile(path: path, now: now)
-        file.read(text)
-        guard file.problems.isEmpty else { throw ConfigurationProblems(problems: file.problems) }
-        return file.clients
-    }
-
-    private init(path: String, now: Timestamp) {
+    /// - Throws: everything that is wrong with them.
+    init(
+        _ text: String, path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) {
         (self.path, self.now) = (path, now)
+        read(text, readFile: readFile)
+        guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     }
 
-    private mutating func read(_ text: String) {
+    private mutating func read(_ text: String, readFile: (String) throws(FileFault) -> String) {
         do throws(YAMLFault) {
             guard let root = try YAMLText.root(of: text) else { return report("is empty", at: nil) }
-            let fields = fields(of: root, named: ["clients"])
+            let fields = fields(of: root, named: ["clients", "apps"])
             guard let list = fields["clients"] else { return report("has no list named clients", at: root) }
             for node in elements(of: list, named: "clients") { readClient(node) }
             reportDuplicates()
+            if let list = fields["apps"] { readApps(elements(of: list, named: "apps"), readFile: readFile) }
         } catch {
             problems.append(ConfigurationProblem(place: path, fault: error.description))
         }
@@ -65,7 +70,7 @@ struct ClientsFile {
     private mutating func readClient(_ node: Node) {
         let fields = fields(of: node, named: ["name", "apps", "keys"])
         let name = text(fields["name"], named: "name", of: node)
-        let apps = readApps(fields["apps"], of: node)
+        let apps = readPermittedApps(fields["apps"], of: node)
         let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readKey($0) }
         if fields["keys"] == nil { report("a client needs keys", at: node) }
         if keys.filter({ $0.isActive(at: now) }).count > 2 { report("a client has two active keys at most", at: node) }
@@ -73,7 +78,7 @@ struct ClientsFile {
         clients.append(Client(name: name, apps: apps, keys: keys))
     }
 
-    private mutating func readApps(_ node: Node?, of client: Node) -> PermittedApps? {
+    private mutating func readPermittedApps(_ node: Node?, of client: Node) -> PermittedApps? {
         guard let node else {
             report("a client needs apps: a list of bundle IDs, or \"*\" for any app", at: client)
             return nil
@@ -120,41 +125,9 @@ struct ClientsFile {
             }
         }
     }
-}
 
-// MARK: - Nodes
-
-extension ClientsFile {
-    /// The fields of a mapping; a problem for each name that is none of `names`.
-    private mutating func fields(of node: Node, named names: [String]) -> [String: Node] {
-        guard let mapping = node.mapping else {
-            report("must have the fields \(names.joined(separator: ", "))", at: node)
-            return [:]
-        }
-        var fields: [String: Node] = [:]
-        for (key, value) in mapping {
-            let name = key.string ?? ""
-            fields[name] = value
-            guard !names.contains(name) else { continue }
-            let hint = NearestName.of(name, among: names).map { "; did you mean \($0)?" } ?? ""
-            report("\(name.printable()) is no field here (\(names.joined(separator: ", "))\(hint))", at: key)
-        }
-        return fields
-    }
-
-    private mutating func elements(of node: Node, named name: String) -> [Node] {
-        if let sequence = node.sequence { return Array(sequence) }
-        report("\(name) must be a list", at: node)
-        return []
-    }
-
-    private mutating func text(_ node: Node?, named name: String, of parent: Node) -> String? {
-        if let text = node?.scalar?.string, !text.isEmpty { return text }
-        report(node == nil ? "\(name) is missing" : "\(name) must be a text", at: node ?? parent)
-        return nil
-    }
-
-    private mutating func report(_ fault: String, at node: Node?) {
+    /// Takes note of a problem, with its line.
+    mutating func report(_ fault: String, at node: Node?) {
         let line = node?.mark.map { ":\($0.line)" } ?? ""
         problems.append(ConfigurationProblem(place: path + line, fault: fault))
     }

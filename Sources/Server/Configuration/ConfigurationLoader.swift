@@ -84,8 +84,7 @@ struct ConfigurationLoader {
 
     private mutating func setSecret(_ key: ConfigurationKey, fromFile path: String) {
         do throws(FileFault) {
-            let text = try readFile(path)
-            set(key, to: String(text.reversed().drop(while: \.isNewline).reversed()), from: path)
+            set(key, to: try readFile(path).withoutLineEnds, from: path)
         } catch {
             report(key, "\(path) \(error)", at: place(of: key.fileName + "_file"))
         }

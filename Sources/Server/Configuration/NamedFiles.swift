@@ -27,7 +27,7 @@ extension GatewayConfiguration {
     ) -> [ConfigurationProblem] {
         guard let clientsFile else { return [] }
         do throws(ConfigurationProblems) {
-            _ = try ClientsFile.clients(at: clientsFile, now: now, readFile: readFile)
+            _ = try ClientsFile(at: clientsFile, now: now, readFile: readFile)
             return []
         } catch {
             return error.problems

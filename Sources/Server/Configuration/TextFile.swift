@@ -15,6 +15,11 @@ struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
     let description: String
 }
 
+extension String {
+    /// Without the line ends that editors put at the end of a secret's file.
+    var withoutLineEnds: String { String(reversed().drop(while: \.isNewline).reversed()) }
+}
+
 /// Small text files: configuration, clients, secrets, certificates.
 enum TextFile {
     /// The largest file that is read; one of these is some kilobytes long.

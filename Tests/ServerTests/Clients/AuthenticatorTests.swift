@@ -73,7 +73,7 @@ struct AuthenticatorTests {
 
     @Test func `what hash-key prints is what the clients file takes`() throws {
         let text = "clients:\n  - name: shop\n    apps: '*'\n    keys:\n" + key.clientsFileSnippet(hasher: hasher)
-        let clients = try ClientsFile.clients(in: text, path: "clients.yaml", at: Self.before)
+        let clients = try ClientsFile(text, path: "clients.yaml", now: Self.before).clients
         let authenticator = Authenticator(clients: clients, hasher: hasher)
         #expect(try authenticator.client(for: [.apiKey: key.exposed], at: Self.before).name == "shop")
     }

@@ -73,6 +73,14 @@ struct ConfigurationLoaderTests {
         #expect(problems(environment).count == 6)
     }
 
+    @Test func `a fault among the apps' secrets is found without starting`() {
+        let clients = "clients: []\napps:\n- {bundle_id: a, shared_secret_file: gone}\n"
+        let environment = ["GATEWAY_CLIENTS_FILE": "clients.yaml", "GATEWAY_API_KEY_PEPPER": "0123456789abcdef"]
+        #expect(
+            problems(environment, files: ["clients.yaml": clients])
+                == ["clients.yaml:3: the file of shared_secret_file does not exist"])
+    }
+
     @Test func `variables that Kubernetes makes up for a service are nobody's slip`() throws {
         let links = [
             "GATEWAY_SERVICE_HOST": "10.0.0.1", "GATEWAY_SERVICE_PORT_HTTP": "80", "GATEWAY_PORT": "tcp://10.0.0.1:80",
@@ -220,10 +228,10 @@ struct ConfigurationLoaderTests {
     }
 
     private func problems(
-        _ environment: [String: String] = [:], file: String? = nil, path: String? = nil
+        _ environment: [String: String] = [:], file: String? = nil, files: [String: String] = [:], path: String? = nil
     ) -> [String] {
         do throws(ConfigurationProblems) {
-            _ = try load(environment, file: file, path: path)
+            _ = try load(environment, file: file, files: files, path: path)
             return []
         } catch {
             return error.problems.map(\.description)

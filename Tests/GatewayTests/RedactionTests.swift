@@ -1,0 +1,40 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Gateway
+
+@Suite("What must not be shown")
+struct RedactionTests {
+    private static let receipt = Array("receipt-bytes".utf8)
+
+    @Test func `evidence shows how large it is, and no byte of it`() {
+        expectHidden(Evidence.appReceipt(Self.receipt), as: "Evidence(app receipt, 13 bytes)")
+    }
+
+    @Test func `a request shows nothing of the receipt, the app, the device or the secret`() {
+        var request = VerificationRequest(
+            evidence: .appReceipt(Self.receipt),
+            expectations: Expectations(bundleID: "hush.app", deviceIdentifier: Self.receipt),
+            permittedApps: .only(["hush.app"]))
+        request.callersSecret = SharedSecret("hush-hush")
+        expectHidden(request, as: "VerificationRequest(Evidence(app receipt, 13 bytes))")
+    }
+
+    @Test func `a question to Apple shows nothing of the receipt, the app or the secret`() {
+        let question = UpstreamQuestion(
+            receipt: Self.receipt, bundleID: "hush.app", callersSecret: SharedSecret("hush-hush"),
+            excludesOldTransactions: false)
+        expectHidden(question, as: "UpstreamQuestion(13 bytes)")
+    }
+
+    private func expectHidden(_ value: some Any, as description: String) {
+        var shown = "\(value) \(String(reflecting: value)) \([value])"
+        dump(value, to: &shown)
+        dump([value], to: &shown)
+        // 114 is the first byte of the receipt.
+        #expect(!shown.contains("hush") && !shown.contains("114"), "\(shown)")
+        #expect("\(value)" == description)
+    }
+}
