@@ -106,6 +106,9 @@ let package = Package(
             dependencies: [
                 "AppleSimulator", "COpenSSL", "ReceiptForge", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             path: "loadtest/LoadTest", swiftSettings: house),
@@ -174,6 +177,7 @@ let package = Package(
             name: "LoadTestTests",
             dependencies: [
                 "AppleSimulator", "LoadTest", "ReceiptForge",
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: house),

@@ -28,13 +28,6 @@ public struct TransportRequest: Sendable {
     }
 }
 
-extension TransportRequest: CustomStringConvertible, CustomReflectable {
-    /// No byte of the body, no field and no URL: any of them may hold a secret.
-    public var description: String { "TransportRequest(\(method.rawValue), \(body.count) bytes)" }
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
 /// A header field (RFC 9110 §5).
 public struct TransportHeader: Sendable, Hashable {
     /// As it was written; compared without regard to case.

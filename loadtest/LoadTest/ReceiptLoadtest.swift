@@ -23,7 +23,15 @@ struct ReceiptLoadtest: AsyncParsableCommand {
 
               receipt-loadtest apple --pki receipts \\
                 --scenario loadtest/scenarios/outage-2020-01-24.yaml
+
+            What clients of a gateway see on a bad day of Apple's, and what asking Apple costs:
+
+              receipt-loadtest rehearse
+              receipt-loadtest overhead
             """,
         version: "0.1.0",
-        subcommands: [VerifyCommand.self, CorpusCommand.self, AppleCommand.self, MemoryProbeCommand.self])
+        subcommands: [
+            VerifyCommand.self, CorpusCommand.self, AppleCommand.self, RehearseCommand.self, OverheadCommand.self,
+            MemoryProbeCommand.self,
+        ])
 }

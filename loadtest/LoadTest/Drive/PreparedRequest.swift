@@ -1,0 +1,35 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOHTTP1
+
+/// A request that is written once and sent often.
+struct PreparedRequest: Sendable {
+    let head: HTTPRequestHead
+    let body: ByteBuffer
+}
+
+extension PreparedRequest {
+    /// `GET path`.
+    static func get(_ path: String) -> PreparedRequest {
+        PreparedRequest(
+            head: HTTPRequestHead(version: .http1_1, method: .GET, uri: path, headers: ["Host": "127.0.0.1"]),
+            body: ByteBuffer())
+    }
+
+    /// `POST /v1/verify`.
+    ///
+    /// - Parameters:
+    ///   - receipt: in base64.
+    ///   - maximumAge: in seconds; nil leaves it to the gateway.
+    static func verify(_ receipt: String, mode: VerifyMode, maximumAge: Int? = nil) -> PreparedRequest {
+        let age = maximumAge.map { #","max_age":\#($0)"# } ?? ""
+        let body = ByteBuffer(string: #"{"receipt":"\#(receipt)","mode":"\#(mode.rawValue)"\#(age)}"#)
+        let headers: HTTPHeaders = [
+            "Host": "127.0.0.1", "Content-Type": "application/json", "Content-Length": String(body.readableBytes),
+        ]
+        return PreparedRequest(
+            head: HTTPRequestHead(version: .http1_1, method: .POST, uri: "/v1/verify", headers: headers), body: body)
+    }
+}
