@@ -13,8 +13,12 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run the gateway (the default).",
         discussion: """
-            Listens on 127.0.0.1:8080 for clients and on 127.0.0.1:9090 for /livez, /readyz and \
-            /metrics, unless configured otherwise. Logs go to standard error, one JSON object per line.
+            Listens on 127.0.0.1:8080 for clients (POST /v1/verify, and POST /verifyReceipt in Apple's form) and on \
+            127.0.0.1:9090 for /livez, /readyz and /metrics, unless configured otherwise. Logs go to standard error, \
+            one JSON object per line.
+
+            Apple is asked about genuine receipts: GATEWAY_APPLE_SHARED_SECRET is your account's shared secret, \
+            GATEWAY_APPLE_ENABLED=false asks nobody.
 
             SIGTERM makes /readyz fail, serves on for gateway.shutdown.drain_delay, then finishes what is in flight \
             within gateway.shutdown.grace. SIGINT does the same without the delay.
