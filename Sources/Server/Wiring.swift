@@ -60,9 +60,15 @@ func buildGatewayServer(
     let verify = VerifyRoute(
         verification: verification, authenticator: authenticator, clock: surroundings.clock,
         metrics: metrics.verification)
+    let status = StatusRoute(
+        authenticator: authenticator, lifecycle: lifecycle, upstreams: knowledge,
+        asksApple: configuration.apple.isEnabled, clock: surroundings.clock)
+    let routes = [
+        Route(method: .post, path: "/v1/verify", respond: verify.respond),
+        Route(method: .get, path: "/v1/status", respond: status.respond),
+    ]
     let data = dataPlane(
-        configuration, [Route(method: .post, path: "/v1/verify", respond: verify.respond)], authenticator,
-        surroundings, lifecycle, budget, metrics.edge)
+        configuration, routes, authenticator, surroundings, lifecycle, budget, metrics.edge)
     let admin = adminPlane(
         configuration, HealthRoutes(lifecycle: lifecycle).routes + [.metrics(metrics.registry)], surroundings,
         lifecycle)

@@ -13,11 +13,23 @@ struct APIDescription {
         document = try Yams.load(yaml: String(contentsOf: file, encoding: .utf8)) as? [String: Any] ?? [:]
     }
 
-    /// Each path with its methods in upper case.
-    var operations: [(path: String, method: String)] {
+    /// Each path with its methods in upper case, and whether the data plane has it.
+    var operations: [(path: String, method: String, isOnDataPlane: Bool)] {
         (document["paths"] as? [String: [String: Any]] ?? [:]).flatMap { path, item in
-            item.keys.filter { $0 != "servers" }.map { (path, $0.uppercased()) }
+            item.keys.filter { $0 != "servers" }.map { (path, $0.uppercased(), item["servers"] == nil) }
         }
+    }
+
+    /// Everything in the example of a 200 that its schema does not allow.
+    func faultsOfExample(of method: String, _ path: String) throws -> [String] {
+        let operation = (document["paths"] as? [String: [String: Any]])?[path]?[method.lowercased()] as? [String: Any]
+        let success = ((operation?["responses"] as? [String: Any])?["200"]).map(resolved)
+        let content = (success?["content"] as? [String: [String: Any]])?["application/json"]
+        guard let example = content?["example"], let schema = content?["schema"] as? [String: Any] else {
+            return ["there is no example"]
+        }
+        let json = try JSONSerialization.data(withJSONObject: example)
+        return faults(of: try JSONSerialization.jsonObject(with: json), under: schema, at: "$")
     }
 
     /// Everything about an answer that its description does not allow; empty if it is as described.
@@ -43,9 +55,10 @@ struct APIDescription {
         let described = (response["headers"] as? [String: Any] ?? [:]).map { ($0.lowercased(), resolved($1)) }
         let missing = described.filter { $1["required"] as? Bool == true && answer.headers[$0] == nil }.map(\.0)
         let names = Set(described.map(\.0))
-        let undescribed = ["allow", "retry-after", "www-authenticate", "x-request-id"].filter { name in
-            answer.headers[name] != nil && !names.contains(name)
-        }
+        let actedOn = [
+            "allow", "deprecation", "link", "retry-after", "sunset", "www-authenticate", "x-request-id",
+        ]
+        let undescribed = actedOn.filter { answer.headers[$0] != nil && !names.contains($0) }
         return missing.map { "\($0) is missing" } + undescribed.map { "\($0) is not described" }
     }
 
@@ -72,6 +85,7 @@ struct APIDescription {
         case "string":
             return (value as? String).map { stringFaults(of: $0, under: schema, at: place) }
                 ?? ["\(place) is no string"]
+        case "number": return value is NSNumber && !Self.isBoolean(value) ? [] : ["\(place) is no number"]
         case "integer": return Self.isInteger(value) ? [] : ["\(place) is no integer"]
         case "boolean": return Self.isBoolean(value) ? [] : ["\(place) is no boolean"]
         default: return ["\(place) has a type this validator does not know"]

@@ -7,6 +7,7 @@ internal import HummingbirdCore
 /// A path of the data plane, or any other.
 enum RouteLabel: String, CaseIterable, Sendable {
     case verify = "/v1/verify"
+    case status = "/v1/status"
     case other
 
     /// The route of a request's target, which may hold a query, or more slashes than it needs.
