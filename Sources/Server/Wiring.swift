@@ -64,8 +64,9 @@ func buildGatewayServer(
         authenticator: authenticator, lifecycle: lifecycle, upstreams: knowledge,
         asksApple: configuration.apple.isEnabled, clock: surroundings.clock)
     let routes = [
-        Route(method: .post, path: "/v1/verify", respond: verify.respond),
-        Route(method: .get, path: "/v1/status", respond: status.respond),
+        Route(method: .post, path: "/v1/verify", respond: verify.respond)
+            .announcing(knowledge.lifecycle, where: \.isFromApple),
+        Route(method: .get, path: "/v1/status", respond: status.respond).announcing(knowledge.lifecycle),
     ]
     let data = dataPlane(
         configuration, routes, authenticator, surroundings, lifecycle, budget, metrics.edge)

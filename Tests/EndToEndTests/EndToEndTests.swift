@@ -140,6 +140,7 @@ import Testing
         let api = try APIDescription()
         let answer = try await gateway.get("/v1/status", port: gateway.dataPort)
         #expect(try api.faults(of: answer, to: "GET", "/v1/status") == [])
+        #expect(answer.headers["sunset"] == "Tue, 31 Dec 2999 00:00:00 GMT")
         let upstreams = try #require(try answer.json["upstreams"] as? [String: [String: Any]])
         let production = try #require(upstreams["production"])
         #expect(production["enabled"] as? Bool == false && production["budget_remaining"] as? Int == 9)

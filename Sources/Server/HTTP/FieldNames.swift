@@ -9,6 +9,13 @@ extension HTTPField.Name {
     /// `X-Request-Id`, which joins the log lines of one request.
     static let requestID = known("X-Request-Id")
 
+    /// `Deprecation` (RFC 9745).
+    static let deprecation = known("Deprecation")
+    /// `Link` (RFC 8288).
+    static let link = known("Link")
+    /// `Sunset` (RFC 8594).
+    static let sunset = known("Sunset")
+
     /// A name that stands in this file and is therefore valid.
     private static func known(_ name: String) -> HTTPField.Name {
         guard let fieldName = HTTPField.Name(name) else { preconditionFailure("\(name) is no field name") }
