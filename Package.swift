@@ -147,8 +147,9 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Gateway", "JSON", "PrometheusExport", "ReceiptForge", "Receipts", "Server",
+                "Gateway", "JSON", "PrometheusExport", "ReceiptForge", "Receipts", "Resilience", "Server",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

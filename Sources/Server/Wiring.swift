@@ -63,10 +63,16 @@ func buildGatewayServer(
     let verifyReceipt = VerifyReceiptRoute(
         verification: verification, authenticator: authenticator, clock: surroundings.clock,
         metrics: metrics.verification, undecidedReply: configuration.undecidedReply)
+    let status = StatusRoute(
+        authenticator: authenticator, lifecycle: lifecycle, upstreams: knowledge,
+        asksApple: configuration.apple.isEnabled, clock: surroundings.clock)
     let routes = [
-        Route(method: .post, path: "/v1/verify", respond: verify.respond),
-        Route(method: .post, path: "/verifyReceipt", respond: verifyReceipt.respond),
-        Route(method: .get, path: "/verifyReceipt", respond: verifyReceipt.respondToGet),
+        Route(method: .post, path: "/v1/verify", respond: verify.respond)
+            .announcing(knowledge.lifecycle, where: \.isFromApple),
+        Route(method: .get, path: "/v1/status", respond: status.respond).announcing(knowledge.lifecycle),
+        Route(method: .post, path: "/verifyReceipt", respond: verifyReceipt.respond).announcing(knowledge.lifecycle),
+        Route(method: .get, path: "/verifyReceipt", respond: verifyReceipt.respondToGet)
+            .announcing(knowledge.lifecycle),
     ]
     let data = dataPlane(
         configuration, routes, authenticator, surroundings, lifecycle, budget, metrics.edge)

@@ -20,6 +20,18 @@ struct APIDescription {
         }
     }
 
+    /// Everything in the example of a 200 that its schema does not allow.
+    func faultsOfExample(of method: String, _ path: String) throws -> [String] {
+        let operation = (document["paths"] as? [String: [String: Any]])?[path]?[method.lowercased()] as? [String: Any]
+        let success = ((operation?["responses"] as? [String: Any])?["200"]).map(resolved)
+        let content = (success?["content"] as? [String: [String: Any]])?["application/json"]
+        guard let example = content?["example"], let schema = content?["schema"] as? [String: Any] else {
+            return ["there is no example"]
+        }
+        let json = try JSONSerialization.data(withJSONObject: example)
+        return faults(of: try JSONSerialization.jsonObject(with: json), under: schema, at: "$")
+    }
+
     /// Everything about an answer that its description does not allow; empty if it is as described.
     func faults(of answer: RunningGateway.Answer, to method: String, _ path: String) throws -> [String] {
         let operation = (document["paths"] as? [String: [String: Any]])?[path]?[method.lowercased()] as? [String: Any]
@@ -48,6 +60,9 @@ struct APIDescription {
     }
 
     private static let meaningfulHeaders = [
+        "link",
+        "sunset",
+        "deprecation",
         "age", "allow", "gateway-degraded", "gateway-reason", "gateway-source", "retry-after", "www-authenticate",
         "x-request-id",
     ]
@@ -75,6 +90,7 @@ struct APIDescription {
         case "string":
             return (value as? String).map { stringFaults(of: $0, under: schema, at: place) }
                 ?? ["\(place) is no string"]
+        case "number": return value is NSNumber && !Self.isBoolean(value) ? [] : ["\(place) is no number"]
         case "integer": return Self.isInteger(value) ? [] : ["\(place) is no integer"]
         case "boolean": return Self.isBoolean(value) ? [] : ["\(place) is no boolean"]
         default: return ["\(place) has a type this validator does not know"]

@@ -130,7 +130,24 @@ import Testing
             #expect(try api.faults(of: wrong, to: "GET", path) == [], "\(path)")
         }
         let paths = Set(api.operations.map(\.path)).sorted()
-        #expect(paths == ["/livez", "/metrics", "/readyz", "/v1/verify", "/verifyReceipt"])
+        #expect(paths == ["/livez", "/metrics", "/readyz", "/v1/status", "/v1/verify", "/verifyReceipt"])
+    }
+
+    @Test func `the status of a gateway that knows of the end is as described, and so is the example`() async throws {
+        let gateway = try await RunningGateway([
+            "GATEWAY_APPLE_SUNSET": "2999-12-31", "GATEWAY_APPLE_BREAKER": "forced_open",
+            "GATEWAY_APPLE_QUESTIONS_PER_SECOND": "9", "GATEWAY_APPLE_ENABLED": "false",
+        ])
+        let api = try APIDescription()
+        let answer = try await gateway.get("/v1/status", port: gateway.dataPort)
+        #expect(try api.faults(of: answer, to: "GET", "/v1/status") == [])
+        #expect(answer.headers["sunset"] == "Tue, 31 Dec 2999 00:00:00 GMT")
+        let upstreams = try #require(try answer.json["upstreams"] as? [String: [String: Any]])
+        let production = try #require(upstreams["production"])
+        #expect(production["enabled"] as? Bool == false && production["budget_remaining"] as? Int == 9)
+        #expect((production["lifecycle"] as? [String: Any])?["sunset"] as? String == "2999-12-31T00:00:00Z")
+        #expect((production["breaker"] as? [String: String]) == ["state": "open", "mode": "forced_open"])
+        #expect(try api.faultsOfExample(of: "GET", "/v1/status") == [])
     }
 
     // MARK: - Clients

@@ -36,18 +36,13 @@ extension AppleDate {
     }
 
     private static func text(_ time: CivilTime, in zone: Zone) -> String {
-        var text = padded(time.year, to: 4)
+        var text = time.year.padded(to: 4)
         for (separator, number) in [
             ("-", time.month), ("-", time.day), (" ", time.hour), (":", time.minute), (":", time.second),
         ] {
-            text += separator + padded(number, to: 2)
+            text += separator + number.padded(to: 2)
         }
         return text + " " + zone.rawValue
-    }
-
-    private static func padded(_ number: Int, to width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 
     private enum Zone: String, CaseIterable {

@@ -12,4 +12,10 @@ extension Int {
         }
         self = value
     }
+
+    /// In decimal digits, with zeros in front of them up to this width.
+    func padded(to width: Int) -> String {
+        let digits = String(self)
+        return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
+    }
 }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
+package import Receipts
 
 /// The dates of HTTP header fields (RFC 9110 §5.6.7), in all three forms a recipient has to accept.
 ///
@@ -11,7 +11,7 @@ internal import Receipts
 /// asctime-date   Sun Nov  6 08:49:37 1994
 /// ```
 /// More is accepted than is allowed: `UTC` for `GMT`, and any weekday, because the example in RFC 8594 has the wrong one.
-enum HTTPDate {
+package enum HTTPDate {
     private static let maximumBytes = 64
 
     /// The point in time; nil for anything else. A year of two digits is read as no more than 50 years after `now`.
@@ -56,4 +56,25 @@ enum HTTPDate {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
+}
+
+// MARK: - Writing
+
+extension HTTPDate {
+    /// The IMF-fixdate, which is the only form to send; nil for years without four digits.
+    package static func text(_ timestamp: Timestamp) -> String? {
+        let time = CivilTime(timestamp)
+        guard (0...9999).contains(time.year) else { return nil }
+        let day = "\(time.day.padded(to: 2)) \(months[time.month - 1]) \(time.year.padded(to: 4))"
+        let clock = [time.hour, time.minute, time.second].map { $0.padded(to: 2) }.joined(separator: ":")
+        return "\(weekday(of: time)), \(day) \(clock) GMT"
+    }
+
+    private static func weekday(of time: CivilTime) -> String {
+        let midnight = CivilTime(year: time.year, month: time.month, day: time.day, hour: 0, minute: 0, second: 0)
+        // 1970-01-01 was a Thursday; seven are added so that days before it count on.
+        return weekdays[Int((midnight.secondsSince1970 / 86_400 % 7 + 7 + 4) % 7)]
+    }
+
+    private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 }

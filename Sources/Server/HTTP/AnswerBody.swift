@@ -140,7 +140,8 @@ extension JSONWriter {
         string(String(value))
     }
 
-    private mutating func member(_ name: String, _ value: Timestamp?) {
+    /// Writes a date and its twin in milliseconds, or nothing at all.
+    mutating func member(_ name: String, _ value: Timestamp?) {
         guard let value else { return }
         key(name)
         string { value.appendRFC3339(to: &$0) }

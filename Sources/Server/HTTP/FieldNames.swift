@@ -15,6 +15,12 @@ extension HTTPField.Name {
     static let gatewayDegraded = known("Gateway-Degraded")
     /// `Gateway-Reason`: what Apple's status does not tell, such as the rule a receipt breaks.
     static let gatewayReason = known("Gateway-Reason")
+    /// `Deprecation` (RFC 9745).
+    static let deprecation = known("Deprecation")
+    /// `Link` (RFC 8288).
+    static let link = known("Link")
+    /// `Sunset` (RFC 8594).
+    static let sunset = known("Sunset")
 
     /// A name that stands in this file and is therefore valid.
     private static func known(_ name: String) -> HTTPField.Name {

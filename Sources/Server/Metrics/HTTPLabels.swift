@@ -8,6 +8,7 @@ internal import HummingbirdCore
 enum RouteLabel: String, CaseIterable, Sendable {
     case verify = "/v1/verify"
     case verifyReceipt = "/verifyReceipt"
+    case status = "/v1/status"
     case other
 
     /// The route of a request's target, which may hold a query, or more slashes than it needs.

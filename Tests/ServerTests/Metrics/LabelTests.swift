@@ -11,7 +11,8 @@ struct LabelTests {
     @Test(
         arguments: [
             ("/v1/verify", RouteLabel.verify), ("/v1/verify/", .verify), ("/v1/verify?key=secret", .verify),
-            ("//v1//verify", .verify), ("/v1/verify2", .other), ("/V1/verify", .other), ("/other", .other),
+            ("//v1//verify", .verify), ("/v1/status", .status), ("/v1/verify2", .other), ("/V1/verify", .other),
+            ("/other", .other),
             ("/", .other),
             ("", .other), ("*", .other), (nil, .other),
         ] as [(String?, RouteLabel)])

@@ -1,0 +1,72 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+internal import Receipts
+
+// Apple announces the end of its endpoints to us; these fields pass it on to our callers. `POST /verifyReceipt` is on its
+// way out together with Apple's, and `GET /v1/status` is about nothing else: their answers always announce. The gateway
+// carries callers of `POST /v1/verify` past that day, so there only answers that came from Apple do.
+
+/// The most of Apple's words that is passed on: callers have limits for a header of their own.
+enum EndAnnouncementLimits {
+    /// Bytes of `Link`; the links that do not fit are left out.
+    static let linkBytes = 2048
+}
+
+extension Response {
+    /// The answer with what is known of the end of the endpoint it depends on: `Deprecation` (RFC 9745), `Sunset`
+    /// (RFC 8594) and `Link` (RFC 8288). As it is where nothing is known.
+    func announcing(_ knowledge: UpstreamLifecycle.Knowledge) -> Response {
+        guard knowledge.dates != LifecycleDates() || !knowledge.links.isEmpty else { return self }
+        var response = self
+        response.headers[.deprecation] = knowledge.dates.deprecationField
+        response.headers[.sunset] = knowledge.dates.sunset.flatMap { HTTPDate.text($0) }
+        response.headers[.link] = knowledge.linkField
+        return response
+    }
+}
+
+extension Route {
+    /// The same route, whose answers announce the end of Apple's production endpoint.
+    /// - Parameter condition: whether an answer depends on it, by what became of the request.
+    func announcing(
+        _ lifecycle: UpstreamLifecycle,
+        where condition: @escaping @Sendable (RequestOutcome.Facts) -> Bool = { _ in true }
+    ) -> Route {
+        Route(method: method, path: path) { request, context in
+            let response = try await respond(request, context)
+            guard condition(context.outcome.recorded) else { return response }
+            return response.announcing(lifecycle.knowledge(of: .production))
+        }
+    }
+}
+
+extension RequestOutcome.Facts {
+    /// Whether Apple said what was answered, now or lately.
+    var isFromApple: Bool { source == Provenance.Source.apple.rawValue }
+}
+
+extension LifecycleDates {
+    /// A date of structured fields (RFC 9651 §3.3.7), in whole seconds.
+    fileprivate var deprecationField: String? {
+        guard let deprecation else { return nil }
+        // RFC 9745 §4: the sunset is not earlier than the deprecation. Whatever is gone then is deprecated by then.
+        return "@\(min(deprecation, sunset ?? deprecation).millisecondsSince1970 / 1000)"
+    }
+}
+
+extension UpstreamLifecycle.Knowledge {
+    fileprivate var linkField: String? {
+        var field = ""
+        for link in links {
+            let value = "<\(link.target)>; rel=\"\(link.relation.rawValue)\""
+            let longer = field.isEmpty ? value : "\(field), \(value)"
+            if longer.utf8.count <= EndAnnouncementLimits.linkBytes { field = longer }
+        }
+        return field.isEmpty ? nil : field
+    }
+}

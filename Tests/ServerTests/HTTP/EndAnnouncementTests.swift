@@ -1,0 +1,101 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Hummingbird
+import Receipts
+import Testing
+
+@testable import Gateway
+@testable import Server
+
+@Suite("Announcing the end of what an answer depends on", .timeLimit(.minutes(5)))
+struct EndAnnouncementTests {
+    private static let sunset = Timestamp(millisecondsSince1970: 1_814_313_600_000)  // 2027-06-30
+    private static let deprecation = Timestamp(millisecondsSince1970: 1_782_777_600_999)  // 2026-06-30
+
+    // MARK: - Fields
+
+    @Test func `what is known is announced in the forms of the standards`() {
+        let fields = announced(
+            LifecycleDates(deprecation: Self.deprecation, sunset: Self.sunset),
+            [
+                LifecycleLink(.sunset, target: "https://apple.example/end"),
+                LifecycleLink(.successorVersion, target: "https://apple.example/new"),
+            ])
+        #expect(fields[.deprecation] == "@1782777600")
+        #expect(fields[.sunset] == "Wed, 30 Jun 2027 00:00:00 GMT")
+        #expect(
+            fields[.link]
+                == #"<https://apple.example/end>; rel="sunset", <https://apple.example/new>; rel="successor-version""#)
+        #expect(fields[.contentType] == "application/json")
+    }
+
+    @Test func `what is not known is not announced`() {
+        #expect(announced(LifecycleDates()) == Response(json: []).headers)
+        let sunset = announced(LifecycleDates(sunset: Self.sunset))
+        #expect(sunset[.deprecation] == nil && sunset[.sunset] != nil && sunset[.link] == nil)
+        let link = announced(LifecycleDates(), [LifecycleLink(.deprecation, target: "https://a.example/")])
+        #expect(link[.deprecation] == nil && link[.sunset] == nil && link[.link] != nil)
+    }
+
+    @Test func `a deprecation of nobody knows when is one already`() {
+        #expect(announced(LifecycleDates(deprecation: Timestamp(millisecondsSince1970: 0)))[.deprecation] == "@0")
+    }
+
+    @Test func `the sunset is never earlier than the deprecation`() {
+        let fields = announced(LifecycleDates(deprecation: Self.sunset, sunset: Self.deprecation))
+        #expect(fields[.deprecation] == "@1782777600" && fields[.sunset] == "Tue, 30 Jun 2026 00:00:00 GMT")
+    }
+
+    @Test(arguments: [(0, 1), (1, 0)])
+    func `links stay within what callers accept`(excess: Int, expectedCount: Int) {
+        let frame = #"<https://a.example/>; rel="sunset""#.utf8.count
+        let padding = String(repeating: "x", count: EndAnnouncementLimits.linkBytes - frame + excess)
+        let link = LifecycleLink(.sunset, target: "https://a.example/" + padding)
+        #expect((announced(LifecycleDates(), [link])[.link] == nil ? 0 : 1) == expectedCount)
+        let short = LifecycleLink(.sunset, target: "https://b.example/")
+        let both = announced(LifecycleDates(), [link, short])[.link]
+        #expect(both?.contains("b.example") == (expectedCount == 0))
+    }
+
+    private func announced(_ dates: LifecycleDates, _ links: [LifecycleLink] = []) -> HTTPFields {
+        Response(json: []).announcing(UpstreamLifecycle.Knowledge(dates: dates, links: links)).headers
+    }
+
+    // MARK: - Routes
+
+    @Test(arguments: [("apple", true), ("local", false), (nil, false)])
+    func `a verdict announces the end if it came from Apple`(source: String?, announces: Bool) async throws {
+        let lifecycle = UpstreamLifecycle(configured: LifecycleDates(sunset: Self.sunset))
+        let route = Route(method: .post, path: "/") { _, context in
+            context.outcome.record { $0.source = source }
+            return Response(json: [])
+        }.announcing(lifecycle, where: \.isFromApple)
+        let response = try await route.respond(.forTests(.post), .forTests)
+        #expect((response.headers[.sunset] != nil) == announces)
+    }
+
+    @Test func `what Apple announces of production counts, from the next answer on`() async throws {
+        let lifecycle = UpstreamLifecycle()
+        let route = Route(method: .get, path: "/") { _, _ in Response(json: []) }.announcing(lifecycle)
+        lifecycle.learn(LifecycleDates(sunset: Self.sunset), links: [], of: .sandbox)
+        #expect(try await route.respond(.forTests(.get), .forTests).headers[.sunset] == nil)
+        lifecycle.learn(LifecycleDates(sunset: Self.sunset), links: [], of: .production)
+        #expect(try await route.respond(.forTests(.get), .forTests).headers[.sunset] != nil)
+    }
+
+    @Test func `the status announces the end, a verdict from the receipt alone does not`() async throws {
+        try await RunningGateway.with {
+            ($0.apple.deprecation, $0.apple.sunset) = (Self.deprecation, Self.sunset)
+        } _: { gateway in
+            let status = try await gateway.ask("GET /v1/status")
+            #expect(status?.headers["sunset"] == "Wed, 30 Jun 2027 00:00:00 GMT")
+            #expect(status?.headers["deprecation"] == "@1782777600")
+            let verdict = try await gateway.ask(
+                "POST /v1/verify", ["Content-Type: application/json"], body: #"{"receipt":"AQID"}"#)
+            #expect(verdict?.status == 200)
+            #expect(verdict?.headers["sunset"] == nil && verdict?.headers["deprecation"] == nil)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Hummingbird
+import JSON
+import Receipts
+import Resilience
+import Testing
+
+@testable import Gateway
+@testable import Server
+
+@Suite("GET /v1/status", .timeLimit(.minutes(5)))
+struct StatusRouteTests {
+    private static let sunset = Timestamp(millisecondsSince1970: 1_814_313_600_000)  // 2027-06-30
+
+    @Test func `a gateway that has asked nothing says so, briefly`() async throws {
+        try await RunningGateway.with { gateway in
+            let answer = try await gateway.ask("GET /v1/status")
+            let upstream = """
+                {"enabled":true,"breaker":{"state":"closed","mode":"auto"},"requests_in_flight":0,\
+                "concurrency_limit":20,"requests_waiting":0,\
+                "lifecycle":{"stage":"current","share_moved":0.0,"links":[]}}
+                """
+            #expect(
+                answer?.body == """
+                    {"version":"\(Version.current)","status":"ready",\
+                    "upstreams":{"production":\(upstream),"sandbox":\(upstream)}}
+                    """)
+            #expect(answer?.headers["cache-control"] == "no-store")
+        }
+    }
+
+    @Test func `whether Apple is asked and until when is said as configured`() async throws {
+        try await RunningGateway.with {
+            ($0.apple.isEnabled, $0.apple.breaker, $0.apple.sunset) = (false, .forcedOpen, Self.sunset)
+        } _: { gateway in
+            let body = try await gateway.ask("GET /v1/status")?.body ?? ""
+            for member in [
+                #""enabled":false"#, #""breaker":{"state":"open","mode":"forced_open"}"#,
+                #""sunset":"2027-06-30T00:00:00Z","sunset_ms":1814313600000"#,
+            ] { #expect(body.contains(member), "\(body)") }
+        }
+    }
+
+    @Test func `a draining gateway says that it drains`() async throws {
+        try await RunningGateway.with { gateway in
+            gateway.server.lifecycle.advance(to: .draining)
+            let answer = try await gateway.ask("GET /v1/status")
+            #expect(answer?.body.contains(#""status":"draining""#) == true)
+        }
+    }
+
+    @Test func `only who has a key learns the status`() async throws {
+        let key = APIKey.random()
+        let clients = Client(
+            name: "shop", apps: .all,
+            keys: [StoredKey(id: key.id, hash: KeyHasher(pepper: Secret("pepper")).hash(key.secret), expires: nil)])
+        let authenticator = Authenticator(clients: [clients], hasher: KeyHasher(pepper: Secret("pepper")))
+        let route = StatusRoute(
+            authenticator: authenticator, lifecycle: ServerLifecycle(),
+            upstreams: UpstreamKnowledge(AppleConfiguration()), asksApple: true, clock: { Self.sunset })
+        let context = GatewayRequestContext.forTests
+        #expect(throws: AuthenticationFailure.self) { try route.respond(to: .forTests(.get), context: context) }
+        let keyed = try route.respond(
+            to: .forTests(.get, [.authorization: "Bearer \(key.exposed)"]), context: context)
+        #expect(keyed.status == .ok && context.outcome.recorded.client == "shop")
+    }
+
+    @Test func `trouble and announcements are told, times rounded up`() {
+        let health = UpstreamHealth(
+            breaker: .open, breakerMode: .auto, breakerOpensFor: .milliseconds(6001), pausedFor: .milliseconds(1),
+            inFlight: 3, concurrencyLimit: 20, waiting: 2, budgetRemaining: 0)
+        let announced = LifecycleDates(deprecation: Timestamp(millisecondsSince1970: 1500), sunset: Self.sunset)
+        let knowledge = UpstreamLifecycle.Knowledge(
+            dates: LifecycleDates(deprecation: Timestamp(millisecondsSince1970: 0), sunset: Self.sunset),
+            announced: announced, links: [LifecycleLink(.successorVersion, target: "https://new.example/")])
+        var json = JSONWriter()
+        json.upstream(isEnabled: true, health, knowledge, at: Self.sunset.advanced(by: .seconds(-3 * 86_400)))
+        #expect(
+            String(decoding: json.bytes, as: UTF8.self) == """
+                {"enabled":true,"breaker":{"state":"open","mode":"auto","opens_for_seconds":7},\
+                "paused_for_seconds":1,"requests_in_flight":3,"concurrency_limit":20,"requests_waiting":2,\
+                "budget_remaining":0,"lifecycle":{"stage":"drained","share_moved":1.0,\
+                "deprecation":"1970-01-01T00:00:00Z","deprecation_ms":0,\
+                "sunset":"2027-06-30T00:00:00Z","sunset_ms":1814313600000,\
+                "announced":{"deprecation":"1970-01-01T00:00:01.500Z","deprecation_ms":1500,\
+                "sunset":"2027-06-30T00:00:00Z","sunset_ms":1814313600000},\
+                "links":[{"rel":"successor-version","href":"https://new.example/"}]}}
+                """)
+    }
+}
+
+extension RunningGateway {
+    /// Sends a request; `line` is its method and target.
+    func ask(_ line: String, _ fields: [String] = [], body: String = "") async throws -> RawAnswer? {
+        try await RawConnection.with(port: port) { connection in
+            let head = ["\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)"] + fields
+            try await connection.send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
+            return try await connection.answer()
+        }
+    }
+}
