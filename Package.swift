@@ -180,7 +180,10 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AppleSimulator", "LoadTest", "ReceiptForge", "Server", .product(name: "Yams", package: "Yams"),
+                "AppleSimulator", "LoadTest", "ReceiptForge", "Server",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: house),
         .testTarget(
