@@ -186,6 +186,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "AppleSimulator", "LoadTest", "ReceiptForge", "Receipts", "Server",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: house),

@@ -1,0 +1,29 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import Testing
+
+/// Somebody who asks and does not stay for the answer.
+struct Caller {
+    private let channel: any Channel
+
+    /// Asks about a receipt in base64.
+    init(asking gateway: RunningGateway, about receipt: String) async throws {
+        channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: gateway.dataPort).get()
+        let body = #"{"receipt":"\#(receipt)"}"#
+        let head =
+            "POST /v1/verify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n"
+        try await channel.writeAndFlush(ByteBuffer(string: head + body))
+    }
+
+    /// Ends the connection with RST: after FIN one might still read (RFC 9112 §9.6), so nobody notices that.
+    func hangUp() async throws {
+        let socket = try #require(channel as? any SocketOptionProvider)
+        try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        try await channel.close()
+    }
+}

@@ -1,0 +1,68 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Testing
+
+/// Many ask at once, and some go away; the gateway, too. One after another: crowds would get in each other's way.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct CrowdTests {
+    private static let patient = ["GATEWAY_APPLE_PATIENCE": "30s", "GATEWAY_APPLE_DEADLINE": "30s"]
+
+    @Test func `a thousand who ask about one receipt cost one question`() async throws {
+        try await withStage("faults: [{latency: 1}]", Self.patient) { stage in
+            let verdicts = try await stage.verify(all: Array(repeating: Sample.receipt(0), count: 1000))
+            #expect(verdicts.count == 1000)
+            for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
+            #expect(stage.apple.stats.production == 1)
+            #expect(try await stage.metric("flights_joined_total") > 0)
+        }
+    }
+
+    @Test func `whoever hangs up cancels nobody else's question`() async throws {
+        try await withStage("faults: [{latency: 4}]", Self.patient) { stage in
+            let leaver = try await Caller(asking: stage.gateway, about: Sample.receipt(0))
+            try await eventually("Apple is asked") { stage.apple.stats.production == 1 }
+            let stayer = Task { try await stage.verify(Sample.receipt(0)) }
+            try await eventually("the other joins") {
+                try await stage.metric(#"finding_lookups_total{result="miss"}"#) == 2
+            }
+            try await leaver.hangUp()
+            try await eventually("the gateway sees it") { try await stage.metric("http_connections") == 1 }
+            #expect(stage.apple.statsDetails.inFlight == 1)
+            let verdict = try await stayer.value
+            #expect(verdict.isApples, "\(verdict)")
+            #expect(stage.apple.stats.production == 1)
+            #expect(try await stage.metric("flights_joined_total") == 1)
+        }
+    }
+
+    @Test func `a question whose only asker hung up is answered all the same, for the next`() async throws {
+        try await withStage("faults: [{latency: 1}]", Self.patient) { stage in
+            let leaver = try await Caller(asking: stage.gateway, about: Sample.receipt(0))
+            try await eventually("Apple is asked") { stage.apple.stats.production == 1 }
+            try await leaver.hangUp()
+            try await eventually("the gateway sees it") { try await stage.metric("http_connections") == 0 }
+            try await eventually("Apple has answered") { stage.apple.statsDetails.inFlight == 0 }
+            #expect(try await stage.verify(Sample.receipt(0)).isApples)
+            #expect(stage.apple.stats.production == 1)
+        }
+    }
+
+    @Test func `who waits for Apple when the gateway is told to stop still gets Apple's answer`() async throws {
+        let settings = [
+            "GATEWAY_APPLE_CONCURRENCY": "600", "GATEWAY_APPLE_BREAKER": "forced_closed",
+            "GATEWAY_SHUTDOWN_GRACE": "60s",
+        ]
+        // The first twenty take all the places there are at the start, so that the others are still there at the end.
+        try await withStage("faults: [{requests: 20, latency: 8}]", Self.patient.merging(settings) { $1 }) { stage in
+            let receipts = (0..<500).map { Sample.receipt($0) }
+            async let verdicts = stage.verify(all: receipts)
+            try await eventually("all have asked") { try await stage.metric("http_requests_in_flight") == 500 }
+            #expect(await stage.gateway.stop() == 0)
+            let answers = try await verdicts
+            #expect(answers.count == 500)
+            for verdict in answers { #expect(verdict.isApples, "\(verdict)") }
+            #expect(stage.apple.stats.production == 500 && stage.apple.stats.distinctReceipts == 500)
+        }
+    }
+}
