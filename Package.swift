@@ -177,9 +177,10 @@ let package = Package(
         .testTarget(
             name: "LoadTestTests",
             dependencies: [
-                "AppleSimulator", "LoadTest", "ReceiptForge",
-                .product(name: "NIOCore", package: "swift-nio"),
+                "AppleSimulator", "LoadTest", "ReceiptForge", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: house),
         .testTarget(

@@ -15,7 +15,8 @@ url="http://127.0.0.1:$port/v1/verify"
 rm -rf "$samples"
 "$binaries/receipt-loadtest" corpus --out "$samples" --count 20 --seed "${SEED:-1}"
 
-GATEWAY_TRUST_ROOTS="$samples/root.pem" GATEWAY_HTTP_PORT=$port GATEWAY_ADMIN_PORT=$admin \
+# Apple knows nothing of the samples, and is not asked about them.
+GATEWAY_APPLE_ENABLED=false GATEWAY_TRUST_ROOTS="$samples/root.pem" GATEWAY_HTTP_PORT=$port GATEWAY_ADMIN_PORT=$admin \
     GATEWAY_SHUTDOWN_DRAIN_DELAY=0s "$binaries/receipt-gateway" serve 2>.run/gateway.log &
 gateway=$!
 trap 'kill -INT $gateway 2>/dev/null; wait $gateway 2>/dev/null || true' EXIT

@@ -104,7 +104,7 @@ extension AppleDesk {
         _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason
     ) -> Answer {
         observer.observe(.degraded(reason))
-        if let known, known.isStale(within: freshness.staleIfError, at: assessment.now),
+        if let known, known.answerHolds(for: freshness.staleIfError, at: assessment.now),
             let answer = assessment.answer(known, from: .stale, degradedBecause: [reason])
         {
             return answer
@@ -119,8 +119,20 @@ extension AppleDesk {
             about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
         let now = clock()
         let known = KnownFinding(finding, askedAt: now, freshUntil: assessment.seen(at: now).freshUntil(finding))
-        if now < known.freshUntil { await cache.insert(known, for: key) }
+        await keep(known, for: key)
         return known
+    }
+
+    /// That Apple now says nothing of a receipt is no reason to forget what it said before.
+    private func keep(_ known: KnownFinding, for key: FindingKey) async {
+        guard known.askedAt < known.freshUntil else { return }
+        if case .unanswered = known.finding,
+            await cache.finding(for: key)?.answerHolds(
+                for: freshness.staleIfError, at: known.askedAt) == true
+        {
+            return
+        }
+        await cache.insert(known, for: key)
     }
 }
 

@@ -7,23 +7,27 @@ extension JSONReader {
     ///
     /// - Parameter maximumDepth: arrays and objects inside one another.
     package mutating func skipValue(maximumDepth: Int) throws(JSONFault) {
+        try skipValue(depth: 0, maximumDepth: maximumDepth)
+    }
+
+    private mutating func skipValue(depth: Int, maximumDepth: Int) throws(JSONFault) {
         switch try nextType() {
         case .string: _ = try readText()
         case .number: _ = try readNumber()
         case .boolean: _ = try readBoolean()
         case .null: try readWord("null", "null")
         case .object, .array:
-            guard maximumDepth > 0 else { throw JSONFault(.tooDeep(maximumDepth: 0), at: position) }
-            try skipContainer(maximumDepth: maximumDepth - 1)
+            guard depth < maximumDepth else { throw JSONFault(.tooDeep(maximumDepth: maximumDepth), at: position) }
+            try skipContainer(depth: depth + 1, maximumDepth: maximumDepth)
         }
     }
 
-    private mutating func skipContainer(maximumDepth: Int) throws(JSONFault) {
+    private mutating func skipContainer(depth: Int, maximumDepth: Int) throws(JSONFault) {
         let isObject = try nextType() == .object
         position += 1
         var isFirst = true
         while isObject ? try nextKey(isFirst: isFirst) != nil : try nextElement(isFirst: isFirst) {
-            try skipValue(maximumDepth: maximumDepth)
+            try skipValue(depth: depth, maximumDepth: maximumDepth)
             isFirst = false
         }
     }

@@ -92,6 +92,8 @@ extension UpstreamGuardPolicy {
     init(_ configuration: AppleConfiguration) {
         self.init()
         breakerMode = configuration.breaker
+        // A probe that takes as long as a question may is not lost yet.
+        breaker = CircuitBreaker.Policy(probeLease: configuration.deadline + .seconds(5))
         concurrency = ConcurrencyLimit.Policy(maximum: configuration.concurrency)
         guard configuration.questionsPerSecond > 0 else { return }
         budget = TokenBucket.Policy(

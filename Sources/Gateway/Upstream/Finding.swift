@@ -40,6 +40,13 @@ public struct KnownFinding: Sendable {
         now < freshUntil.advanced(by: span) && isNoOlder(than: nil, at: now)
     }
 
+    /// Whether Apple spoke of the receipt's contents, `span` or less after that holds. That an account is gone is not
+    /// repeated past its time: it would turn a customer away for somebody's mistake.
+    func answerHolds(for span: Duration, at now: Timestamp) -> Bool {
+        guard case .answered = finding else { return false }
+        return isStale(within: span, at: now)
+    }
+
     /// Whether a period of some subscription ended or began since Apple was asked: then Apple may know of another.
     func hasPassedBoundary(at now: Timestamp) -> Bool {
         guard case .answered(let answer) = finding,

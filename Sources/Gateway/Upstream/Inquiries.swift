@@ -3,6 +3,7 @@
 
 internal import Receipts
 internal import Resilience
+internal import Synchronization
 
 /// How long Apple is waited for.
 public struct UpstreamPatience: Hashable, Sendable {
@@ -37,6 +38,10 @@ final class Inquiries: Sendable {
     private let observer: any GatewayObserver
     private let clock: @Sendable () -> Timestamp
     private let guards: UpstreamGuards
+    /// Bytes of the receipts that are being asked about, those that wait for a place included.
+    private let bytesHeld = Atomic(0)
+    /// Small receipts by the ten thousand, or some dozen of the largest.
+    static let maximumBytesHeld = 256 << 20
 
     init(
         _ upstream: any Upstream, guards: UpstreamGuards, verifier: ReceiptVerifier, patience: UpstreamPatience,
@@ -53,6 +58,16 @@ final class Inquiries: Sendable {
     /// Asks the production endpoint, and the other one if Apple says that the receipt belongs there. Nothing is
     /// remembered of that: one customer's sandbox receipt must not redirect the next one's.
     func finding(about inquiry: Inquiry) async -> Finding {
+        // As it was sent, and as it was verified.
+        let size = inquiry.question.receipt.count + inquiry.receipt.byteCount
+        defer { bytesHeld.subtract(size, ordering: .relaxed) }
+        guard bytesHeld.add(size, ordering: .relaxed).newValue <= Self.maximumBytesHeld else {
+            return .unanswered(.upstreamSaturated)
+        }
+        return await ask(inquiry)
+    }
+
+    private func ask(_ inquiry: Inquiry) async -> Finding {
         let deadline = Instant.now + patience.deadline
         for environment in UpstreamEnvironment.allCases {
             switch await askPatiently(inquiry, environment, by: deadline) {
@@ -62,6 +77,7 @@ final class Inquiries: Sendable {
             }
         }
         // Each endpoint says that the receipt belongs to the other.
+        observer.observe(.contradicted(.sandbox, .otherEnvironment))
         return .unanswered(.upstreamContradiction)
     }
 

@@ -43,7 +43,8 @@ public final class UpstreamGuards: Sendable {
     public func health(of environment: UpstreamEnvironment) -> UpstreamHealth { self[environment].health }
 }
 
-/// Stands in front of one endpoint of Apple's: pause, budget, concurrency limit, circuit breaker, in this order.
+/// Stands in front of one endpoint of Apple's: pause, circuit breaker, budget, concurrency limit, and at the moment of the call
+/// the breaker again, which may have opened meanwhile.
 final class UpstreamGuard: Sendable {
     /// The leave to ask once, to be handed back with what came of it.
     struct Pass: Sendable {
@@ -130,12 +131,19 @@ extension UpstreamGuard.State {
 
     fileprivate mutating func line(up maximumWaiting: Int, at now: Instant) -> Place {
         if pause.remaining(at: now) != nil { return .heldBack(.upstreamPaused) }
+        if isOpen(at: now) { return .heldBack(.circuitOpen) }
+        guard waiting.count < maximumWaiting else { return .heldBack(.upstreamSaturated) }
         if case .refused? = budget?.take(at: now) { return .heldBack(.upstreamBudget) }
         if waiting.isEmpty, case .acquired(let slot) = limit.acquire() { return .slot(slot) }
-        guard waiting.count < maximumWaiting else { return .heldBack(.upstreamSaturated) }
         let waiter = Waiter<ConcurrencyLimit.Slot>()
         waiting.append(waiter)
         return .wait(waiter)
+    }
+
+    /// Whether the breaker would reject anyhow: then nobody has to wait for that, or pay for it.
+    private func isOpen(at now: Instant) -> Bool {
+        guard breaker.mode != .metricsOnly, case .open(let end) = breaker.state else { return false }
+        return end.map { now < $0 } ?? true
     }
 
     /// Frees a place and lets those who wait move up, the first first. Who has left gives his place to the next.

@@ -36,7 +36,8 @@ extension [Transaction] {
                 append(Transaction(info))
                 continue
             }
-            self[index].cancellationDate = self[index].cancellationDate ?? info.cancellationDate
+            guard self[index].cancellationDate == nil, let date = info.cancellationDate else { continue }
+            (self[index].cancellationDate, self[index].cancellationReason) = (date, info.cancellationReason)
         }
     }
 }

@@ -97,10 +97,10 @@ enum ConfigurationKeys {
             "apple.allow_private_addresses", \.apple.allowsPrivateAddresses,
             "Whether Apple's names may resolve to private addresses; a URL on this machine always may."),
         ConfigurationKey(
-            "apple.deadline", \.apple.deadline, in: .milliseconds(100) ... .seconds(60),
+            "apple.deadline", \.apple.deadline, in: .milliseconds(100) ... .seconds(30),
             "From a question to Apple to its answer, a retry and both endpoints included."),
         ConfigurationKey(
-            "apple.patience", \.apple.patience, in: .milliseconds(10) ... .seconds(60),
+            "apple.patience", \.apple.patience, in: .milliseconds(10) ... .seconds(30),
             "How long a request that can be answered without Apple waits for it."),
         ConfigurationKey(
             "apple.concurrency", \.apple.concurrency, in: 4...10_000, "Most questions under way to one endpoint."),

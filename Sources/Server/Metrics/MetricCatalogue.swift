@@ -48,7 +48,7 @@ enum MetricCatalogue {
     private static let verification = [verifications, rejections, undecided, degraded]
 
     static let degraded = MetricFamily(
-        "receipt_gateway_degraded_total", .counter, "Answers given without Apple although its answer was wanted.",
+        "receipt_gateway_degraded_total", .counter, "Answers for which Apple was wanted and did not help.",
         by: DegradedReason.self)
 
     // MARK: - The way to Apple

@@ -17,9 +17,12 @@ struct Scrape: Hashable, Sendable {
         samples = text.split(separator: "\n").compactMap { Sample($0) }
     }
 
-    /// Asks a gateway's admin port.
-    static func of(_ admin: HTTPConnection) async throws(DriveError) -> Scrape {
-        Scrape(try await admin.text(of: "/metrics"))
+    /// Asks a gateway's admin port, each time over a new connection: one that waited too long may be closed.
+    static func of(adminPort: Int) async throws(DriveError) -> Scrape {
+        let connection = try await HTTPConnection.open(port: adminPort)
+        let text = try await connection.text(of: "/metrics")
+        await connection.close()
+        return Scrape(text)
     }
 
     /// The sum of all series of a name that have these labels among theirs; 0 if there is none.

@@ -7,8 +7,6 @@ internal import ReceiptForge
 struct OverheadBench: Sendable {
     let plan: OverheadPlan
     private let gateway: RunningGateway
-    private let apple: RunningSimulator
-    private let admin: HTTPConnection
     private let requests: [VerifyMode: [PreparedRequest]]
 
     /// Answers at once: a latest receipt is signed once and given out for an hour.
@@ -46,8 +44,7 @@ struct OverheadBench: Sendable {
         let gateway = try await RunningGateway.start(gatewayPath, configuration.merging(noCaches) { $1 })
         do {
             let bench = OverheadBench(
-                plan: plan, gateway: gateway, apple: apple,
-                admin: try await HTTPConnection.open(port: gateway.adminPort),
+                plan: plan, gateway: gateway,
                 requests: Dictionary(
                     uniqueKeysWithValues: OverheadPlan.modes.map { mode in
                         (mode, receipts.map { .verify($0, mode: mode) })
@@ -114,7 +111,7 @@ extension OverheadBench {
     }
 
     private func reading() async throws(DriveError) -> ProcessReading {
-        ProcessReading(try await Scrape.of(admin))
+        ProcessReading(try await Scrape.of(adminPort: gateway.adminPort))
     }
 
     private func drive(_ schedule: Schedule, _ mode: VerifyMode) async -> LoadResult {

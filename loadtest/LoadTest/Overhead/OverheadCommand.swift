@@ -62,6 +62,9 @@ struct OverheadCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        #if DEBUG
+            StandardError.write("These programs are built for debugging, so the figures mean little: use make build.\n")
+        #endif
         let (plan, format) = (plan, format)
         let path = gateway ?? ThisProgram.neighbour("receipt-gateway")
         let report = try await Interruptible.run {

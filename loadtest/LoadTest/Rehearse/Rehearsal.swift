@@ -50,7 +50,6 @@ struct Rehearsal: Sendable {
     ) async -> RehearsalReport {
         let tally = SharedTally()
         let visits = Visits(requests: plan.requests, receipts: receipts.count)
-        let admin = try? await HTTPConnection.open(port: gateway.adminPort)
         let start = ContinuousClock.now
         apple.play(scenario)
         var log = RehearsalLog(start: start)
@@ -65,19 +64,17 @@ struct Rehearsal: Sendable {
             }
             for row in 1..<max(2, plan.rows) {
                 guard (try? await Task.sleep(until: start + plan.interval * row)) != nil else { break }
-                onRow(log.append(tally.take(), await reading(admin, apple), at: .now))
+                onRow(log.append(tally.take(), await reading(gateway, apple), at: .now))
             }
             // The last row waits for the last answer.
             await group.waitForAll()
         }
-        onRow(log.append(tally.take(), await reading(admin, apple), at: .now))
-        await admin?.close()
+        onRow(log.append(tally.take(), await reading(gateway, apple), at: .now))
         return log.report
     }
 
-    private func reading(_ admin: HTTPConnection?, _ apple: AppleSimulator) async -> Reading {
-        let scrape: Scrape? = if let admin { try? await Scrape.of(admin) } else { nil }
-        return Reading(apple.statsDetails, scrape)
+    private func reading(_ gateway: RunningGateway, _ apple: AppleSimulator) async -> Reading {
+        Reading(apple.statsDetails, try? await Scrape.of(adminPort: gateway.adminPort))
     }
 }
 

@@ -67,10 +67,12 @@ struct RehearseCommand: AsyncParsableCommand {
     func run() async throws {
         let rehearsal = try rehearsal()
         let isText = format == .text
-        if isText { StandardOutput.write(RehearsalTable.header + "\n") }
         let isGood = try await Interruptible.run {
+            var rows = 0
             let report = try await rehearsal.run { row in
-                if isText { StandardOutput.write(RehearsalTable.line(row) + "\n") }
+                defer { rows += 1 }
+                guard isText else { return }
+                StandardOutput.write((rows == 0 ? RehearsalTable.header + "\n" : "") + RehearsalTable.line(row) + "\n")
             }
             StandardOutput.write(try isText ? Self.end(of: report) : JSONText.of(report) + "\n")
             return report.summary.isGood

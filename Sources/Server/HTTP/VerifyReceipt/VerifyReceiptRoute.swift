@@ -65,7 +65,7 @@ struct VerifyReceiptRoute: Sendable {
     }
 }
 
-/// Why a body is no request: one sentence without a byte of its values.
+/// Why a body is no request: one sentence without a byte of its values. It may name a member, shortened.
 private struct MalformedRequest: Error {
     let fault: String
 }
@@ -76,7 +76,7 @@ extension VerifyReceiptRoute {
     private func response(to question: VerificationRequest, _ answer: Answer, at now: Timestamp) -> Response {
         switch answer.verdict {
         case .rejected(.rule(let rule)): Response(status: rule.appleStatus, because: rule.rawValue)
-        case .rejected(.accountNotFound): Response(status: .accountNotFound, because: nil)
+        case .rejected(.accountNotFound): Response(status: .accountNotFound, because: nil, from: .apple)
         case .undecided: nothingToSay(nil)
         case .genuine: genuine(question, answer, at: now)
         }
@@ -86,7 +86,7 @@ extension VerifyReceiptRoute {
         let provenance = answer.provenance
         // Who sent a secret wants to know that Apple does not accept it; whose secret is configured is not to blame.
         if question.callersSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
-            return Response(status: .wrongSharedSecret, because: nil)
+            return Response(status: .wrongSharedSecret, because: nil, from: .apple)
         }
         guard let receipt = answer.receipt else { return nothingToSay(nil) }
         let shown = Set(answer.transactions.map(\.transactionID))
@@ -123,14 +123,14 @@ extension VerifyReceiptRoute {
 
 extension Response {
     /// Apple's answer where there is nothing but a status.
-    fileprivate init(status: VerifyReceiptStatus, because reason: String?) {
+    fileprivate init(status: VerifyReceiptStatus, because reason: String?, from source: Provenance.Source = .local) {
         var json = JSONWriter()
         json.object { json in
             json.key("status")
             json.integer(status.code)
         }
         self.init(json: json.bytes)
-        headers[.gatewaySource] = Provenance.Source.local.rawValue
+        headers[.gatewaySource] = source.rawValue
         headers[.gatewayReason] = reason
     }
 }
