@@ -77,6 +77,7 @@ struct MetricsTests {
         #expect(made.status == 0, "\(made.errors)")
         let sample = try String(contentsOf: samples.appending(path: "genuine-1.b64"), encoding: .utf8)
         let root = samples.appending(path: "root.pem").path
-        return (try await RunningGateway(["GATEWAY_TRUST_ROOTS": root]), sample)
+        let settings = ["GATEWAY_TRUST_ROOTS": root, "GATEWAY_APPLE_ENABLED": "false"]
+        return (try await RunningGateway(settings), sample)
     }
 }
