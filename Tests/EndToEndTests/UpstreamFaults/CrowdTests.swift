@@ -48,6 +48,20 @@ import Testing
         }
     }
 
+    @Test func `who finds no place among the questions under way is told so, and Apple is not blamed`() async throws {
+        let settings = ["GATEWAY_APPLE_PATIENCE": "4s", "GATEWAY_APPLE_DEADLINE": "4s"]
+        try await withStage("faults: [{latency: 1}]", settings) { stage in
+            let verdicts = try await stage.verify(all: (0..<300).map { Sample.receipt($0) })
+            #expect(verdicts.count == 300)
+            for verdict in verdicts {
+                #expect(verdict.isApples || verdict.isLabelled("upstream_saturated"), "\(verdict)")
+            }
+            #expect(verdicts.contains { $0.isApples } && verdicts.contains { $0.isLabelled })
+            #expect(try await stage.questions("timeout") == 0)
+            #expect(try await stage.moves(from: "closed", to: "open") == 0)
+        }
+    }
+
     @Test func `who waits for Apple when the gateway is told to stop still gets Apple's answer`() async throws {
         let settings = [
             "GATEWAY_APPLE_CONCURRENCY": "600", "GATEWAY_APPLE_BREAKER": "forced_closed",
