@@ -118,7 +118,7 @@ struct RehearsalTests {
         #expect(failures(after: 41) == 0)
     }
 
-    @Test func `minted customers paid, and some things may have changed`() throws {
+    @Test func `the same seed mints the same receipts, no two alike`() {
         let minted = ProductionReceipts.mint(12, signedBy: TestBench.sample.pki, seed: 1) { _ in }
         let again = ProductionReceipts.mint(12, signedBy: TestBench.sample.pki, seed: 1) { _ in }
         #expect(Set(minted).count == 12 && minted == again)

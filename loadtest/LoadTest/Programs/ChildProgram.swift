@@ -15,6 +15,8 @@ final class ChildProgram: Sendable {
     private enum Limits {
         /// Lines that nobody has read; older ones go.
         static let lines = 200
+        /// Bytes of a line that has not ended; those before go.
+        static let lineBytes = 1 << 16
         /// From SIGTERM to SIGKILL.
         static let end = Duration.seconds(15)
     }
@@ -71,6 +73,7 @@ final class ChildProgram: Sendable {
                         continuation.yield(String(decoding: rest[..<end], as: UTF8.self))
                         rest = Data(rest[(end + 1)...])
                     }
+                    rest = Data(rest.suffix(Limits.lineBytes))
                 }
                 continuation.finish()
             }
