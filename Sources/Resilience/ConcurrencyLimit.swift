@@ -24,6 +24,8 @@ public struct ConcurrencyLimit: Hashable, Sendable {
     public private(set) var inFlight = 0
     /// The limit with the fractions that a round of successes adds up.
     private var exactLimit: Double
+    /// Until the upstream first fails nobody knows what it bears, and each success adds one: a round doubles the limit.
+    private var isStarting = true
 
     /// A limit that nobody uses yet.
     public init(_ policy: Policy = Policy()) {
@@ -45,8 +47,10 @@ public struct ConcurrencyLimit: Hashable, Sendable {
     public mutating func release(_ slot: Slot, _ outcome: Outcome) {
         inFlight = max(0, inFlight - 1)
         switch outcome {
-        case .success: if slot.isLimitUsed { move(to: exactLimit + 1 / exactLimit) }
-        case .failure, .throttled: move(to: exactLimit * Double(policy.percentKeptAfterFailure) / 100)
+        case .success: if slot.isLimitUsed { move(to: exactLimit + (isStarting ? 1 : 1 / exactLimit)) }
+        case .failure, .throttled:
+            isStarting = false
+            move(to: exactLimit * Double(policy.percentKeptAfterFailure) / 100)
         case .neutral: break
         }
     }

@@ -23,13 +23,23 @@ struct ConcurrencyLimitTests {
         #expect(limit.limit == expected)
     }
 
-    @Test func `a round of successes at the limit adds about one`() {
+    @Test func `until the first failure a round of successes doubles the limit, all but those that began below half`() {
         var limit = ConcurrencyLimit()
         limit.callAll(.good)
-        #expect(limit.limit == 20)
+        #expect(limit.limit == 31)
+        for _ in 0..<10 { limit.callAll(.good) }
+        #expect(limit.limit == 200)
+    }
+
+    @Test func `after a failure a round of successes at the limit adds about one`() {
+        var limit = ConcurrencyLimit()
+        limit.call(.hard)
+        #expect(limit.limit == 18)
+        limit.callAll(.good)
+        #expect(limit.limit == 18)
         limit.callAll(.good)
         limit.callAll(.good)
-        #expect(limit.limit == 21)
+        #expect(limit.limit == 19)
     }
 
     @Test func `a limit that nobody reaches does not grow`() {

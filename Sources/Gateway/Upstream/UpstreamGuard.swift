@@ -66,6 +66,8 @@ final class UpstreamGuard: Sendable {
         var budget: TokenBucket?
         var retries = RetryBudget()
         var waiting: [Waiter<ConcurrencyLimit.Slot>] = []
+        /// What a question takes lately; zero while none has come back.
+        var usualTime: Duration = .zero
     }
 
     private let state: Mutex<State>
@@ -86,11 +88,12 @@ final class UpstreamGuard: Sendable {
 extension UpstreamGuard {
     /// Asks for leave, and waits for a place if all are taken.
     func enter(by deadline: Instant) async -> Entry {
-        switch state.withLock({ $0.line(up: maximumWaiting, at: .now) }) {
+        let now = Instant.now
+        switch state.withLock({ $0.line(up: maximumWaiting, at: now, for: now.duration(to: deadline)) }) {
         case .heldBack(let reason): return .heldBack(reason)
         case .slot(let slot): return pass(for: slot)
         case .wait(let waiter):
-            guard let slot = await waiter.value(patience: Instant.now.duration(to: deadline)) else {
+            guard let slot = await waiter.value(patience: now.duration(to: deadline)) else {
                 return .heldBack(.upstreamSaturated)
             }
             return pass(for: slot)
@@ -129,10 +132,10 @@ extension UpstreamGuard.State {
         case heldBack(DegradedReason)
     }
 
-    fileprivate mutating func line(up maximumWaiting: Int, at now: Instant) -> Place {
+    fileprivate mutating func line(up maximumWaiting: Int, at now: Instant, for span: Duration) -> Place {
         if pause.remaining(at: now) != nil { return .heldBack(.upstreamPaused) }
         if isOpen(at: now) { return .heldBack(.circuitOpen) }
-        guard waiting.count < maximumWaiting else { return .heldBack(.upstreamSaturated) }
+        guard waiting.count < maximumWaiting, expectedWait <= span / 2 else { return .heldBack(.upstreamSaturated) }
         if case .refused? = budget?.take(at: now) { return .heldBack(.upstreamBudget) }
         if waiting.isEmpty, case .acquired(let slot) = limit.acquire() { return .slot(slot) }
         let waiter = Waiter<ConcurrencyLimit.Slot>()
@@ -140,10 +143,21 @@ extension UpstreamGuard.State {
         return .wait(waiter)
     }
 
+    /// How long the next one would wait for a place. Who would wait too long is told at once, while his own caller still
+    /// has time for another answer.
+    private var expectedWait: Duration {
+        limit.inFlight < limit.limit ? .zero : usualTime * (waiting.count + 1) / limit.limit
+    }
+
     /// Whether the breaker would reject anyhow: then nobody has to wait for that, or pay for it.
     private func isOpen(at now: Instant) -> Bool {
         guard breaker.mode != .metricsOnly, case .open(let end) = breaker.state else { return false }
         return end.map { now < $0 } ?? true
+    }
+
+    /// The moving average of about the last eight questions.
+    fileprivate mutating func note(_ took: Duration) {
+        usualTime = usualTime == .zero ? took : usualTime + (took - usualTime) / 8
     }
 
     /// Frees a place and lets those who wait move up, the first first. Who has left gives his place to the next.
@@ -173,6 +187,7 @@ extension UpstreamGuard {
         return state.withLock { state in
             state.breaker.record(outcome, of: pass.permit, at: now, using: &generator)
             if let pause { state.pause.pause(until: now + pause, at: now) }
+            state.note(pass.startedAt.duration(to: now))
             state.release(pass.slot, outcome)
             return state.breaker.takeTransitions()
         }
