@@ -28,7 +28,8 @@ private struct Scene {
         lifecycle = UpstreamLifecycle(configured: dates)
         guards = UpstreamGuards(guardPolicy)
         desk = AppleDesk(
-            upstream: upstream, guards: guards, cache: EmbeddedFindingCache(maximumBytes: 1 << 20), lifecycle: lifecycle,
+            upstream: upstream, guards: guards, cache: EmbeddedFindingCache(maximumBytes: 1 << 20),
+            lifecycle: lifecycle,
             verifier: Samples.verifier, patience: patience, observer: events,
             clock: { [clock] in clock.time })
         service = VerificationService(verifier: Samples.verifier, nearCacheBytes: 0, apple: desk)
@@ -165,7 +166,9 @@ struct AppleDeskTests {
 
     @Test func `another secret is another question`() async throws {
         let scene = Scene(sandboxKnows)
-        for secret in ["a", "b", nil, "a"].map({ $0.map(SharedSecret.init) }) { _ = try await scene.ask(at: 150) { $0.callersSecret = secret } }
+        for secret in ["a", "b", nil, "a"].map({ $0.map(SharedSecret.init) }) {
+            _ = try await scene.ask(at: 150) { $0.callersSecret = secret }
+        }
         #expect(scene.upstream.questions.count == 6)
     }
 

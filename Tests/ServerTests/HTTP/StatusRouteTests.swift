@@ -19,7 +19,7 @@ struct StatusRouteTests {
         try await RunningGateway.with { gateway in
             let answer = try await gateway.ask("GET /v1/status")
             let upstream = """
-                {"enabled":true,"breaker":{"state":"closed","mode":"auto"},"requests_in_flight":0,\
+                {"enabled":false,"breaker":{"state":"closed","mode":"auto"},"requests_in_flight":0,\
                 "concurrency_limit":20,"requests_waiting":0,\
                 "lifecycle":{"stage":"current","share_moved":0.0,"links":[]}}
                 """
