@@ -102,7 +102,8 @@ extension Assessment {
                 provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
                 upstreamBody: answer.body)
         case .accountNotFound:
-            return Answer(.rejected(.accountNotFound), provenance, freshUntil: min(end, now.advanced(by: policy.near)))
+            // Not for the near cache, which could not tell any more whose app it is about.
+            return Answer(.rejected(.accountNotFound), provenance, freshUntil: now)
         case .unanswered: return nil
         }
     }

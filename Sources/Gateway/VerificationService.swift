@@ -61,7 +61,10 @@ public final class VerificationService: Sendable {
         if let rule = request.expectations.ruleBroken(byAppOf: receipt) { return rejected(rule, at: now) }
         // Before anything else is compared: what differs would already tell a stranger that the receipt is genuine.
         try request.checkApp(of: receipt)
-        if let rule = request.expectations.ruleBroken(byInstallationOf: receipt) { return rejected(rule, at: now) }
+        if let rule = request.expectations.ruleBroken(byInstallationOf: receipt) {
+            // Not for the near cache: only who may know of the app may know that much of its receipt.
+            return rejected(rule, at: now, until: now)
+        }
         let assessment = Assessment(
             receipt, for: request, at: now, policy: freshness, skew: verifier.policy.clockSkew)
         return await answer(to: assessment)
@@ -82,11 +85,11 @@ public final class VerificationService: Sendable {
         }
     }
 
-    private func rejected(_ rule: Rule, at now: Timestamp) -> Answer {
+    private func rejected(_ rule: Rule, at now: Timestamp, until end: Timestamp? = nil) -> Answer {
         // A creation date does not stay in the future.
-        let end = rule == .creationDateInFuture ? now : now.advanced(by: freshness.rejected)
+        let usual = rule == .creationDateInFuture ? now : now.advanced(by: freshness.rejected)
         return Answer(
-            .rejected(.rule(rule)), Provenance(source: .local, cache: .miss, verifiedAt: now), freshUntil: end)
+            .rejected(.rule(rule)), Provenance(source: .local, cache: .miss, verifiedAt: now), freshUntil: end ?? usual)
     }
 }
 

@@ -110,7 +110,9 @@ struct VerifyReceiptTests {
 
     @Test(arguments: [
         "", "[]", "{", #"{"receipt-data":1}"#, #"{"password":"x"}"#, #"{"receipt-data":"A"}"#,
-        #"{"receipt-data":"AAAA","x":}"#,
+        #"{"receipt-data":"AAAA","x":}"#, #"{"receipt-data":"AAAA","password":"a b"}"#,
+        #"{"x":["# + String(repeating: "0,", count: 40_000) + #"0],"receipt-data":"AAAA"}"#,
+        "{" + (0..<65).map { "\"m\($0)\":0," }.joined() + #""receipt-data":"AAAA"}"#,
     ])
     func `a body that is no question gets 21002 and is told why`(body: String) async throws {
         let gateway = try await RunningGateway()

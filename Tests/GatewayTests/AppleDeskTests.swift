@@ -22,7 +22,7 @@ private struct Scene {
     init(
         _ script: ScriptedUpstream.Script, hasSecret: Bool = true, gate: Gate? = nil,
         dates: LifecycleDates = LifecycleDates(), guardPolicy: UpstreamGuardPolicy = UpstreamGuardPolicy(),
-        patience: UpstreamPatience = .unhurried
+        patience: UpstreamPatience = .unhurried, nearCacheBytes: Int = 0
     ) {
         upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
         lifecycle = UpstreamLifecycle(configured: dates)
@@ -32,7 +32,7 @@ private struct Scene {
             lifecycle: lifecycle,
             verifier: Samples.verifier, patience: patience, observer: events,
             clock: { [clock] in clock.time })
-        service = VerificationService(verifier: Samples.verifier, nearCacheBytes: 0, apple: desk)
+        service = VerificationService(verifier: Samples.verifier, nearCacheBytes: nearCacheBytes, apple: desk)
     }
 
     /// Asks at `seconds` after the receipt was made.
@@ -237,6 +237,33 @@ struct AppleDeskTests {
         for (seconds, cache) in [(150, Provenance.Cache.miss), (3749, .shared), (3750, .stale)] {
             let answer = try await scene.ask(at: Int64(seconds))
             #expect(answer.verdict == .rejected(.accountNotFound) && answer.provenance.cache == cache)
+        }
+    }
+
+    @Test func `what is said of a receipt to its owner is not said to a stranger afterwards`() async throws {
+        let scene = Scene([.production: [.refusal(.accountNotFound)]], nearCacheBytes: 1 << 20)
+        for edit in [{ (_: inout VerificationRequest) in }, { $0.expectations.deviceIdentifier = [1] }] {
+            let owner = try await scene.ask(at: 150) { edit(&$0) }
+            guard case .rejected = owner.verdict else {
+                Issue.record("\(owner.verdict)")
+                continue
+            }
+            await #expect(throws: GatewayError.appNotPermitted) {
+                try await scene.ask(at: 151) {
+                    edit(&$0)
+                    $0.permittedApps = .only(["com.example.other"])
+                }
+            }
+        }
+    }
+
+    @Test func `no caller can talk the breaker into leaving Apple alone`() async throws {
+        for reply in [UpstreamReply.refusal(.malformed), .failure(.requestRefused), .refusal(.secretRejected)] {
+            let scene = Scene([.production: [reply]])
+            for number in 1...60 {
+                _ = try await scene.ask(.appleFirst, at: 150) { $0.callersSecret = SharedSecret("\(number)") }
+            }
+            #expect(scene.guards.health(of: .production).breaker == .closed)
         }
     }
 

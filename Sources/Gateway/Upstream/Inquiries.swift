@@ -108,7 +108,8 @@ final class Inquiries: Sendable {
             let took = pass.startedAt.duration(to: .now)
             observer.observe(.asked(environment, UpstreamOutcome(reply), took: took))
             let attempt = interpret(reply, to: inquiry, environment)
-            let moves = upstreamGuard.leave(pass, outcome(of: reply, attempt, took), pause: reply.pause)
+            let outcome = inquiry.mayBeToBlame(for: reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
+            let moves = upstreamGuard.leave(pass, outcome, pause: reply.pause)
             for (transition, times) in moves {
                 for _ in 0..<times { observer.observe(.breakerMoved(environment, transition)) }
             }
@@ -157,6 +158,18 @@ extension Inquiries {
         case (.failure(let failure), _): .failure(failure.isHard ? .hard : .soft, took: took)
         case (_, .retryable), (_, .finding(.unanswered(.upstreamContradiction))): .failure(.soft, took: took)
         case (.answer, _), (.otherEnvironment, _), (.refusal, _): .success(took: took)
+        }
+    }
+}
+
+extension Inquiries.Inquiry {
+    /// Whether the reply may be due to what the caller sent beside the receipt: nobody must be able to talk the breaker
+    /// into leaving Apple alone.
+    fileprivate func mayBeToBlame(for reply: UpstreamReply) -> Bool {
+        guard question.callersSecret != nil else { return false }
+        switch reply {
+        case .refusal, .failure(.requestRefused): return true
+        case .answer, .otherEnvironment, .throttled, .failure: return false
         }
     }
 }

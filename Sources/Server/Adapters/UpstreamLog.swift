@@ -14,7 +14,9 @@ struct UpstreamLog: Sendable {
     func answered(_ reply: VerifyReceiptReply, _ environment: UpstreamEnvironment) {
         var metadata = metadata(environment, reply.head)
         metadata["status"] = "\(reply.response.status.label)"
-        metadata["exception"] = reply.response.exception.map { "\($0.prefix(64).filter(\.isASCII))" }
+        metadata["exception"] = reply.response.exception.map {
+            "\(String(decoding: $0.utf8.filter { (0x20...0x7E).contains($0) }.prefix(64), as: UTF8.self))"
+        }
         let level: Logger.Level =
             switch reply.response.status.meaning {
             case .genuine, .expired, .ask, .accountGone: .debug

@@ -17,7 +17,11 @@ struct VerifyReceiptRequestBody: Hashable, Sendable {
     /// The longest of what is read.
     enum Limits {
         /// Apple's secrets are 32 hexadecimal digits.
-        static let secretBytes = 256
+        static let secretBytes = 64
+        /// Members, those included that are passed over.
+        static let members = 64
+        /// An array or object that is passed over.
+        static let skippedBytes = 64 << 10
         /// Arrays and objects inside one another, in members that are passed over.
         static let depth = 16
         /// The name of a member.
@@ -30,19 +34,23 @@ extension VerifyReceiptRequestBody {
     init(decoding bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONReader(bytes)
         var receipt: JSONText?
+        var memberCount = 0
         self.init(receipt: JSONText(range: 0..<0, isEscaped: false))
         try reader.beginObject()
         while let key = try reader.nextKey() {
-            let name = try reader.value(of: key, maximumBytes: Limits.nameBytes)
-            do throws(JSONFault) {
-                switch name {
-                case "receipt-data": receipt = try reader.string()
-                case "password": secret = try reader.secret()
-                case "exclude-old-transactions": excludesOldTransactions = try reader.boolean()
-                default: try reader.skipValue(maximumDepth: Limits.depth)
+            memberCount += 1
+            guard memberCount <= Limits.members else {
+                throw JSONFault(.tooManyValues(maximum: Limits.members), at: reader.position)
+            }
+            switch try reader.value(of: key, maximumBytes: Limits.nameBytes) {
+            case "receipt-data":
+                receipt = try named("receipt-data") { () throws(JSONFault) in try reader.string() }
+            case "password": secret = try named("password") { () throws(JSONFault) in try reader.secret() }
+            case "exclude-old-transactions":
+                excludesOldTransactions = try named("exclude-old-transactions") { () throws(JSONFault) in
+                    try reader.boolean()
                 }
-            } catch {
-                throw error.inField(String(name.prefix(64)))
+            default: try reader.skipValue(maximumDepth: Limits.depth, maximumBytes: Limits.skippedBytes)
             }
         }
         try reader.endDocument()
@@ -51,14 +59,27 @@ extension VerifyReceiptRequestBody {
     }
 }
 
+/// Only names that stand here reach a fault: another could be anything, a secret in the wrong place too.
+private func named<Value>(_ name: String, _ read: () throws(JSONFault) -> Value) throws(JSONFault) -> Value {
+    do throws(JSONFault) {
+        return try read()
+    } catch {
+        throw error.inField(name)
+    }
+}
+
 extension JSONReader {
-    /// An empty secret is none.
+    /// An empty secret is none. Apple is not bothered with what cannot be one.
     fileprivate mutating func secret() throws(JSONFault) -> SharedSecret? {
+        let start = position
         guard try nextType() == .string else {
-            try skipValue(maximumDepth: 0)
+            try skipValue(maximumDepth: 0, maximumBytes: 0)
             return nil
         }
         let text = try value(of: try string(), maximumBytes: VerifyReceiptRequestBody.Limits.secretBytes)
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw JSONFault(.notAccepted("visible ASCII characters"), at: start)
+        }
         return text.isEmpty ? nil : SharedSecret(text)
     }
 }
