@@ -118,7 +118,7 @@ extension AppleDesk {
         let finding = await inquiries.finding(
             about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
         let now = clock()
-        let known = KnownFinding(finding, askedAt: now, freshUntil: assessment.seen(at: now).freshUntil(finding))
+        let known = KnownFinding(finding, askedAt: now, freshUntil: assessment.freshUntil(finding, at: now))
         await keep(known, for: key)
         return known
     }

@@ -28,13 +28,6 @@ struct Assessment: Sendable {
     }
 }
 
-extension Assessment {
-    /// The same, later.
-    func seen(at now: Timestamp) -> Assessment {
-        Assessment(receipt, for: request, at: now, policy: policy, skew: skew)
-    }
-}
-
 // MARK: - Whether Apple may know more
 
 extension Assessment {
@@ -53,13 +46,14 @@ extension Assessment {
     var standsAlone: Bool { subscriptions.allSatisfy { $0.state == .active } }
 
     /// How long what Apple says may be repeated.
-    func freshUntil(_ finding: Finding) -> Timestamp {
+    /// - Parameter now: when Apple said it, which is later than the request.
+    func freshUntil(_ finding: Finding, at now: Timestamp) -> Timestamp {
         switch finding {
         case .answered(let answer):
             let subscriptions = Subscription.all(
                 in: answer.transactions, renewals: answer.renewals, at: now, skew: skew)
             let end = now.advanced(by: policy.span(of: subscriptions, in: receipt.environment, at: now))
-            return earliest(end, nextBoundary(after: now, in: answer.transactions, answer.renewals))
+            return earliest(end, nextBoundary(after: now, in: answer.transactions, answer.renewals), after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
         case .unanswered(.upstreamDisagrees): return now.advanced(by: policy.disagreement)
         case .unanswered: return now
@@ -67,7 +61,7 @@ extension Assessment {
     }
 
     /// No answer lasts longer than the app itself, if it was bought in volume for a time.
-    private func earliest(_ end: Timestamp, _ boundary: Timestamp?) -> Timestamp {
+    private func earliest(_ end: Timestamp, _ boundary: Timestamp?, after now: Timestamp) -> Timestamp {
         let expiration = receipt.expirationDate.flatMap { $0 > now ? $0 : nil }
         return [boundary, expiration].compactMap(\.self).reduce(end) { min($0, $1) }
     }
@@ -79,7 +73,7 @@ extension Assessment {
     /// What the receipt itself says.
     /// - Parameter reasons: why nobody better was asked; empty if there is nobody better.
     func local(degradedBecause reasons: [DegradedReason] = []) -> Answer {
-        let end = earliest(now.advanced(by: policy.near), nextBoundary(after: now, in: transactions))
+        let end = earliest(now.advanced(by: policy.near), nextBoundary(after: now, in: transactions), after: now)
         return Answer(
             verdict: .genuine, receipt: receipt, transactions: shown(transactions), subscriptions: subscriptions,
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons),

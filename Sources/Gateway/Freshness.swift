@@ -3,6 +3,14 @@
 
 internal import Receipts
 
+extension Timestamp {
+    /// Whether what was found out at this time is no older at `now` than somebody accepts, who accepts any age with nil.
+    /// A clock that was set back must not make it last: what comes from the future counts as too old.
+    func isAccepted(at now: Timestamp, maximumAge: Duration?) -> Bool {
+        self <= now.advanced(by: .seconds(1)) && maximumAge.map { now <= advanced(by: $0) } ?? true
+    }
+}
+
 /// How long an answer may be repeated. Each is a maximum: no answer outlives the next boundary of an entitlement.
 public struct FreshnessPolicy: Hashable, Sendable {
     /// While every subscription is paid for.

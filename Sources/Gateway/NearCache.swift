@@ -28,7 +28,7 @@ final class NearCache: Sendable {
             deviceIdentifier = request.expectations.deviceIdentifier
             mode = request.mode
             excludesOldTransactions = request.excludesOldTransactions
-            callersSecret = request.callersSecret.map { Fingerprint(of: Array($0.exposed.utf8).span) }
+            callersSecret = request.callersSecret?.fingerprint
         }
 
         /// What the key takes beside its fixed part: callers choose how long their expectations are.
@@ -50,7 +50,7 @@ final class NearCache: Sendable {
     /// The answer to the same question, if it is fresh at `now` and not older than `maximumAge`.
     func answer(for key: Key, maximumAge: Duration?, at now: Timestamp) -> Answer? {
         guard let found = genuine.withLock({ $0.find(key) }) ?? others.withLock({ $0.find(key) }),
-            found.isCurrent(at: now), !found.isOlder(than: maximumAge, at: now)
+            now < found.freshUntil, found.provenance.verifiedAt.isAccepted(at: now, maximumAge: maximumAge)
         else { return nil }
         return found
     }
@@ -67,16 +67,6 @@ final class NearCache: Sendable {
 }
 
 extension Answer {
-    /// A clock that was set back must not make an answer last: one from the future is none.
-    fileprivate func isCurrent(at now: Timestamp) -> Bool {
-        now < freshUntil && provenance.verifiedAt <= now.advanced(by: .seconds(1))
-    }
-
-    fileprivate func isOlder(than maximumAge: Duration?, at now: Timestamp) -> Bool {
-        guard let maximumAge else { return false }
-        return provenance.verifiedAt.advanced(by: maximumAge) < now
-    }
-
     /// What the answer takes in memory, roughly: the receipt, and a fixed part for everything around it.
     fileprivate var byteCount: Int {
         Self.fixedByteCount + (receipt?.byteCount ?? 0) + transactions.byteCount

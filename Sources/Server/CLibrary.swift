@@ -14,6 +14,15 @@ enum CLibrary {
     /// `errno` for a port on which somebody else listens.
     static let addressInUse = EADDRINUSE
 
+    /// The bytes of a page of memory.
+    static var pageBytes: Double { Double(sysconf(Int32(_SC_PAGESIZE))) }
+
+    /// The ticks in which the system counts a process's time, in a second.
+    static var ticksPerSecond: Double { Double(sysconf(Int32(_SC_CLK_TCK))) }
+
+    /// The CPU time of this process, in seconds. POSIX: `CLOCKS_PER_SEC` is one million everywhere.
+    static var processorSeconds: Double { Double(clock()) / 1e6 }
+
     /// Writes bytes to standard error, and waits until somebody takes them. What cannot be written is lost.
     @Sendable static func writeToStandardError(_ bytes: [UInt8]) {
         var written = 0

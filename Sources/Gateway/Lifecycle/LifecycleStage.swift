@@ -78,9 +78,6 @@ extension LifecycleStage {
         case .past: "past"
         }
     }
-
-    /// All names there are.
-    public static let names = ["current", "deprecated", "announced", "ramping", "drained", "past"]
 }
 
 extension Timestamp {

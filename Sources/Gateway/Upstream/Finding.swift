@@ -32,12 +32,12 @@ public struct KnownFinding: Sendable {
 
     /// Whether it may be repeated at `now`, to a caller who accepts this age.
     func isFresh(at now: Timestamp, maximumAge: Duration?) -> Bool {
-        now < freshUntil && isNoOlder(than: maximumAge, at: now)
+        now < freshUntil && askedAt.isAccepted(at: now, maximumAge: maximumAge)
     }
 
     /// Whether it is `span` or less past its time.
     func isStale(within span: Duration, at now: Timestamp) -> Bool {
-        now < freshUntil.advanced(by: span) && isNoOlder(than: nil, at: now)
+        now < freshUntil.advanced(by: span) && askedAt.isAccepted(at: now, maximumAge: nil)
     }
 
     /// Whether Apple spoke of the receipt's contents, `span` or less after that holds. That an account is gone is not
@@ -54,11 +54,6 @@ public struct KnownFinding: Sendable {
         else { return false }
         return boundary <= now
     }
-
-    /// A clock that was set back must not make a finding last: one from the future is none.
-    private func isNoOlder(than maximumAge: Duration?, at now: Timestamp) -> Bool {
-        askedAt <= now.advanced(by: .seconds(1)) && maximumAge.map { now <= askedAt.advanced(by: $0) } ?? true
-    }
 }
 
 /// Names a finding: the same key means the same question to Apple, however the receipt was encoded.
@@ -73,6 +68,6 @@ public struct FindingKey: Hashable, Sendable {
     init(_ receipt: VerifiedReceipt, _ request: VerificationRequest) {
         signedContent = Fingerprint(of: receipt.signedContent)
         excludesOldTransactions = request.excludesOldTransactions
-        callersSecret = request.callersSecret.map { Fingerprint(of: Array($0.exposed.utf8).span) }
+        callersSecret = request.callersSecret?.fingerprint
     }
 }

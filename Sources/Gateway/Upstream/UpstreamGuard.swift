@@ -43,8 +43,8 @@ public final class UpstreamGuards: Sendable {
     public func health(of environment: UpstreamEnvironment) -> UpstreamHealth { self[environment].health }
 }
 
-/// Stands in front of one endpoint of Apple's: pause, circuit breaker, budget, concurrency limit, and at the moment of the call
-/// the breaker again, which may have opened meanwhile.
+/// Stands in front of one endpoint of Apple's: pause, circuit breaker, budget, concurrency limit, and at the moment of
+/// the call the breaker again, which may have opened meanwhile.
 final class UpstreamGuard: Sendable {
     /// The leave to ask once, to be handed back with what came of it.
     struct Pass: Sendable {

@@ -79,16 +79,12 @@ extension UpstreamURL: ConfigurationValue {
 }
 
 extension CircuitBreaker.Mode: ConfigurationValue {
-    static var accepted: String { allCases.map(\.rawValue).joined(separator: ", ") }
-
     init(configuration text: String) throws(ConfigurationValueFault) {
         guard let mode = CircuitBreaker.Mode(rawValue: text) else {
             throw ConfigurationValueFault(description: "\"\(text)\" is none of them")
         }
         self = mode
     }
-
-    var configurationText: String { rawValue }
 }
 
 extension Timestamp: ConfigurationValue {
@@ -115,14 +111,10 @@ enum UndecidedReply: String, CaseIterable, Hashable, Sendable, ConfigurationValu
     /// HTTP 503, for clients that look at the HTTP status only.
     case unavailable = "503"
 
-    static var accepted: String { allCases.map(\.rawValue).joined(separator: ", ") }
-
     init(configuration text: String) throws(ConfigurationValueFault) {
         guard let reply = UndecidedReply(rawValue: text) else {
             throw ConfigurationValueFault(description: "\"\(text)\" is neither")
         }
         self = reply
     }
-
-    var configurationText: String { rawValue }
 }

@@ -64,15 +64,18 @@ extension Optional: ConfigurationValue where Wrapped: ConfigurationValue {
     var configurationText: String { self?.configurationText ?? "" }
 }
 
-extension Logger.Level: ConfigurationValue {
+/// A value that is one of a few words.
+extension ConfigurationValue where Self: CaseIterable & RawRepresentable<String> {
     static var accepted: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
+    var configurationText: String { rawValue }
+}
+
+extension Logger.Level: ConfigurationValue {
     init(configuration text: String) throws(ConfigurationValueFault) {
         guard let level = Logger.Level(rawValue: text) else {
             throw ConfigurationValueFault(description: "\"\(text)\" is no log level")
         }
         self = level
     }
-
-    var configurationText: String { rawValue }
 }

@@ -8,21 +8,12 @@
 #endif
 internal import PrometheusExport
 
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
-
 /// What the system says about this process. Linux says it in `/proc` (proc(5)); what it does not say is not a number.
 enum ProcessStatistics {
     /// The families `process_*`.
     static var readings: [MetricReading] {
         [
-            // POSIX: `CLOCKS_PER_SEC` is one million everywhere.
-            MetricReading(MetricCatalogue.processCPU) { Double(clock()) / 1e6 },
+            MetricReading(MetricCatalogue.processCPU) { CLibrary.processorSeconds },
             MetricReading(MetricCatalogue.processVirtualMemory) { pages(at: 0).map(bytes) ?? .nan },
             MetricReading(MetricCatalogue.processResidentMemory) { pages(at: 1).map(bytes) ?? .nan },
             MetricReading(MetricCatalogue.processOpenFiles) { openFiles.map(Double.init) ?? .nan },
@@ -37,7 +28,7 @@ enum ProcessStatistics {
     }
 
     private static func bytes(ofPages count: Double) -> Double {
-        count * Double(sysconf(Int32(_SC_PAGESIZE)))
+        count * CLibrary.pageBytes
     }
 
     /// Without the one that reading the directory takes.
@@ -56,7 +47,7 @@ enum ProcessStatistics {
         guard let ticks = text("self/stat").flatMap(startTicks), let booted = line("btime", in: text("stat")),
             let bootedAt = number(at: 0, in: booted)
         else { return nil }
-        return bootedAt + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+        return bootedAt + ticks / CLibrary.ticksPerSecond
     }
 
     /// Field 22 of `/proc/self/stat`. Field 2 is a name in parentheses that may hold anything, also parentheses.
