@@ -62,13 +62,24 @@ let package = Package(
         .target(name: "Gateway", dependencies: ["Receipts", "Resilience"], swiftSettings: house),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house),
+        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+        .target(
+            name: "Redis",
+            dependencies: [
+                "CHiredis",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: house),
         .target(
             name: "PrometheusExport", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: house),
         .executableTarget(
             name: "Server",
             dependencies: [
-                "AppStore", "Gateway", "HTTPTransport", "JSON", "PrometheusExport", "Receipts", "Resilience",
+                "AppStore", "Gateway", "HTTPTransport", "JSON", "PrometheusExport", "Receipts", "Redis", "Resilience",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -120,6 +131,17 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: house),
+        .target(name: "RealServers", path: "Tests/RealServers", swiftSettings: house),
+        .testTarget(
+            name: "RedisTests",
+            dependencies: [
+                "RealServers", "Redis",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: house),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),

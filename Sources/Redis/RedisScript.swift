@@ -1,0 +1,44 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// A Lua script that Redis runs as one step.
+public struct RedisScript: Hashable, Sendable {
+    /// The source.
+    public let source: String
+    /// SHA-1 of the source in hexadecimal: the name Redis knows it by.
+    public let digest: String
+
+    /// A script.
+    public init(_ source: String) {
+        self.source = source
+        digest = Insecure.SHA1.hash(data: Array(source.utf8)).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+
+    /// The command that runs it by name.
+    /// - Parameter keys: all keys it touches, at least one; in a cluster all in one hash slot.
+    public func call(keys: [RedisWord], _ arguments: [RedisWord]) -> RedisCommand {
+        RedisCommand(["EVALSHA", RedisWord(digest), RedisWord(keys.count)] + keys + arguments, key: keys.first)
+    }
+
+    /// The command that runs it by its source, which Redis remembers from then on.
+    public func wholeCall(keys: [RedisWord], _ arguments: [RedisWord]) -> RedisCommand {
+        RedisCommand(["EVAL", RedisWord(source), RedisWord(keys.count)] + keys + arguments, key: keys.first)
+    }
+}
+
+extension RedisCommands {
+    /// Runs a script: by name, and whole if Redis does not know it (any more).
+    public func run(
+        _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
+    ) async throws(RedisError) -> RedisValue {
+        do throws(RedisError) {
+            return try await send(script.call(keys: keys, arguments))
+        } catch .refused(let refusal) where refusal.kind == .noScript {
+            return try await send(script.wholeCall(keys: keys, arguments))
+        }
+    }
+}

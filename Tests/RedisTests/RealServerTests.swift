@@ -1,0 +1,21 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import RealServers
+import Redis
+import Testing
+
+struct RealServerTests {
+    @Test func `a Redis is started, killed, and started again`() async throws {
+        let redis = try await RealServer.redis()
+        #expect(Loopback.accepts(redis.port))
+        redis.kill()
+        #expect(!Loopback.accepts(redis.port))
+        try await redis.start()
+        #expect(Loopback.accepts(redis.port))
+    }
+
+    @Test func `a script is known by its digest`() {
+        #expect(RedisScript("return 1").digest == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
+    }
+}
