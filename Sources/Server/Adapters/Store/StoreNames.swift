@@ -1,0 +1,48 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// Names for what lies in the shared store, which tell nobody who reads the store what they stand for.
+struct StoreNames: Sendable {
+    private let key: SymmetricKey
+
+    /// - Parameter key: secret, the same on all nodes.
+    init(key: SymmetricKey) {
+        self.key = key
+    }
+
+    /// The name of something: base64url of HMAC-SHA256, 43 characters.
+    /// - Parameters:
+    ///   - area: what kind of thing it is; the same parts in another area have another name.
+    ///   - parts: what it is told from others by. `["ab", "c"]` and `["a", "bc"]` have different names.
+    func name(_ area: String, _ parts: [[UInt8]]) -> String {
+        var hmac = HMAC<SHA256>(key: key)
+        for part in [Array(area.utf8)] + parts {
+            // The length in front keeps parts apart.
+            hmac.update(data: Self.bytes(of: part.count))
+            hmac.update(data: part)
+        }
+        return Array(hmac.finalize()).base64URL
+    }
+
+    private static func bytes(of count: Int) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+    }
+}
+
+extension [UInt8] {
+    /// In base64url without padding (RFC 4648 §5).
+    var base64URL: String {
+        var text = ""
+        for start in stride(from: 0, to: count, by: 3) {
+            let group = self[start..<Swift.min(start + 3, count)]
+            let bits = group.enumerated().reduce(0) { $0 | Int($1.element) << (16 - 8 * $1.offset) }
+            for index in 0...group.count { text.unicodeScalars.append(Self.alphabet[bits >> (18 - 6 * index) & 63]) }
+        }
+        return text
+    }
+
+    private static let alphabet: [Unicode.Scalar] = [Unicode.Scalar](
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".unicodeScalars)
+}
