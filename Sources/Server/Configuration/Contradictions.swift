@@ -5,6 +5,7 @@ extension GatewayConfiguration {
     /// What is wrong although each setting is right by itself.
     var contradictions: [ConfigurationProblem] {
         [openToTheNetworkWithoutClients, clientsWithoutPepper, bodyBeyondBudget].compactMap { $0 }
+            + redis.contradictions
     }
 
     /// Without API keys anybody who reaches the port could use the gateway.

@@ -46,6 +46,7 @@ struct Problem: Error, Hashable, Sendable {
         case overloaded
         case answerTimeout = "answer_timeout"
         case notReady = "not_ready"
+        case storeMisconfigured = "store_misconfigured"
     }
 }
 

@@ -19,6 +19,7 @@ final class UpstreamMetrics: GatewayObserver {
     private let contradictions: [Contradiction: PrometheusCounter]
     private let joins: PrometheusCounter
     private let lookups: [FindingLookupLabel: PrometheusCounter]
+    private let leases: [LeaseOutcome: PrometheusCounter]
     private let degraded: [DegradedReason: PrometheusCounter]
 
     init(_ registry: PrometheusRegistry, logger: Logger) {
@@ -35,6 +36,7 @@ final class UpstreamMetrics: GatewayObserver {
         contradictions = registry.counters(MetricCatalogue.contradictions)
         joins = registry.counter(MetricCatalogue.flightsJoined)
         lookups = registry.counters(MetricCatalogue.findingLookups)
+        leases = registry.counters(MetricCatalogue.flightLeases)
         degraded = registry.counters(MetricCatalogue.degraded)
     }
 
@@ -62,6 +64,7 @@ final class UpstreamMetrics: GatewayObserver {
                 metadata: ["upstream": "\(environment.rawValue)", "contradiction": "\(contradiction.rawValue)"])
         case .joinedFlight: joins.increment()
         case .lookedUp(let result): lookups[FindingLookupLabel(cache: result)]?.increment()
+        case .leased(let outcome): leases[outcome]?.increment()
         case .degraded(let reason): degraded[reason]?.increment()
         }
     }

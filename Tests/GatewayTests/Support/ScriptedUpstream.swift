@@ -98,6 +98,7 @@ extension GatewayEvent {
         case .contradicted(let environment, let contradiction): "contradicted \(environment) \(contradiction)"
         case .joinedFlight: "joined"
         case .lookedUp(let result): "looked up \(result)"
+        case .leased(let outcome): "leased \(outcome)"
         case .degraded(let reason): "degraded \(reason)"
         }
     }
