@@ -3,7 +3,7 @@
 
 /// Whoever counts, logs, or forgets what Redis says has changed.
 public protocol RedisObserver: Sendable {
-    /// Something happened. Called on an event loop: must return soon and never block.
+    /// Something happened. Called from any thread, mostly on an event loop: must return soon and never block.
     func observe(_ event: RedisEvent)
 }
 

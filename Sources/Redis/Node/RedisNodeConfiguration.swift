@@ -34,6 +34,8 @@ public struct RedisNodeConfiguration: Sendable {
     public var trackedPrefixes: [String] = []
     /// Channels to listen to besides.
     public var channels: [String] = []
+    /// How often the subscriber connection asks whether anybody is there; after three without an answer it ends.
+    public var pingInterval: Duration = .seconds(1)
     /// When a connection is made again.
     public var reconnection = RedisReconnection()
     /// How much is kept in memory.

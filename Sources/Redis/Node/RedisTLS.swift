@@ -30,6 +30,8 @@ public struct RedisTLS: Sendable {
     ) throws(Fault) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
+        // What the other side does not confirm in time is closed all the same.
+        configuration.shutdownTimeout = .milliseconds(250)
         if let caFile {
             configuration.trustRoots = .certificates(try Self.certificates(caFile, or: .authorities(path: caFile)))
         }
@@ -58,5 +60,15 @@ public struct RedisTLS: Sendable {
     func handler(host: String) throws -> NIOSSLClientHandler {
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
+    }
+}
+
+extension RedisNodeConfiguration {
+    /// The handler that puts TLS under a connection; nil for one in the clear.
+    func tlsHandler() throws -> NIOSSLClientHandler? {
+        switch address {
+        case .host(let host, _): try tls?.handler(host: host)
+        case .unixSocket: try tls?.handler(host: "localhost")
+        }
     }
 }
