@@ -98,8 +98,7 @@ extension UpstreamGuardPolicy {
         breaker = CircuitBreaker.Policy(probeLease: configuration.deadline + .seconds(5))
         concurrency = ConcurrencyLimit.Policy(maximum: configuration.concurrency)
         guard configuration.questionsPerSecond > 0 else { return }
-        budget = TokenBucket.Policy(
-            capacity: configuration.questionsPerSecond, refill: configuration.questionsPerSecond, per: .seconds(1))
+        budget = RatePolicy(name: "apple", quota: configuration.questionsPerSecond, window: .seconds(1))
     }
 }
 

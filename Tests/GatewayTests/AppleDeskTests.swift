@@ -304,7 +304,7 @@ struct AppleDeskTests {
 
     @Test func `the budget for questions is kept`() async throws {
         var policy = UpstreamGuardPolicy()
-        policy.budget = TokenBucket.Policy(capacity: 2, refill: 1, per: .seconds(3600))
+        policy.budget = RatePolicy(name: "apple", quota: 1, window: .seconds(3600), burst: 2)
         let scene = Scene([.production: [.refusal(.secretRejected)]], guardPolicy: policy)
         for reason in [DegradedReason.sharedSecretRejected, .sharedSecretRejected, .upstreamBudget] {
             #expect(try await scene.ask(at: 150).provenance.degradedReasons == [reason])
