@@ -21,6 +21,7 @@ final class ClusterClient: RedisTopology {
     private let guides: [RedisNode]
     private let nodes: ClusterNodes
     private let lookout: Lookout
+    private let eventLoop: any EventLoop
     private let map = Mutex(SlotMap())
 
     /// The cluster that the nodes at the URL's addresses belong to.
@@ -28,7 +29,7 @@ final class ClusterClient: RedisTopology {
         (self.configuration, self.observer) = (configuration, observer)
         let eventLoop = eventLoops.next()
         let lookout = Lookout(Self.rule, on: eventLoop)
-        self.lookout = lookout
+        (self.lookout, self.eventLoop) = (lookout, eventLoop)
         nodes = ClusterNodes { address in
             RedisNode(
                 configuration.master(at: address), eventLoops: eventLoops,
@@ -71,35 +72,39 @@ final class ClusterClient: RedisTopology {
 
 extension ClusterClient {
     func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
-        let end = ContinuousClock.now + configuration.commandDeadline
+        let end = NIODeadline.now() + TimeAmount(configuration.commandDeadline)
         var pipeline = ClusterPipeline(commands)
         for round in 1...Limits.maximumRounds {
             let batches = map.withLock { pipeline.takeBatches(by: $0) }
-            for (batch, replies) in await send(batches) {
+            for (batch, replies) in await send(batches, until: round > 1 ? end : nil) {
                 learn(from: pipeline.take(replies, to: batch, isRedirected: round > 1))
             }
-            if pipeline.isDone || ContinuousClock.now >= end { break }
+            if pipeline.isDone || NIODeadline.now() >= end { break }
             if pipeline.wantsPause { try? await Task.sleep(for: Limits.pause) }
         }
         return pipeline.results
     }
 
-    private typealias Replies = (ClusterPipeline.Batch, [Result<RedisValue, RedisError>])
+    private typealias Replies = [Result<RedisValue, RedisError>]
 
-    private func send(_ batches: [ClusterPipeline.Batch]) async -> [Replies] {
+    /// - Parameter end: when there is a timeout earlier than the node's own.
+    private func send(
+        _ batches: [ClusterPipeline.Batch], until end: NIODeadline?
+    ) async -> [(ClusterPipeline.Batch, Replies)] {
         // Nearly always all keys live on one node.
-        if batches.count == 1 { return [(batches[0], await send(batches[0]))] }
-        return await withTaskGroup(of: Replies.self) { group in
-            for batch in batches { group.addTask { (batch, await self.send(batch)) } }
+        if batches.count == 1 { return [(batches[0], await send(batches[0], until: end))] }
+        return await withTaskGroup { group in
+            for batch in batches { group.addTask { (batch, await self.send(batch, until: end)) } }
             return await group.reduce(into: []) { $0.append($1) }
         }
     }
 
-    private func send(_ batch: ClusterPipeline.Batch) async -> [Result<RedisValue, RedisError>] {
+    private func send(_ batch: ClusterPipeline.Batch, until end: NIODeadline?) async -> Replies {
         guard let node = nodes.node(at: batch.node) else {
             return batch.commands.map { _ in .failure(nodes.isClosed ? .shutDown : .notConnected) }
         }
-        return await node.send(batch.commands)
+        guard let end else { return await node.send(batch.commands) }
+        return await FirstOutcome.of(batch.commands, at: node, until: end, on: eventLoop)
     }
 
     private func learn(from news: ClusterPipeline.News) {
