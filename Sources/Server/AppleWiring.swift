@@ -54,7 +54,8 @@ extension AppleConnection {
         desk = AppleDesk(
             upstream: upstream, guards: knowledge.guards,
             cache: EmbeddedFindingCache(maximumBytes: configuration.cacheSize.bytes), lifecycle: knowledge.lifecycle,
-            verifier: verifier, patience: UpstreamPatience(configuration), observer: observer, clock: clock)
+            verifier: verifier, patience: UpstreamPatience(configuration), observer: observer, clock: clock,
+            chance: CLibrary.exponential)
     }
 }
 

@@ -4,7 +4,7 @@
 extension GatewayConfiguration {
     /// What is wrong although each setting is right by itself.
     var contradictions: [ConfigurationProblem] {
-        [openToTheNetworkWithoutClients, clientsWithoutPepper, bodyBeyondBudget].compactMap { $0 }
+        [openToTheNetworkWithoutClients, clientsWithoutPepper, bodyBeyondBudget, unreadableCacheKeys].compactMap { $0 }
     }
 
     /// Without API keys anybody who reaches the port could use the gateway.
@@ -28,6 +28,18 @@ extension GatewayConfiguration {
                 is missing, and the keys in the clients file cannot be checked without it; set GATEWAY_API_KEY_PEPPER \
                 or GATEWAY_API_KEY_PEPPER_FILE to the pepper `receipt-gateway hash-key` was used with
                 """)
+    }
+
+    private var unreadableCacheKeys: ConfigurationProblem? {
+        guard let cacheKeys else { return nil }
+        do throws(StoreKeysFault) {
+            _ = try StoreKeys(cacheKeys.exposed)
+            return nil
+        } catch {
+            return ConfigurationProblem(
+                place: "gateway.cache.keys",
+                fault: "\(error.description); make a key with: echo \"$(date +%Y%m):$(openssl rand -base64 32)\"")
+        }
     }
 
     private var bodyBeyondBudget: ConfigurationProblem? {
