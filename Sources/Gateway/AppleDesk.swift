@@ -20,6 +20,7 @@ public final class AppleDesk: Sendable {
     private let clock: @Sendable () -> Timestamp
     private let chance: @Sendable () -> Double
     private let flights = SingleFlight<FindingKey, KnownFinding>()
+    private let turns: FleetTurns
 
     /// - Parameters:
     ///   - upstream: Apple.
@@ -29,6 +30,8 @@ public final class AppleDesk: Sendable {
     ///   - freshness: how long answers may be repeated.
     ///   - guards: of the two endpoints.
     ///   - patience: how long Apple is waited for.
+    ///   - leases: who in the fleet asks.
+    ///   - notes: tells the fleet what Apple asks for.
     ///   - observer: told what happens.
     ///   - clock: the time.
     ///   - chance: minus the logarithm of a random number between 0 and 1: spreads the nodes' early refreshes. 0 never
@@ -36,7 +39,8 @@ public final class AppleDesk: Sendable {
     public init(
         upstream: any Upstream, guards: UpstreamGuards = UpstreamGuards(), cache: any FindingCache,
         lifecycle: UpstreamLifecycle, verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(),
-        patience: UpstreamPatience = UpstreamPatience(), observer: any GatewayObserver,
+        patience: UpstreamPatience = UpstreamPatience(), leases: any FlightLeases = EmbeddedFlightLeases(),
+        notes: any FleetNotes = EmbeddedFleetNotes(), observer: any GatewayObserver,
         clock: @escaping @Sendable () -> Timestamp, chance: @escaping @Sendable () -> Double = { 0 }
     ) {
         self.cache = cache
@@ -46,8 +50,10 @@ public final class AppleDesk: Sendable {
         self.observer = observer
         self.clock = clock
         self.chance = chance
+        turns = FleetTurns(leases: leases)
         inquiries = Inquiries(
-            upstream, guards: guards, verifier: verifier, patience: patience, observer: observer, clock: clock)
+            upstream, guards: guards, verifier: verifier, patience: patience, notes: notes, observer: observer,
+            clock: clock)
     }
 
     /// How many receipts Apple is being asked about.
@@ -85,7 +91,7 @@ extension AppleDesk {
         if let known, let answer = cached(known, assessment, key) { return answer }
         observer.observe(.lookedUp(.miss))
         let found = await flights.value(for: key, patience: patience(for: assessment)) {
-            await self.inquire(assessment, key)
+            await self.inquire(assessment, key, since: known)
         }
         if !found.isFirst { observer.observe(.joinedFlight) }
         let reason = known.map { assessment.reasonToAsk(knowing: $0) } ?? .miss
@@ -109,7 +115,7 @@ extension AppleDesk {
             !known.hasPassedBoundary(at: now)
         else { return nil }
         observer.observe(.lookedUp(.stale))
-        flights.start(key) { await self.inquire(assessment, key) }
+        flights.start(key) { await self.inquire(assessment, key, since: known) }
         return assessment.answer(known, from: .stale, .hit(freshUntil: known.freshUntil))
     }
 
@@ -117,7 +123,7 @@ extension AppleDesk {
     private func refreshEarly(_ known: KnownFinding, _ assessment: Assessment, _ key: FindingKey) {
         guard known.isDue(at: assessment.now, chance: chance()) else { return }
         observer.observe(.refreshedEarly)
-        flights.start(key) { await self.inquire(assessment, key) }
+        flights.start(key) { await self.inquire(assessment, key, since: known) }
     }
 
     /// The best answer without Apple: what it said before, else what the receipt says, if the caller takes that.
@@ -138,7 +144,36 @@ extension AppleDesk {
         return answer
     }
 
-    private func inquire(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
+    /// Finds out what nobody in the fleet knows yet: by asking Apple, or from the node that is asking already.
+    /// - Parameter known: what the caller knows, which was not good enough.
+    private func inquire(
+        _ assessment: Assessment, _ key: FindingKey, since known: KnownFinding?
+    ) async -> KnownFinding {
+        let turn = await turns.turn(for: key) { await self.news(of: key, for: assessment, since: known) }
+        observer.observe(.leased(turn.outcome))
+        switch turn {
+        case .found(let found): return found
+        case .failed(let reason):
+            let now = clock()
+            return KnownFinding(.unanswered(reason), askedAt: now, freshUntil: now)
+        case .ask(let lease, _):
+            let found = await ask(assessment, key)
+            if let lease { await turns.leases.release(lease, telling: found.failure) }
+            return found
+        }
+    }
+
+    /// What was found out since the request looked: fresh, and no older than it accepts. What Apple said after the
+    /// request came is as new as what it would wait for.
+    private func news(
+        of key: FindingKey, for assessment: Assessment, since known: KnownFinding?
+    ) async -> KnownFinding? {
+        guard let found = await cache.finding(for: key), found.askedAt != known?.askedAt else { return nil }
+        let maximumAge = found.askedAt < assessment.now ? assessment.request.maximumAge : nil
+        return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
+    }
+
+    private func ask(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
         let start = ContinuousClock.now
         let finding = await inquiries.finding(
             about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
@@ -191,6 +226,14 @@ extension AppleDesk {
     private func patience(for assessment: Assessment) -> Duration {
         // A little more than the deadline, so that the reason for a failure arrives.
         assessment.request.mode == .apple ? patience.deadline + .seconds(1) : patience.whenLocalSuffices
+    }
+}
+
+extension KnownFinding {
+    /// Why Apple gave no answer, if another node would get none either.
+    fileprivate var failure: DegradedReason? {
+        guard case .unanswered(let reason) = finding, reason.concernsAllNodes else { return nil }
+        return reason
     }
 }
 

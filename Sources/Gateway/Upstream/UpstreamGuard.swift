@@ -39,6 +39,9 @@ public final class UpstreamGuards: Sendable {
         }
     }
 
+    /// Leaves an endpoint alone for so long: another node was asked to. A longer pause stays as it is.
+    public func pause(_ environment: UpstreamEnvironment, for span: Duration) { self[environment].pause(for: span) }
+
     /// How the way to an endpoint stands.
     public func health(of environment: UpstreamEnvironment) -> UpstreamHealth { self[environment].health }
 }
@@ -191,6 +194,12 @@ extension UpstreamGuard {
             state.release(pass.slot, outcome)
             return state.breaker.takeTransitions()
         }
+    }
+
+    /// Leaves the endpoint alone for so long.
+    func pause(for span: Duration) {
+        let now = Instant.now
+        state.withLock { $0.pause.pause(until: now + span, at: now) }
     }
 
     /// How it stands.

@@ -29,6 +29,8 @@ struct GatewayConfiguration: Hashable, Sendable {
     var verification = VerificationConfiguration()
     /// How Apple is asked.
     var apple = AppleConfiguration()
+    /// The store that all nodes share.
+    var redis = RedisConfiguration()
     /// What callers of `POST /verifyReceipt` get when nothing can be said about a receipt.
     var undecidedReply = UndecidedReply.apple
 }

@@ -49,6 +49,7 @@ struct Problem: Error, Hashable, Sendable {
         case answerTimeout = "answer_timeout"
         case notReady = "not_ready"
         case storeUnreachable = "store_unreachable"
+        case storeMisconfigured = "store_misconfigured"
     }
 }
 

@@ -6,6 +6,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
 internal import Receipts
+internal import Redis
 
 // Every error that reaches the edge of the gateway, and the status and problem it becomes. Nothing else in the
 // project knows HTTP statuses of errors.
@@ -84,6 +85,18 @@ extension Problem {
         problem.headerFields[.retryAfter] = "1"
         return problem
     }()
+
+    /// Only on the admin plane. Redis's own line is left to the log: it may name users and keys.
+    static func storeMisconfigured(_ refusal: RedisRefusal?) -> Problem {
+        let what =
+            switch refusal?.kind {
+            case .noAuth: "Redis wants a password: set GATEWAY_REDIS_PASSWORD."
+            case .wrongPassword:
+                "Redis does not accept the user or the password: check GATEWAY_REDIS_USER and GATEWAY_REDIS_PASSWORD."
+            default: "Redis does not let its user do what the gateway needs: see the ACL line in docs/operations.md."
+            }
+        return Problem(.serviceUnavailable, .storeMisconfigured, what)
+    }
 }
 
 // MARK: - Of the connection

@@ -22,6 +22,7 @@ final class UpstreamMetrics: GatewayObserver {
     private let earlyRefreshes: PrometheusCounter
     private let forgotten: PrometheusCounter
     private let cacheFaults: [SharedCacheFault: PrometheusCounter]
+    private let leases: [LeaseOutcome: PrometheusCounter]
     private let degraded: [DegradedReason: PrometheusCounter]
 
     init(_ registry: PrometheusRegistry, logger: Logger) {
@@ -41,6 +42,7 @@ final class UpstreamMetrics: GatewayObserver {
         earlyRefreshes = registry.counter(MetricCatalogue.earlyRefreshes)
         forgotten = registry.counter(MetricCatalogue.findingsForgotten)
         cacheFaults = registry.counters(MetricCatalogue.sharedCacheFaults)
+        leases = registry.counters(MetricCatalogue.flightLeases)
         degraded = registry.counters(MetricCatalogue.degraded)
     }
 
@@ -73,6 +75,7 @@ final class UpstreamMetrics: GatewayObserver {
         case .lookedUp(let result): lookups[FindingLookupLabel(cache: result)]?.increment()
         case .refreshedEarly: earlyRefreshes.increment()
         case .forgot(let count): forgotten.increment(by: Int64(count))
+        case .leased(let outcome): leases[outcome]?.increment()
         case .degraded(let reason): degraded[reason]?.increment()
         }
     }

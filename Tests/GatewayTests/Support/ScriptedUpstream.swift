@@ -100,6 +100,7 @@ extension GatewayEvent {
         case .lookedUp(let result): "looked up \(result)"
         case .refreshedEarly: "refreshed early"
         case .forgot(let count): "forgot \(count)"
+        case .leased(let outcome): "leased \(outcome)"
         case .degraded(let reason): "degraded \(reason)"
         }
     }
