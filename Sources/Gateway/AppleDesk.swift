@@ -18,6 +18,7 @@ public final class AppleDesk: Sendable {
     private let patience: UpstreamPatience
     private let observer: any GatewayObserver
     private let clock: @Sendable () -> Timestamp
+    private let chance: @Sendable () -> Double
     private let flights = SingleFlight<FindingKey, KnownFinding>()
     private let turns: FleetTurns
 
@@ -33,12 +34,14 @@ public final class AppleDesk: Sendable {
     ///   - notes: tells the fleet what Apple asks for.
     ///   - observer: told what happens.
     ///   - clock: the time.
+    ///   - chance: minus the logarithm of a random number between 0 and 1: spreads the nodes' early refreshes. 0 never
+    ///     refreshes early.
     public init(
         upstream: any Upstream, guards: UpstreamGuards = UpstreamGuards(), cache: any FindingCache,
         lifecycle: UpstreamLifecycle, verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(),
         patience: UpstreamPatience = UpstreamPatience(), leases: any FlightLeases = EmbeddedFlightLeases(),
         notes: any FleetNotes = EmbeddedFleetNotes(), observer: any GatewayObserver,
-        clock: @escaping @Sendable () -> Timestamp
+        clock: @escaping @Sendable () -> Timestamp, chance: @escaping @Sendable () -> Double = { 0 }
     ) {
         self.cache = cache
         self.lifecycle = lifecycle
@@ -46,6 +49,7 @@ public final class AppleDesk: Sendable {
         self.patience = patience
         self.observer = observer
         self.clock = clock
+        self.chance = chance
         turns = FleetTurns(leases: leases)
         inquiries = Inquiries(
             upstream, guards: guards, verifier: verifier, patience: patience, notes: notes, observer: observer,
@@ -77,16 +81,25 @@ extension AppleDesk {
     }
 
     private func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
-        let known = await cache.finding(for: key)
+        let stamp = cache.stamp(for: key)
+        var answer = await answer(assessment, key, knowing: await cache.finding(for: key))
+        answer.stamp = stamp
+        return answer
+    }
+
+    private func answer(_ assessment: Assessment, _ key: FindingKey, knowing known: KnownFinding?) async -> Answer {
         if let known, let answer = cached(known, assessment, key) { return answer }
         observer.observe(.lookedUp(.miss))
         let found = await flights.value(for: key, patience: patience(for: assessment)) {
             await self.inquire(assessment, key, since: known)
         }
         if !found.isFirst { observer.observe(.joinedFlight) }
-        guard let found = found.value else { return degraded(assessment, known, because: .upstreamSlow) }
-        if case .unanswered(let reason) = found.finding { return degraded(assessment, known, because: reason) }
-        return assessment.answer(found, from: .miss) ?? assessment.local()
+        let reason = known.map { assessment.reasonToAsk(knowing: $0) } ?? .miss
+        let failed = CacheStatus.forwarded(reason, isCollapsed: !found.isFirst)
+        guard let finding = found.value else { return degraded(assessment, known, because: .upstreamSlow, failed) }
+        if case .unanswered(let trouble) = finding.finding { return degraded(assessment, known, because: trouble, failed) }
+        return assessment.answer(
+            finding, from: .miss, .forwarded(reason, found: finding, isCollapsed: !found.isFirst)) ?? assessment.local()
     }
 
     /// What is known, if it is fresh; or just past its time, while a new answer is fetched for the next who asks.
@@ -94,30 +107,41 @@ extension AppleDesk {
         let now = assessment.now, maximumAge = assessment.request.maximumAge
         if known.isFresh(at: now, maximumAge: maximumAge) {
             observer.observe(.lookedUp(.shared))
-            if case .unanswered(let reason) = known.finding { return degraded(assessment, nil, because: reason) }
-            return assessment.answer(known, from: .shared)
+            refreshEarly(known, assessment, key)
+            if case .unanswered(let reason) = known.finding { return degraded(assessment, nil, because: reason, nil) }
+            return assessment.answer(known, from: .shared, .hit(freshUntil: known.freshUntil))
         }
         guard maximumAge == nil, known.isStale(within: freshness.staleWhileRevalidate, at: now),
             !known.hasPassedBoundary(at: now)
         else { return nil }
         observer.observe(.lookedUp(.stale))
         flights.start(key) { await self.inquire(assessment, key, since: known) }
-        return assessment.answer(known, from: .stale)
+        return assessment.answer(known, from: .stale, .hit(freshUntil: known.freshUntil))
+    }
+
+    /// Somebody has to wait for the next answer, unless it is fetched before this one's time is over.
+    private func refreshEarly(_ known: KnownFinding, _ assessment: Assessment, _ key: FindingKey) {
+        guard known.isDue(at: assessment.now, chance: chance()) else { return }
+        observer.observe(.refreshedEarly)
+        flights.start(key) { await self.inquire(assessment, key, since: known) }
     }
 
     /// The best answer without Apple: what it said before, else what the receipt says, if the caller takes that.
     private func degraded(
-        _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason
+        _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason, _ cacheStatus: CacheStatus?
     ) -> Answer {
         observer.observe(.degraded(reason))
         if let known, known.answerHolds(for: freshness.staleIfError, at: assessment.now),
-            let answer = assessment.answer(known, from: .stale, degradedBecause: [reason])
+            let answer = assessment.answer(known, from: .stale, cacheStatus, degradedBecause: [reason])
         {
             return answer
         }
-        return assessment.request.mode == .apple
+        var answer =
+            assessment.request.mode == .apple
             ? assessment.undecided(.upstreamDidNotAnswer, degradedBecause: [reason])
             : assessment.local(degradedBecause: [reason])
+        answer.cacheStatus = cacheStatus
+        return answer
     }
 
     /// Finds out what nobody in the fleet knows yet: by asking Apple, or from the node that is asking already.
@@ -150,24 +174,34 @@ extension AppleDesk {
     }
 
     private func ask(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
+        let start = ContinuousClock.now
         let finding = await inquiries.finding(
             about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
         let now = clock()
-        let known = KnownFinding(finding, askedAt: now, freshUntil: assessment.freshUntil(finding, at: now))
-        await keep(known, for: key)
+        let known = KnownFinding(
+            finding, askedAt: now, freshUntil: assessment.freshUntil(finding, at: now), took: start.duration(to: .now))
+        await keep(known, for: key, naming: assessment.originalTransactionIDs(with: finding))
         return known
     }
 
     /// That Apple now says nothing of a receipt is no reason to forget what it said before.
-    private func keep(_ known: KnownFinding, for key: FindingKey) async {
-        guard known.askedAt < known.freshUntil else { return }
+    private func keep(_ known: KnownFinding, for key: FindingKey, naming originalTransactionIDs: [String]) async {
+        guard known.isLasting else { return }
         if case .unanswered = known.finding,
             await cache.finding(for: key)?.answerHolds(
                 for: freshness.staleIfError, at: known.askedAt) == true
         {
             return
         }
-        await cache.insert(known, for: key)
+        await cache.insert(known, for: key, naming: originalTransactionIDs)
+    }
+
+    /// Forgets what Apple said of every receipt that names this original transaction: something happened since.
+    /// - Returns: how many findings there were.
+    public func forget(originalTransactionID: String) async throws(StoreUnreachable) -> Int {
+        let count = try await cache.forget(originalTransactionID: originalTransactionID)
+        observer.observe(.forgot(findings: count))
+        return count
     }
 }
 

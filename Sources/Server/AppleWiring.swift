@@ -56,7 +56,7 @@ extension AppleConnection {
             upstream: upstream, guards: knowledge.guards,
             cache: EmbeddedFindingCache(maximumBytes: configuration.cacheSize.bytes), lifecycle: knowledge.lifecycle,
             verifier: verifier, patience: UpstreamPatience(configuration), leases: fleet.leases, notes: fleet.notes,
-            observer: observer, clock: clock)
+            observer: observer, clock: clock, chance: CLibrary.exponential)
     }
 }
 

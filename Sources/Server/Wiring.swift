@@ -69,6 +69,7 @@ func buildGatewayServer(
     let status = StatusRoute(
         authenticator: authenticator, lifecycle: lifecycle, upstreams: knowledge,
         asksApple: configuration.apple.isEnabled, store: storeHealth, clock: surroundings.clock)
+    let purge = PurgeRoute(apple: apple?.desk, authenticator: authenticator, clock: surroundings.clock)
     let routes = [
         Route(method: .post, path: "/v1/verify", respond: verify.respond)
             .announcing(knowledge.lifecycle, where: \.isFromApple),
@@ -76,6 +77,7 @@ func buildGatewayServer(
         Route(method: .post, path: "/verifyReceipt", respond: verifyReceipt.respond).announcing(knowledge.lifecycle),
         Route(method: .get, path: "/verifyReceipt", respond: verifyReceipt.respondToGet)
             .announcing(knowledge.lifecycle),
+        Route(method: .delete, path: PurgeRoute.path, respond: purge.respond),
     ]
     let data = dataPlane(
         configuration, routes, authenticator, surroundings, lifecycle, budget, metrics.edge)

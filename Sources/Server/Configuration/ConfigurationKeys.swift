@@ -122,6 +122,9 @@ enum ConfigurationKeys {
             "cache.apple.size", \.apple.cacheSize, in: .bytes(0)...(.mebibytes(65_536)),
             "Most memory for what Apple said of receipts; 0 keeps nothing."),
         ConfigurationKey(
+            "cache.keys", \.cacheKeys,
+            "`id:base64` of 32 random bytes, up to four separated by commas: the first names and seals what is shared."),
+        ConfigurationKey(
             "verify_receipt.undecided", \.undecidedReply,
             "What POST /verifyReceipt answers when nothing can be said: status 21005 as Apple does, or HTTP 503."),
     ]

@@ -23,6 +23,8 @@ struct GatewayConfiguration: Hashable, Sendable {
     var log = LogConfiguration()
     /// The cache in this process.
     var nearCache = NearCacheConfiguration()
+    /// What everything in the shared store is named and sealed with: `StoreKeys`.
+    var cacheKeys: Secret?
     /// How receipts are judged.
     var verification = VerificationConfiguration()
     /// How Apple is asked.

@@ -19,6 +19,7 @@ extension Problem {
         case let fault as JSONFault: self.init(fault)
         case is AuthenticationFailure: self = .unauthenticated
         case let error as GatewayError: self.init(error)
+        case is StoreUnreachable: self = .storeUnreachable
         case let error as HTTPError where error.status == .notFound: self = .notFound
         default: self.init(.internalServerError, .internalError, "The gateway failed; the request may be repeated.")
         }
@@ -50,6 +51,19 @@ extension Problem {
     static let unauthenticated: Problem = {
         var problem = Problem(.unauthorized, .unauthenticated, "A valid API key is required.")
         problem.headerFields[.wwwAuthenticate] = #"Bearer realm="receipt-gateway""#
+        return problem
+    }()
+
+    static let operationNotPermitted = Problem(
+        .forbidden, .operationNotPermitted, "This client may not do that.")
+
+    static let invalidTransactionID = Problem(
+        .badRequest, .invalidTransactionID, "A transaction ID has 1 to 20 digits and nothing else.")
+
+    static let storeUnreachable: Problem = {
+        var problem = Problem(
+            .serviceUnavailable, .storeUnreachable, "The store that all nodes share cannot be reached now.")
+        problem.headerFields[.retryAfter] = "1"
         return problem
     }()
 

@@ -95,10 +95,20 @@ enum MetricCatalogue {
     static let findingLookups = MetricFamily(
         "receipt_gateway_finding_lookups_total", .counter, "Searches for what Apple said of a receipt.",
         by: FindingLookupLabel.self)
+    static let earlyRefreshes = MetricFamily(
+        "receipt_gateway_finding_early_refreshes_total", .counter,
+        "What Apple said of a receipt, fetched again before its time was over.")
+    static let findingsForgotten = MetricFamily(
+        "receipt_gateway_findings_forgotten_total", .counter,
+        "What Apple said of receipts, forgotten because somebody named its transaction.")
+    static let sharedCacheFaults = MetricFamily(
+        "receipt_gateway_shared_cache_faults_total", .counter,
+        "What was to be found or kept in the store that all nodes share, and could not be used.",
+        by: SharedCacheFault.self)
     private static let upstream = [
         upstreamRequests, upstreamDuration, upstreamHeldBack, upstreamRetries, upstreamInFlight, upstreamWaiting,
         upstreamLimit, upstreamPause, breakerState, breakerTransitions, disagreements, contradictions,
-        flightsJoined, findingLookups,
+        flightsJoined, findingLookups, earlyRefreshes, findingsForgotten, sharedCacheFaults,
     ]
 
     // MARK: - The end of Apple's endpoints
