@@ -97,7 +97,9 @@ extension AppleDesk {
         let reason = known.map { assessment.reasonToAsk(knowing: $0) } ?? .miss
         let failed = CacheStatus.forwarded(reason, isCollapsed: !found.isFirst)
         guard let finding = found.value else { return degraded(assessment, known, because: .upstreamSlow, failed) }
-        if case .unanswered(let trouble) = finding.finding { return degraded(assessment, known, because: trouble, failed) }
+        if case .unanswered(let trouble) = finding.finding {
+            return degraded(assessment, known, because: trouble, failed)
+        }
         return assessment.answer(
             finding, from: .miss, .forwarded(reason, found: finding, isCollapsed: !found.isFirst)) ?? assessment.local()
     }

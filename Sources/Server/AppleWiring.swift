@@ -37,7 +37,8 @@ extension AppleConnection {
     /// - Throws: what is wrong with the files the configuration names.
     init?(
         _ configuration: AppleConfiguration, secrets: SharedSecrets, knowledge: UpstreamKnowledge,
-        fleet: FleetStore, verifier: ReceiptVerifier, observer: any GatewayObserver, in surroundings: GatewaySurroundings
+        fleet: FleetStore, verifier: ReceiptVerifier, observer: any GatewayObserver,
+        in surroundings: GatewaySurroundings
     ) throws(ConfigurationProblems) {
         guard configuration.isEnabled else { return nil }
         do throws(TransportError) {
@@ -54,8 +55,8 @@ extension AppleConnection {
             log: UpstreamLog(logger: surroundings.logger))
         desk = AppleDesk(
             upstream: upstream, guards: knowledge.guards,
-            cache: EmbeddedFindingCache(maximumBytes: configuration.cacheSize.bytes), lifecycle: knowledge.lifecycle,
-            verifier: verifier, patience: UpstreamPatience(configuration), leases: fleet.leases, notes: fleet.notes,
+            cache: fleet.findings, lifecycle: knowledge.lifecycle, verifier: verifier,
+            patience: UpstreamPatience(configuration), leases: fleet.leases, notes: fleet.notes,
             observer: observer, clock: clock, chance: CLibrary.exponential)
     }
 }

@@ -1,13 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Crypto
 internal import Gateway
 internal import NIOPosix
 internal import Redis
 
 /// What this node shares with the others through Redis, or keeps for itself where there is none.
 struct FleetStore: Sendable {
+    /// What Apple said of receipts.
+    let findings: any FindingCache
     /// Who in the fleet asks Apple.
     let leases: any FlightLeases
     /// What nodes tell one another.
@@ -20,24 +21,61 @@ extension FleetStore {
     /// The store as configured.
     /// - Throws: what is wrong with the files the configuration names.
     init(
-        _ configuration: RedisConfiguration, upstreams: UpstreamKnowledge, health: StoreHealth, metrics: StoreMetrics,
-        in surroundings: GatewaySurroundings
+        _ configuration: GatewayConfiguration, upstreams: UpstreamKnowledge, health: StoreHealth,
+        metrics: GatewayMetrics, in surroundings: GatewaySurroundings
     ) throws(ConfigurationProblems) {
-        guard let client = try RedisNodeConfiguration(configuration) else {
-            self.init(leases: EmbeddedFlightLeases(), notes: EmbeddedFleetNotes(), service: nil)
+        let cacheBytes = configuration.apple.cacheSize.bytes
+        guard let client = try RedisNodeConfiguration(configuration.redis), let keys = try StoreKeys(configuration)
+        else {
+            self.init(
+                findings: EmbeddedFindingCache(maximumBytes: cacheBytes), leases: EmbeddedFlightLeases(),
+                notes: EmbeddedFleetNotes(), service: nil)
             return
         }
+        self.init(
+            client, keys: keys, spareBytes: cacheBytes, patience: configuration.redis.patience, upstreams: upstreams,
+            health: health, metrics: metrics, in: surroundings)
+    }
+
+    private init(
+        _ client: RedisNodeConfiguration, keys: StoreKeys, spareBytes: Int, patience: Duration,
+        upstreams: UpstreamKnowledge, health: StoreHealth, metrics: GatewayMetrics,
+        in surroundings: GatewaySurroundings
+    ) {
+        let upstreamMetrics = metrics.upstream, metrics = metrics.store
         let events = StoreEvents(health: health, metrics: metrics, logger: surroundings.logger)
         let redis = RedisNode(client, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
         let store = SharedStore(redis, health: health, metrics: metrics)
-        let names = StoreNames(key: SymmetricKey(data: Array("x".utf8)))
+        let findings = RedisFindingCache(
+            store: store, keys: keys, spareBytes: spareBytes, clock: surroundings.clock,
+            observe: { upstreamMetrics.observe($0) })
+        events.tell(findings)
         let notes = RedisFleetNotes(store, upstreams: upstreams, metrics: metrics, alarm: events.alarm)
         self.init(
-            leases: RedisFlightLeases(store: store, names: names, waits: events.leaseWaits), notes: notes,
+            findings: findings,
+            leases: RedisFlightLeases(store: store, names: keys.first.names, waits: events.leaseWaits), notes: notes,
             service: StoreService(
                 client: redis, store: store, health: health, events: events,
                 registry: NodeRegistry(store, health: health), notes: notes,
-                patience: configuration.connectDeadline + configuration.deadline))
+                patience: patience))
+    }
+}
+
+extension RedisConfiguration {
+    /// How long the first connection is waited for.
+    fileprivate var patience: Duration { connectDeadline + deadline }
+}
+
+extension StoreKeys {
+    /// The keys as configured; nil if there are none.
+    fileprivate init?(_ configuration: GatewayConfiguration) throws(ConfigurationProblems) {
+        guard let text = configuration.cacheKeys?.exposed else { return nil }
+        do throws(StoreKeysFault) {
+            try self.init(text)
+        } catch {
+            throw ConfigurationProblems(
+                problems: [ConfigurationProblem(place: "gateway.cache.keys", fault: error.description)])
+        }
     }
 }
 
@@ -65,7 +103,8 @@ extension RedisNodeConfiguration {
         connectDeadline = configuration.connectDeadline
         scripts = RedisFlightLeases.scripts + RedisFleetNotes.scripts + NodeRegistry.scripts
         trackedPrefixes = [
-            RedisFlightLeases.prefix, RedisFleetNotes.pausePrefix, RedisFleetNotes.lifecyclePrefix,
+            FindingNames.findingPrefix, RedisFlightLeases.prefix, RedisFleetNotes.pausePrefix,
+            RedisFleetNotes.lifecyclePrefix,
         ]
     }
 }

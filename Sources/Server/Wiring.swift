@@ -54,7 +54,7 @@ func buildGatewayServer(
     let authenticator = Authenticator(configuration, clients)
     let verifier = try ReceiptVerifier(configuration)
     let fleet = try FleetStore(
-        configuration.redis, upstreams: knowledge, health: storeHealth, metrics: metrics.store, in: surroundings)
+        configuration, upstreams: knowledge, health: storeHealth, metrics: metrics, in: surroundings)
     let apple = try AppleConnection(
         configuration.apple, secrets: SharedSecrets(configuration, clients), knowledge: knowledge, fleet: fleet,
         verifier: verifier, observer: metrics.upstream, in: surroundings)
@@ -82,7 +82,8 @@ func buildGatewayServer(
     let data = dataPlane(
         configuration, routes, authenticator, surroundings, lifecycle, budget, metrics.edge)
     let admin = adminPlane(
-        configuration, HealthRoutes(lifecycle: lifecycle, store: storeHealth).routes + [.metrics(metrics.registry)], surroundings,
+        configuration, HealthRoutes(lifecycle: lifecycle, store: storeHealth).routes + [.metrics(metrics.registry)],
+        surroundings,
         lifecycle)
     let shutdown = ShutdownService(
         requests: surroundings.shutdownRequests, lifecycle: lifecycle,

@@ -194,9 +194,10 @@ struct AppleDeskTests {
         #expect(scene.upstream.asked.count == 2 && !scene.events.lines.contains("refreshed early"))
     }
 
-    @Test(arguments: [
-        (10, 0, 0.9, false), (10, 0, 1.1, true), (10, 5, 0.4, false), (10, 5, 0.6, true), (10, 9, 0.05, false),
-    ] as [(Int64, Int64, Double, Bool)])
+    @Test(
+        arguments: [
+            (10, 0, 0.9, false), (10, 0, 1.1, true), (10, 5, 0.4, false), (10, 5, 0.6, true), (10, 9, 0.05, false),
+        ] as [(Int64, Int64, Double, Bool)])
     func `the longer asking takes, the earlier it is done again`(
         took: Int64, at now: Int64, chance: Double, isDue: Bool
     ) {

@@ -8,7 +8,8 @@ import Testing
 
 /// The promise to whoever sells subscriptions: no answer says active past the end, however it was cached.
 struct BoundaryTests {
-    @Test(arguments: 0..<60) func `nothing is active past its boundary, whatever came before`(seed: UInt64) async throws {
+    @Test(arguments: 0..<60) func `nothing is active past its boundary, whatever came before`(seed: UInt64) async throws
+    {
         var chance = Chance(seed: seed)
         let clock = TestClock(Samples.created)
         let upstream = ScriptedUpstream([:])
@@ -19,7 +20,9 @@ struct BoundaryTests {
         let receipts = (0..<3).map { _ in Samples.receipt(with: chance.periods()) }
         var paths: Set<Provenance.Cache> = []
         for _ in 0..<120 {
-            if chance.number(4) == 0 { upstream.rewrite([.production: [.otherEnvironment], .sandbox: [chance.reply()]]) }
+            if chance.number(4) == 0 {
+                upstream.rewrite([.production: [.otherEnvironment], .sandbox: [chance.reply()]])
+            }
             let now = clock.time.advanced(by: .seconds(chance.step()))
             clock.set(now)
             var request = VerificationRequest(

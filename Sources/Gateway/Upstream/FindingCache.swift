@@ -49,7 +49,8 @@ public final class EmbeddedFindingCache: FindingCache {
 
     /// Keeps a finding, in place of an older one.
     public func insert(_ finding: KnownFinding, for key: FindingKey, naming originalTransactionIDs: [String]) {
-        let size = finding.byteCount + originalTransactionIDs.reduce(0) { $0 + $1.utf8.count + KnownFinding.tagByteCount }
+        let size =
+            finding.byteCount + originalTransactionIDs.reduce(0) { $0 + $1.utf8.count + KnownFinding.tagByteCount }
         findings.withLock { $0.insert(finding, for: key, byteCount: size, tags: originalTransactionIDs) }
     }
 

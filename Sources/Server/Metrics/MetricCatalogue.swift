@@ -157,7 +157,8 @@ enum MetricCatalogue {
     static let storeInvalidations = MetricFamily(
         "receipt_gateway_store_invalidations_total", .counter, "Keys that Redis said have changed.")
     static let liveNodes = MetricFamily(
-        "receipt_gateway_fleet_live_nodes", .gauge, "Nodes that share the store and are alive, as far as this one knows.")
+        "receipt_gateway_fleet_live_nodes", .gauge,
+        "Nodes that share the store and are alive, as far as this one knows.")
     static let flightLeases = MetricFamily(
         "receipt_gateway_flight_leases_total", .counter,
         "Questions to Apple, by what the other nodes had to do with them.", by: LeaseOutcome.self)

@@ -62,7 +62,7 @@ final class StoreMetrics: Sendable {
             connections[role]?.decrement(by: 1)
             disconnects[role]?.increment()
         case .invalidated(let names): invalidations.increment(by: Int64(names.count))
-        case .commandDone, .flushed, .published: break
+        case .commandDone, .flushed, .published, .topology: break
         }
     }
 

@@ -24,6 +24,7 @@ final class StoreEvents: RedisObserver {
     private let health: StoreHealth
     private let metrics: StoreMetrics
     private let logger: Logger
+    private let findings = Mutex<RedisFindingCache?>(nil)
     private let lastFault = Mutex<RedisConnectionFault?>(nil)
     /// Who waits for leases.
     let leaseWaits = KeyWaits()
@@ -38,6 +39,9 @@ final class StoreEvents: RedisObserver {
         self.logger = logger
     }
 
+    /// This cache hears of changes from now on.
+    func tell(_ cache: RedisFindingCache) { findings.withLock { $0 = cache } }
+
     func observe(_ event: RedisEvent) {
         metrics.count(event)
         switch event {
@@ -46,9 +50,10 @@ final class StoreEvents: RedisObserver {
         case .disconnected(let role, let fault): log(fault, role)
         case .invalidated(let names): invalidated(names)
         case .flushed:
+            findings.withLock { $0 }?.invalidateAll()
             leaseWaits.wakeAll()
             alarm.ring()
-        case .commandDone, .published: break
+        case .commandDone, .published, .topology: break
         }
     }
 
@@ -71,6 +76,8 @@ final class StoreEvents: RedisObserver {
     }
 
     private func invalidated(_ names: [[UInt8]]) {
+        // Before those wake who will look a finding up.
+        findings.withLock { $0 }?.invalidate(keys: names)
         leaseWaits.wake(names)
         if names.contains(where: { $0.starts(with: Self.notePrefix) }) { alarm.ring() }
     }
