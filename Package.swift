@@ -137,11 +137,12 @@ let package = Package(
         .testTarget(
             name: "RedisTests",
             dependencies: [
-                "RealServers", "Redis",
+                "RealServers", "ReceiptForge", "Redis",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTestUtils", package: "swift-nio"),
             ],
             swiftSettings: house),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),

@@ -1,0 +1,23 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Redis
+
+struct RedisReconnectionTests {
+    @Test(arguments: [(0, 50), (1, 100), (3, 400), (6, 2000), (1000, 2000)])
+    func `the wait doubles to its end, and at least half of it is waited`(_ failures: Int, _ milliseconds: Int) {
+        var generator = SystemRandomNumberGenerator()
+        let span = Duration.milliseconds(milliseconds)
+        let waits = (0..<200).map { _ in RedisReconnection().delay(afterFailures: failures, using: &generator) }
+        #expect(waits.allSatisfy { $0 >= span / 2 && $0 <= span })
+        #expect(Set(waits).count > 100)
+    }
+
+    @Test func `after a refusal the wait is longer`() {
+        var generator = SystemRandomNumberGenerator()
+        let wait = RedisReconnection().delayAfterRefusal(using: &generator)
+        #expect(wait >= .seconds(5) && wait <= .seconds(10))
+    }
+}
