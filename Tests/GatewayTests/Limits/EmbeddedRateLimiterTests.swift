@@ -1,0 +1,59 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Resilience
+import Testing
+
+@testable import Gateway
+
+struct EmbeddedRateLimiterTests {
+    private static let policy = RatePolicy(name: "second", quota: 10, window: .seconds(1))
+    private let clock = SteadyClock()
+
+    private func limiter(_ maximumBuckets: Int) -> EmbeddedRateLimiter {
+        EmbeddedRateLimiter(maximumBuckets: maximumBuckets) { [clock] in clock.now }
+    }
+
+    private func charge(_ subject: String, cost: Int = 1) -> RateCharge {
+        RateCharge(RateBucket(tenant: "t", policy: Self.policy, subject: subject), cost: cost)
+    }
+
+    @Test func `many subjects take no more memory than allowed`() {
+        let limiter = limiter(100)
+        for number in 0..<10_000 { _ = limiter.admit([charge("\(number)", cost: 10)]) }
+        #expect(limiter.count == 100)
+    }
+
+    @Test func `nobody gets tokens back by asking for many other subjects`() {
+        let limiter = limiter(100)
+        #expect(limiter.admit([charge("hot", cost: 10)]).isAdmitted)
+        for number in 0..<10_000 { _ = limiter.admit([charge("\(number)")]) }
+        #expect(!limiter.admit([charge("hot")]).isAdmitted)
+        #expect(limiter.count == 100)
+    }
+
+    @Test func `newcomers share one bucket while there is no room`() {
+        let limiter = limiter(10)
+        for number in 0..<10 { #expect(limiter.admit([charge("\(number)", cost: 10)]).isAdmitted) }
+        let newcomers = (0..<100).filter { limiter.admit([charge("new \($0)")]).isAdmitted }
+        #expect(newcomers.count == 10)
+    }
+
+    @Test func `a full bucket makes room for another`() {
+        let limiter = limiter(10)
+        for number in 0..<10 { _ = limiter.admit([charge("\(number)")]) }
+        clock.advance(by: .milliseconds(100))
+        for number in 10..<20 { _ = limiter.admit([charge("\(number)", cost: 5)]) }
+        #expect(limiter.count == 10)
+        // Each has its own: ten of them have five tokens left.
+        for number in 10..<20 { #expect(limiter.admit([charge("\(number)", cost: 5)]).isAdmitted) }
+    }
+
+    @Test func `two newcomers in one request are charged to what they share, or neither is`() {
+        let limiter = limiter(1)
+        #expect(limiter.admit([charge("old", cost: 10)]).isAdmitted)
+        #expect(!limiter.admit([charge("a", cost: 6), charge("b", cost: 6)]).isAdmitted)
+        #expect(limiter.admit([charge("a", cost: 5), charge("b", cost: 5)]).isAdmitted)
+        #expect(!limiter.admit([charge("c")]).isAdmitted)
+    }
+}

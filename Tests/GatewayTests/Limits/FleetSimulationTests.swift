@@ -1,0 +1,150 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Resilience
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// Nodes, clients and orders at random, and every stretch of time looked at.
+struct FleetSimulationTests {
+    /// What a simulation is made of.
+    struct Setting: Sendable, CustomTestStringConvertible {
+        let policy: RatePolicy
+        let nodes: Int
+        /// Requests for each token that arrives.
+        let load: Double
+
+        var testDescription: String {
+            "\(policy.quota)/\(policy.window) burst \(policy.burst), \(nodes) nodes, load \(load)"
+        }
+    }
+
+    private static let policies = [
+        RatePolicy(name: "a", quota: 200, window: .seconds(1)),
+        RatePolicy(name: "b", quota: 1000, window: .seconds(1), burst: 200),
+        RatePolicy(name: "c", quota: 100, window: .seconds(1), burst: 3000),
+        RatePolicy(name: "d", quota: 7, window: .seconds(1)),
+        RatePolicy(name: "e", quota: 100, window: .seconds(1), burst: 64),
+    ]
+    private static let settings = policies.flatMap { policy in
+        [(1, 0.7), (3, 1.5), (5, 10)].map { Setting(policy: policy, nodes: $0.0, load: $0.1) }
+    }
+
+    @Test(arguments: settings, [true, false])
+    func `no stretch of time sees more than the burst and what arrives in it`(
+        setting: Setting, isLeased: Bool
+    ) async {
+        for seed in 0..<4 as Range<UInt64> {
+            let policy = setting.policy.leased(isLeased)
+            let run = await Simulation(policy, nodes: setting.nodes, seed: seed).run(load: setting.load)
+            #expect(run.ledger.worstExcess <= .zero, "seed \(seed)")
+            #expect(run.ledger.total > 500)
+            // What is not admitted is not lost: a fleet under full load admits nearly all that arrives.
+            if setting.load > 1 { #expect(run.share > 0.85, "seed \(seed): \(run.share)") }
+        }
+    }
+
+    @Test func `without the rule for taking in advance, some stretch sees more`() async {
+        let policy = Self.policies[2]
+        let run = await Simulation(policy, nodes: 5, seed: 1, obeysRule: false).runBursts()
+        #expect(run.worstExcess > .zero)
+        #expect(await Simulation(policy, nodes: 5, seed: 1).runBursts().worstExcess <= .zero)
+    }
+
+    @Test func `while the store comes and goes, the fleet admits twice the limit at most`() async {
+        for seed in 0..<10 as Range<UInt64> {
+            let policy = RatePolicy(name: "f", quota: 200, window: .seconds(1))
+            let run = await Simulation(policy, nodes: 3, seed: seed).run(load: 3, faults: true)
+            // A bucket of twice the size that fills twice as fast sees no stretch too full.
+            var twice = Ledger(RatePolicy(name: "g", quota: 400, window: .seconds(1), burst: 400))
+            run.ledger.forEach { twice.record($1, at: $0) }
+            #expect(twice.worstExcess <= .zero, "seed \(seed)")
+        }
+    }
+}
+
+/// A fleet, its load, and what it admitted.
+private final class Simulation {
+    private let clock = SteadyClock()
+    private let buckets: ModelBuckets
+    private let nodes: [FleetRateLimiter]
+    private let policy: RatePolicy
+    private var dice: Dice
+    private var ledger: Ledger
+
+    init(_ policy: RatePolicy, nodes count: Int, seed: UInt64, obeysRule: Bool = true) {
+        let (clock, buckets) = (self.clock, ModelBuckets(self.clock))
+        self.policy = policy
+        self.buckets = buckets
+        let store: any SharedBuckets = obeysRule ? buckets : Ruleless(buckets: buckets)
+        nodes = (0..<count).map { _ in FleetRateLimiter(store, liveNodes: { count }, clock: { clock.now }) }
+        dice = Dice(seed: seed)
+        ledger = Ledger(policy)
+        let way = Mutex(Dice(seed: seed))
+        buckets.behave { manners in
+            manners.way = { way.withLock { ($0.span(upTo: .milliseconds(2)), $0.span(upTo: .milliseconds(2))) } }
+        }
+    }
+
+    /// Requests with costs and pauses at random, sometimes long ones, through any node.
+    func run(load: Double, faults: Bool = false) async -> (ledger: Ledger, share: Double) {
+        let gap = Duration.microseconds(Int(2 * (policy.window / policy.quota / .microseconds(1)) / load))
+        let start = clock.now
+        for number in 0..<6000 {
+            if dice.chance(1), load < 1 { clock.advance(by: policy.tokenBucket.timeToFill) }
+            clock.advance(by: dice.span(upTo: gap))
+            if faults, number % 200 == 0 { breakOrMend() }
+            await ask(nodes[dice.number(0...nodes.count - 1)], cost: dice.chance(90) ? 1 : dice.number(1...4))
+        }
+        let arrived = start.duration(to: clock.now) / policy.tokenBucket.emissionInterval
+        return (ledger, Double(ledger.total) / arrived)
+    }
+
+    /// Bursts and rests: each node has tokens in hand when the next burst begins.
+    func runBursts() async -> Ledger {
+        for _ in 0..<40 {
+            clock.advance(by: policy.tokenBucket.timeToFill)
+            for _ in 0..<100 { for node in nodes { await ask(node, cost: 1) } }
+            clock.advance(by: .milliseconds(950))
+            for _ in 0..<policy.burst { await ask(nodes[0], cost: 1) }
+        }
+        return ledger
+    }
+
+    private func breakOrMend() {
+        let fault: SharedBucketsFault? = dice.chance(50) ? .unreachable : nil
+        buckets.behave { $0.fault = fault }
+    }
+
+    /// Admission is the moment at which the tokens are taken, of the lease or of the bucket.
+    private func ask(_ node: FleetRateLimiter, cost: Int) async {
+        let (before, asked) = (clock.now, buckets.orders.count)
+        let admission = await node.admit([RateCharge(RateBucket(tenant: "t", policy: policy), cost: cost)])
+        guard admission.isAdmitted else { return }
+        guard buckets.orders.count > asked, let last = buckets.orders.last, let line = last.order.lines.first else {
+            return ledger.record(cost, at: admission.isDegraded ? clock.now : before)
+        }
+        ledger.record(line.prepaid, at: before)
+        ledger.record(cost - line.prepaid, at: last.instant)
+    }
+}
+
+/// Buckets that lend without losing anything by it.
+private struct Ruleless: SharedBuckets {
+    let buckets: ModelBuckets
+
+    func take(_ order: TokenOrder) async throws(SharedBucketsFault) -> TokenDelivery {
+        let lines = order.lines.map {
+            TokenOrder.Line($0.charge, prepaid: $0.prepaid, inAdvance: $0.inAdvance, life: .zero)
+        }
+        return try await buckets.take(TokenOrder(requests: order.requests, lines: lines))
+    }
+}
+
+extension RatePolicy {
+    fileprivate func leased(_ isLeased: Bool) -> RatePolicy {
+        RatePolicy(name: name, quota: quota, window: window, burst: burst, isLeased: isLeased)
+    }
+}

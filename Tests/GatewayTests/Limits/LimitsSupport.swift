@@ -1,0 +1,160 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Gateway
+import Resilience
+import Synchronization
+
+/// A clock that never goes back, moved by a test.
+final class SteadyClock: Sendable {
+    private let instant = Mutex(ContinuousClock.now)
+
+    var now: Instant { instant.withLock(\.self) }
+    func advance(by span: Duration) { instant.withLock { $0 += span } }
+}
+
+/// The shared buckets as they are meant to be, in memory: what the script does, told another way.
+final class ModelBuckets: SharedBuckets {
+    /// What a test may do to them.
+    struct Manners: Sendable {
+        var fault: SharedBucketsFault?
+        var gate: Gate?
+        /// How long an order takes on its way there and back.
+        var way: @Sendable () -> (there: Duration, back: Duration) = { (.zero, .zero) }
+    }
+
+    private let clock: SteadyClock
+    private let fullAt = Mutex<[RateBucket: Instant]>([:])
+    private let manners = Mutex(Manners())
+    private let log = Mutex<[(order: TokenOrder, instant: Instant)]>([])
+
+    init(_ clock: SteadyClock) {
+        self.clock = clock
+    }
+
+    /// What was ordered, and when it was carried out.
+    var orders: [(order: TokenOrder, instant: Instant)] { log.withLock(\.self) }
+
+    func behave(_ change: (inout Manners) -> Void) { manners.withLock { change(&$0) } }
+
+    /// Forgets everything, as a Redis that was restarted.
+    func flush() { fullAt.withLock { $0 = [:] } }
+
+    func take(_ order: TokenOrder) async throws(SharedBucketsFault) -> TokenDelivery {
+        let manners = manners.withLock(\.self)
+        let way = manners.way()
+        clock.advance(by: way.there)
+        defer { clock.advance(by: way.back) }
+        await manners.gate?.pass()
+        if let fault = manners.fault { throw fault }
+        let now = clock.now
+        log.withLock { $0.append((order, now)) }
+        return fullAt.withLock { Self.carryOut(order, on: &$0, at: now) }
+    }
+
+    private static func carryOut(
+        _ order: TokenOrder, on fullAt: inout [RateBucket: Instant], at now: Instant
+    ) -> TokenDelivery {
+        let levels = order.lines.map { Level($0, fullAt: fullAt[$0.charge.bucket], requests: order.requests, at: now) }
+        let enforced = zip(order.lines, levels).filter { !$0.0.charge.bucket.policy.isShadow }.map(\.1.requests)
+        let admitted = ([order.requests] + enforced).min() ?? 0
+        var lines: [TokenDelivery.Line] = []
+        for (line, var level) in zip(order.lines, levels) {
+            lines.append(level.give(admitted: admitted, of: order.requests, for: line, at: now))
+            fullAt[line.charge.bucket] = level.fullAt
+        }
+        return TokenDelivery(admitted: admitted, lines: lines)
+    }
+
+    private struct Level {
+        let policy: TokenBucket.Policy
+        var fullAt: Instant
+        let requests: Int
+
+        init(_ line: TokenOrder.Line, fullAt: Instant?, requests: Int, at now: Instant) {
+            policy = line.charge.bucket.policy.tokenBucket
+            self.fullAt = max(now, fullAt ?? now)
+            let tokens = Int((policy.timeToFill - now.duration(to: self.fullAt)).attoseconds / interval(policy))
+            self.requests = min(requests, (tokens + line.prepaid) / line.charge.cost)
+        }
+
+        func tokens(at now: Instant) -> Int {
+            Int((policy.timeToFill - now.duration(to: fullAt)).attoseconds / interval(policy))
+        }
+
+        mutating func give(
+            admitted: Int, of all: Int, for line: TokenOrder.Line, at now: Instant
+        ) -> TokenDelivery.Line {
+            let paid = min(admitted, requests) * line.charge.cost
+            let price = policy.emissionInterval * max(0, paid - line.prepaid)
+            var advance = 0
+            if line.inAdvance > 0, admitted == all, requests == all {
+                var lowered = self
+                lowered.fullAt = max(fullAt, now + line.life) + price
+                advance = max(0, min(line.inAdvance, lowered.tokens(at: now) / 2))
+                if advance > 0 { fullAt = lowered.fullAt + policy.emissionInterval * advance - price }
+            }
+            fullAt += price
+            let short = line.charge.cost - max(0, line.prepaid - paid)
+            let wait = policy.emissionInterval * short - (policy.timeToFill - now.duration(to: fullAt))
+            return TokenDelivery.Line(
+                requests: requests, inAdvance: advance, remaining: tokens(at: now),
+                timeUntilFull: now.duration(to: fullAt), timeUntilNext: max(.zero, wait))
+        }
+    }
+}
+
+private func interval(_ policy: TokenBucket.Policy) -> Int128 { policy.emissionInterval.attoseconds }
+
+/// Whether some stretch of time sees more than the burst and what arrives in it.
+struct Ledger {
+    private let policy: TokenBucket.Policy
+    private var takings: [(instant: Instant, tokens: Int)] = []
+
+    init(_ policy: RatePolicy) {
+        self.policy = policy.tokenBucket
+    }
+
+    var total: Int { takings.reduce(0) { $0 + $1.tokens } }
+
+    func forEach(_ body: (Instant, Int) -> Void) { for taking in takings { body(taking.instant, taking.tokens) } }
+
+    mutating func record(_ tokens: Int, at instant: Instant) { takings.append((instant, tokens)) }
+
+    /// The most by which any stretch, from one taking to another, exceeds what it may see; negative if none does. The
+    /// worst stretch that ends at a taking is the worst that ends at the one before, or none of it, and this one.
+    var worstExcess: Duration {
+        var (worst, level, last) = (Duration.zero - policy.timeToFill, Duration.zero, Instant?.none)
+        for taking in takings.sorted(by: { $0.instant < $1.instant }) {
+            let passed = (last ?? taking.instant).duration(to: taking.instant)
+            level = max(.zero, level - passed) + policy.emissionInterval * taking.tokens
+            (worst, last) = (max(worst, level - policy.timeToFill), taking.instant)
+        }
+        return worst
+    }
+}
+
+/// A seeded generator (SplitMix64), so that a sequence that fails once fails again.
+struct Dice: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &self) }
+    mutating func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
+    mutating func span(upTo longest: Duration) -> Duration {
+        .microseconds(number(0...Int(longest / .microseconds(1))))
+    }
+}
+
+extension RateAdmission {
+    var sources: [Source] { outcomes.map(\.source) }
+}
