@@ -73,6 +73,7 @@ final class UpstreamGuard: Sendable {
     private let state: Mutex<State>
     private let maximumWaiting: Int
     private let retryPolicy = RetryPolicy()
+    private let alarms = Alarms()
 
     init(_ policy: UpstreamGuardPolicy) {
         maximumWaiting = policy.maximumWaiting
@@ -93,7 +94,7 @@ extension UpstreamGuard {
         case .heldBack(let reason): return .heldBack(reason)
         case .slot(let slot): return pass(for: slot)
         case .wait(let waiter):
-            guard let slot = await waiter.value(patience: now.duration(to: deadline)) else {
+            guard let slot = await waiter.value(patience: now.duration(to: deadline), alarms) else {
                 return .heldBack(.upstreamSaturated)
             }
             return pass(for: slot)
