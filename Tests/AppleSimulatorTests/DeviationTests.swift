@@ -52,6 +52,37 @@ struct DeviationTests {
         #expect(try answer.latestReceipt(at: ManualClock().now).bundleID == "com.example.app")
     }
 
+    @Test func `a latest receipt can be Apple's and for another question`() throws {
+        let other = try answer("{latest_receipt: of_other_app}").latestReceipt(at: ManualClock().now)
+        #expect(other.bundleID == "com.example.other")
+        let older = try answer("{latest_receipt: older}").latestReceipt(at: ManualClock().now)
+        #expect(
+            older.creationDate
+                < (try TestStore("").answer(to: Samples.receipt()).latestReceipt(at: ManualClock().now)).creationDate)
+    }
+
+    @Test func `a latest receipt can be anybody's, anything, or missing`() throws {
+        func text(_ replacement: String) throws -> String? {
+            try answer("{latest_receipt: \(replacement)}").members["latest_receipt"] as? String
+        }
+        #expect(try text("missing") == nil)
+        #expect(try text("broken_base64").map { $0.utf8.count % 4 } == 3)
+        #expect(try text("junk").map { $0.utf8.count > 6_600_000 } == true)
+        let stranger = try answer("{latest_receipt: signed_by_stranger}")
+        #expect(throws: ReceiptError(.anchorUntrusted)) { try stranger.latestReceipt(at: ManualClock().now) }
+    }
+
+    @Test func `content codings have the checksums that their standards give`() {
+        #expect(ContentCoding.crc32(of: Array("123456789".utf8)) == 0xCBF4_3926)
+        #expect(ContentCoding.adler32(of: Array("Wikipedia".utf8)) == 0x11E6_0398)
+        #expect(
+            ContentCoding.gzip.encode("a".utf8) == [
+                0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255, 1, 1, 0, 0xFE, 0xFF, 0x61, 0x43, 0xBE, 0xB7, 0xE8, 1, 0, 0, 0,
+            ])
+        #expect(
+            ContentCoding.deflate.encode("a".utf8) == [0x78, 1, 1, 1, 0, 0xFE, 0xFF, 0x61, 0, 0x62, 0, 0x62])
+    }
+
     @Test func `a lie leaves no trace in the next answer`() throws {
         let store = try TestStore("faults: [{requests: 1, fault: {tampered: other_bundle_id}}]")
         _ = try store.answer(to: Samples.receipt())

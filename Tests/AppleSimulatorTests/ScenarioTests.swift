@@ -29,7 +29,7 @@ struct ScenarioTests {
     @Test func `the example with every name has every fault and story`() throws {
         let scenario = try Self.example("all.yaml")
         let faults = scenario.phases.compactMap(\.fault)
-        #expect(faults.count == 18 && Set(faults).count == 18)
+        #expect(faults.count == 26 && Set(faults).count == 26)
         let retryable = ServerFault.ReceiptStatus(
             status: 21104, retryable: .init(name: "is-retryable", literal: "1"))
         #expect(faults.contains(.receiptStatus(retryable)))

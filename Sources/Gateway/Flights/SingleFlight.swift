@@ -9,6 +9,7 @@ internal import Synchronization
 /// cancels nobody else's.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let flights = Mutex<[Key: [Waiter<Value>]]>([:])
+    private let alarms = Alarms()
 
     /// How many values are being worked out.
     var count: Int { flights.withLock { $0.count } }
@@ -25,7 +26,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let waiter = Waiter<Value>()
         let isFirst = enter(key, [waiter])
         if isFirst { fly(key, work) }
-        return Boarding(value: await waiter.value(patience: patience), isFirst: isFirst)
+        return Boarding(value: await waiter.value(patience: patience, alarms), isFirst: isFirst)
     }
 
     /// - Returns: whether nobody works on the value yet.

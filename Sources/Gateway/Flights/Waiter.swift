@@ -18,12 +18,9 @@ package final class Waiter<Value: Sendable>: Sendable {
 
     /// Waits, once.
     /// - Returns: the value; nil if patience ended first, or the task was cancelled.
-    package func value(patience: Duration) async -> Value? {
-        let alarm = Task {
-            guard (try? await Task.sleep(for: patience)) != nil else { return }
-            self.end(with: nil)
-        }
-        defer { alarm.cancel() }
+    package func value(patience: Duration, _ alarms: Alarms) async -> Value? {
+        let alarm = alarms.set(for: .now + patience) { self.end(with: nil) }
+        defer { alarms.remove(alarm) }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { wait($0) }
         } onCancel: {

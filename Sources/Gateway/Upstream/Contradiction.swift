@@ -12,6 +12,8 @@ public enum Contradiction: String, CaseIterable, Hashable, Sendable {
     case otherEnvironment = "other_environment"
     /// The receipt it carries was signed for another app.
     case latestReceiptOfOtherApp = "latest_receipt_of_other_app"
+    /// The receipt it carries was made before the one that was sent: Apple makes a new one for each answer.
+    case latestReceiptOlder = "latest_receipt_older"
     /// A transaction has another product than in the receipt that was sent, or another end than in the one it carries.
     case transactionDiffers = "transaction_differs"
     /// The last period of a subscription is not in the receipt it carries.
@@ -31,8 +33,18 @@ extension UpstreamAnswer {
         if contradicts(sent, { $0.productID == $1.productID }) { return .transactionDiffers }
         guard let carried else { return nil }
         if carried.bundleID != sent.bundleID { return .latestReceiptOfOtherApp }
+        if carried.creationDate.advanced(by: Self.clockSkew) < sent.creationDate { return .latestReceiptOlder }
         if contradicts(carried, { $0.productID == $1.productID && $0.endsWith($1) }) { return .transactionDiffers }
         return hasPeriodsBeyond(carried) ? .periodNotSigned : nil
+    }
+
+    /// Two of Apple's servers may disagree by so much about the time.
+    private static let clockSkew: Duration = .seconds(300)
+
+    /// Whether Apple's signature should stand behind the answer and does not: where there are subscriptions, Apple sends a
+    /// receipt along. The style of iOS 6 has one that cannot be verified here.
+    func isUnproven(carried: VerifiedReceipt?) -> Bool {
+        carried == nil && transactions.contains(where: \.isSubscription)
     }
 
     private func contradicts(

@@ -23,6 +23,8 @@ public enum GatewayEvent: Sendable {
     case disagreed(UpstreamEnvironment, UpstreamRefusal)
     /// Apple's answer was refused because it says something else than what Apple signed.
     case contradicted(UpstreamEnvironment, Contradiction)
+    /// An answer about subscriptions came without a receipt that Apple signed for it.
+    case unproven(UpstreamEnvironment)
     /// A request joined a question that was under way.
     case joinedFlight
     /// The nodes of the fleet sorted out who asks.

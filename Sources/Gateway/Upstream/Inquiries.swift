@@ -130,7 +130,9 @@ extension Inquiries {
     ) -> Attempt {
         switch reply {
         case .answer(let answer):
-            guard let contradiction = answer.contradiction(sent: inquiry.receipt, carried: carried(by: answer)) else {
+            let carried = carried(by: answer)
+            guard let contradiction = answer.contradiction(sent: inquiry.receipt, carried: carried) else {
+                if answer.isUnproven(carried: carried) { observer.observe(.unproven(environment)) }
                 return .finding(.answered(answer))
             }
             observer.observe(.contradicted(environment, contradiction))

@@ -83,6 +83,7 @@ final class UpstreamGuard: Sendable {
     private let budget: UpstreamBudget?
     private let maximumWaiting: Int
     private let retryPolicy = RetryPolicy()
+    private let alarms = Alarms()
 
     init(_ policy: UpstreamGuardPolicy, budget: UpstreamBudget?) {
         self.budget = budget
@@ -115,7 +116,7 @@ extension UpstreamGuard {
         case .heldBack(let reason): return .heldBack(reason)
         case .slot(let slot): return pass(for: slot)
         case .wait(let waiter):
-            guard let slot = await waiter.value(patience: now.duration(to: deadline)) else {
+            guard let slot = await waiter.value(patience: now.duration(to: deadline), alarms) else {
                 return .heldBack(.upstreamSaturated)
             }
             return pass(for: slot)

@@ -90,6 +90,9 @@ enum MetricCatalogue {
     static let contradictions = MetricFamily(
         "receipt_gateway_upstream_contradictions_total", .counter,
         "Answers refused because they contradict what Apple signed.", by: Contradiction.self)
+    static let unprovenAnswers = MetricFamily(
+        "receipt_gateway_upstream_unproven_answers_total", .counter,
+        "Answers about subscriptions without a latest_receipt that verifies.", by: UpstreamEnvironment.self)
     static let flightsJoined = MetricFamily(
         "receipt_gateway_flights_joined_total", .counter, "Requests that joined a question under way.")
     static let findingLookups = MetricFamily(
@@ -108,7 +111,7 @@ enum MetricCatalogue {
     private static let upstream = [
         upstreamRequests, upstreamDuration, upstreamHeldBack, upstreamRetries, upstreamInFlight, upstreamWaiting,
         upstreamLimit, upstreamPause, breakerState, breakerTransitions, disagreements, contradictions,
-        flightsJoined, findingLookups, earlyRefreshes, findingsForgotten, sharedCacheFaults,
+        unprovenAnswers, flightsJoined, findingLookups, earlyRefreshes, findingsForgotten, sharedCacheFaults,
     ]
 
     // MARK: - The end of Apple's endpoints

@@ -17,6 +17,7 @@ final class UpstreamMetrics: GatewayObserver {
     private let transitions: [BreakerTransitionLabels: PrometheusCounter]
     private let disagreements: [UpstreamEnvironment: PrometheusCounter]
     private let contradictions: [Contradiction: PrometheusCounter]
+    private let unproven: [UpstreamEnvironment: PrometheusCounter]
     private let joins: PrometheusCounter
     private let lookups: [FindingLookupLabel: PrometheusCounter]
     private let earlyRefreshes: PrometheusCounter
@@ -37,6 +38,7 @@ final class UpstreamMetrics: GatewayObserver {
         transitions = registry.counters(MetricCatalogue.breakerTransitions)
         disagreements = registry.counters(MetricCatalogue.disagreements)
         contradictions = registry.counters(MetricCatalogue.contradictions)
+        unproven = registry.counters(MetricCatalogue.unprovenAnswers)
         joins = registry.counter(MetricCatalogue.flightsJoined)
         lookups = registry.counters(MetricCatalogue.findingLookups)
         earlyRefreshes = registry.counter(MetricCatalogue.earlyRefreshes)
@@ -71,6 +73,7 @@ final class UpstreamMetrics: GatewayObserver {
             logger.error(
                 "An answer in Apple's name contradicts what Apple signed, and was refused",
                 metadata: ["upstream": "\(environment.rawValue)", "contradiction": "\(contradiction.rawValue)"])
+        case .unproven(let environment): unproven[environment]?.increment()
         case .joinedFlight: joins.increment()
         case .lookedUp(let result): lookups[FindingLookupLabel(cache: result)]?.increment()
         case .refreshedEarly: earlyRefreshes.increment()

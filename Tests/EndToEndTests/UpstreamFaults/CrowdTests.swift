@@ -7,6 +7,10 @@ import Testing
 /// Many ask at once, and some go away; the gateway, too. One after another: crowds would get in each other's way.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct CrowdTests {
     private static let patient = ["GATEWAY_APPLE_PATIENCE": "30s", "GATEWAY_APPLE_DEADLINE": "30s"]
+    /// Room for hundreds of questions, and time to end them.
+    private static let wide = [
+        "GATEWAY_APPLE_CONCURRENCY": "600", "GATEWAY_APPLE_BREAKER": "forced_closed", "GATEWAY_SHUTDOWN_GRACE": "60s",
+    ]
 
     @Test func `a thousand who ask about one receipt cost one question`() async throws {
         try await withStage("faults: [{latency: 1}]", Self.patient) { stage in
@@ -62,21 +66,48 @@ import Testing
         }
     }
 
-    @Test func `who waits for Apple when the gateway is told to stop still gets Apple's answer`() async throws {
-        let settings = [
-            "GATEWAY_APPLE_CONCURRENCY": "600", "GATEWAY_APPLE_BREAKER": "forced_closed",
-            "GATEWAY_SHUTDOWN_GRACE": "60s",
-        ]
-        // The first twenty take all the places there are at the start, so that the others are still there at the end.
-        try await withStage("faults: [{requests: 20, latency: 8}]", Self.patient.merging(settings) { $1 }) { stage in
-            let receipts = (0..<500).map { Sample.receipt($0) }
-            async let verdicts = stage.verify(all: receipts)
-            try await eventually("all have asked") { try await stage.metric("http_requests_in_flight") == 500 }
+    @Test func `five hundred questions that are at Apple when the gateway is told to stop are all answered`()
+        async throws
+    {
+        try await withStage("faults: [{latency: 0.2}]", Self.patient.merging(Self.wide) { $1 }) { stage in
+            let asked = try await makeRoom(for: 500, on: stage)
+            try stage.play("faults: [{latency: 6}]")
+            async let verdicts = stage.verify(all: (asked..<asked + 500).map { Sample.receipt($0) })
+            try await eventually("all are at Apple") { stage.apple.statsDetails.inFlight == 500 }
             #expect(await stage.gateway.stop() == 0)
-            let answers = try await verdicts
-            #expect(answers.count == 500)
-            for verdict in answers { #expect(verdict.isApples, "\(verdict)") }
+            Self.expectApples(500, try await verdicts)
+            #expect(stage.apple.stats.production == asked + 500)
+        }
+    }
+
+    @Test func `who waits in line for Apple when the gateway is told to stop is asked about and answered`() async throws
+    {
+        // The first twenty take all the places there are at the start, so that the others are still there at the end.
+        let scenario = "faults: [{requests: 20, latency: 6}]"
+        try await withStage(scenario, Self.patient.merging(Self.wide) { $1 }) { stage in
+            async let verdicts = stage.verify(all: (0..<500).map { Sample.receipt($0) })
+            try await eventually("all have asked") { try await stage.metric("http_requests_in_flight") == 500 }
+            #expect(stage.apple.statsDetails.inFlight == 20 && stage.apple.stats.production == 20)
+            #expect(await stage.gateway.stop() == 0)
+            Self.expectApples(500, try await verdicts)
             #expect(stage.apple.stats.production == 500 && stage.apple.stats.distinctReceipts == 500)
         }
+    }
+
+    /// Asks quick questions until so many may be under way.
+    /// - Returns: how many were asked.
+    private func makeRoom(for count: Int, on stage: Stage) async throws -> Int {
+        var asked = 0
+        while try await stage.metric(#"upstream_concurrency_limit{environment="production"}"#) < Double(count) {
+            let receipts = (asked..<asked + count).map { Sample.receipt($0) }
+            Self.expectApples(count, try await stage.verify(all: receipts))
+            asked += count
+        }
+        return asked
+    }
+
+    private static func expectApples(_ count: Int, _ verdicts: [Verdict]) {
+        #expect(verdicts.count == count)
+        for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
     }
 }

@@ -16,7 +16,8 @@ import Testing
         ("{receipt_status: {status: 21104, is-retryable: 1}}", "upstream_unavailable"),
         ("{receipt_status: {status: 21199, is_retryable: false}}", "upstream_unavailable"),
         ("{receipt_status: {status: 21003, with_receipt: true}}", "upstream_disagrees"),
-        ("wrong_environment", "upstream_contradiction"),
+        ("wrong_environment", "upstream_contradiction"), ("{compressed: gzip}", "upstream_unusable_answer"),
+        ("{compressed: deflate}", "upstream_unusable_answer"),
     ])
     func `a faulty answer is named, whoever asks gets what is known without it, and the next one counts again`(
         fault: String, reason: String
@@ -81,6 +82,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("of_other_app", "latest_receipt_of_other_app"), ("older", "latest_receipt_older"),
+    ])
+    func `an answer with a receipt that Apple signed for another question is refused`(
+        forgery: String, name: String
+    ) async throws {
+        try await withStage("faults: [{fault: {latest_receipt: \(forgery)}}]") { stage in
+            let verdict = try await stage.verify(Sample.receipt(0))
+            #expect(verdict.isLabelled("upstream_contradiction") && verdict.states == ["expired"], "\(verdict)")
+            #expect(try await stage.metric(#"upstream_contradictions_total{contradiction="\#(name)"}"#) == 1)
+        }
+    }
+
+    @Test(arguments: ["missing", "broken_base64", "junk", "signed_by_stranger"])
+    func `an answer that no signature of Apple's stands behind is taken, and counted`(forgery: String) async throws {
+        try await withStage("faults: [{fault: {latest_receipt: \(forgery)}}]") { stage in
+            let unproven = #"upstream_unproven_answers_total{environment="production"}"#
+            #expect(try await stage.verify(Sample.receipt(0)).isApples)
+            #expect(try await stage.metric(unproven) == 1)
+            try stage.play("")
+            #expect(try await stage.verify(Sample.receipt(1)).isApples)
+            #expect(try await stage.metric(unproven) == 1)
+        }
+    }
+
     @Test func `a forged receipt is rejected and never reaches Apple, whatever Apple would say`() async throws {
         try await withStage { stage in
             for (number, scenario) in try Self.scenarios().enumerated() {
@@ -106,7 +132,8 @@ import Testing
             "none", "html", "empty", "truncated", "reset", "reset_mid_body", "no_answer", "tls", "wrong_environment",
             "{http_status: 503}", "{slow_body: 10}", "{throttled: 5000}", "{receipt_status: 21002}",
             "{receipt_status: {status: 21003, with_receipt: true}}", "{tampered: expires_2099}",
-            "{tampered: other_bundle_id}",
+            "{tampered: other_bundle_id}", "{latest_receipt: junk}", "{latest_receipt: signed_by_stranger}",
+            "{compressed: gzip}",
         ]
         let stories = ["renewed", "in_grace_period", "refunded", "upgraded", "family_shared", "ios6_style"]
         return try files.map { try String(contentsOf: $0, encoding: .utf8) }

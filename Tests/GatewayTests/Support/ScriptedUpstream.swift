@@ -96,6 +96,7 @@ extension GatewayEvent {
         case .breakerMoved(let environment, let transition): "breaker \(environment) \(transition)"
         case .disagreed(let environment, let refusal): "disagreed \(environment) \(refusal)"
         case .contradicted(let environment, let contradiction): "contradicted \(environment) \(contradiction)"
+        case .unproven(let environment): "unproven \(environment)"
         case .joinedFlight: "joined"
         case .lookedUp(let result): "looked up \(result)"
         case .refreshedEarly: "refreshed early"

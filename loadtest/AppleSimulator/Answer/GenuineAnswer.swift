@@ -14,6 +14,8 @@ struct GenuineAnswer {
         var tampering: ServerFault.Tampering?
         /// Whether the other environment's name stands in it.
         var hasWrongEnvironment = false
+        /// In the place of the `latest_receipt`.
+        var latestReceipt: ServerFault.LatestReceipt?
     }
 
     let receipt: GenuineReceipt

@@ -32,6 +32,10 @@ enum ServerFault: Hashable, Sendable {
     case wrongEnvironment
     /// The right answer with a lie in it.
     case tampered(Tampering)
+    /// The right answer with another `latest_receipt`, or none.
+    case latestReceipt(LatestReceipt)
+    /// The right answer in a content coding (RFC 9110 §8.4.1), whether or not the client takes it.
+    case compressed(ContentCoding)
 
     /// A `status` from 21000 to 21199, and what comes with it.
     struct ReceiptStatus: Hashable, Sendable {
@@ -55,5 +59,21 @@ enum ServerFault: Hashable, Sendable {
         case expires2099 = "expires_2099"
         /// The receipt is for another app.
         case otherBundleID = "other_bundle_id"
+    }
+
+    /// What somebody who is not Apple, or no longer speaks for it, sends as `latest_receipt`.
+    enum LatestReceipt: String, CaseIterable, Hashable, Sendable {
+        /// None, though the receipt has subscriptions.
+        case missing
+        /// One character less than base64 has.
+        case brokenBase64 = "broken_base64"
+        /// Five million bytes that begin as a large receipt does.
+        case junk
+        /// What Apple would say, signed by another authority.
+        case signedByStranger = "signed_by_stranger"
+        /// Signed by Apple for another app.
+        case ofOtherApp = "of_other_app"
+        /// Signed by Apple a day before the receipt that was sent, as if an old answer were sent again.
+        case older
     }
 }

@@ -67,6 +67,11 @@ struct Performance: Sendable {
         case .resetMidBody: return (.halfAnswer(full), "reset_mid_body")
         case .tampered: return (.answer(full), "tampered")
         case .wrongEnvironment: return (.answer(full), "wrong_environment")
+        case .latestReceipt(let replacement): return (.answer(full), "latest_receipt_\(replacement.rawValue)")
+        case .compressed(let coding):
+            full.headers.append(.init(name: "Content-Encoding", value: coding.rawValue))
+            full.body = ByteBuffer(bytes: coding.encode(full.body.readableBytesView))
+            return (.answer(full), coding.rawValue)
         default: return (.answer(full), "status_\(answer.status)")
         }
     }

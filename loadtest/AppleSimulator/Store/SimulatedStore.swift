@@ -115,9 +115,10 @@ extension SimulatedStore {
     ) -> RenderedAnswer {
         let now = UTCDate(scene.now)
         let account = Account(receipt.contents, stories: scene.scenario.stories, start: scene.start, now: now)
-        let latest = receipt.hasSubscriptions ? pki.sign(account.receipt(issuedAt: now)).base64 : nil
+        let latest = LatestReceipt(contents: account.receipt(issuedAt: now), sent: receipt.contents, pki: pki)
         return GenuineAnswer(
-            receipt: receipt, account: account, latestReceipt: latest,
+            receipt: receipt, account: account,
+            latestReceipt: receipt.hasSubscriptions ? latest.text(deviation.latestReceipt) : nil,
             excludesOldTransactions: question.excludesOldTransactions, deviation: deviation,
             seed: scene.scenario.seed, now: now
         ).rendered()

@@ -37,6 +37,7 @@ extension ServerFault {
         case .receiptStatus(let status) where status.hasReceipt: .init(status: status)
         case .tampered(let tampering): .init(tampering: tampering)
         case .wrongEnvironment: .init(hasWrongEnvironment: true)
+        case .latestReceipt(let replacement): .init(latestReceipt: replacement)
         default: nil
         }
     }

@@ -17,6 +17,17 @@ internal import COpenSSL
         unsafe pointer = key
     }
 
+    private init(owning pointer: OpaquePointer) {
+        unsafe self.pointer = unsafe pointer
+    }
+
+    /// The same numbers in a key that shares no memory with this one. OpenSSL takes a lock of the key for each
+    /// verification, and threads that share a key hand that lock's memory to and fro.
+    func copied() -> SignerKey {
+        guard let key = unsafe EVP_PKEY_dup(pointer) else { preconditionFailure("OpenSSL cannot copy a public key") }
+        return unsafe SignerKey(owning: key)
+    }
+
     deinit {
         unsafe EVP_PKEY_free(pointer)
     }

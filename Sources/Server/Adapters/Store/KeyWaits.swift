@@ -7,13 +7,14 @@ internal import Synchronization
 /// Who in this node waits until a key in the shared store changes.
 final class KeyWaits: Sendable {
     /// By key, and within it by who waits: no more than there are flights.
+    private let alarms = Alarms()
     private let waiting = Mutex<[String: [ObjectIdentifier: Waiter<Bool>]]>([:])
 
     /// Returns when the key is said to have changed, and after `span` at the latest.
     func wait(for key: String, upTo span: Duration) async {
         let waiter = Waiter<Bool>()
         waiting.withLock { $0[key, default: [:]][ObjectIdentifier(waiter)] = waiter }
-        _ = await waiter.value(patience: span)
+        _ = await waiter.value(patience: span, alarms)
         waiting.withLock { waiting in
             waiting[key]?[ObjectIdentifier(waiter)] = nil
             if waiting[key]?.isEmpty == true { waiting[key] = nil }

@@ -36,7 +36,7 @@ struct StoreService: Service {
 
     /// A node that is ready knows what the fleet knows, if Redis tells in time.
     private func begin() async {
-        _ = await events.firstAttempt.value(patience: patience)
+        _ = await events.firstAttempt.value(patience: patience, Alarms())
         await store.probe()
         await registry.beat()
         await notes.exchange()

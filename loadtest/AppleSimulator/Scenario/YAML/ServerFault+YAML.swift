@@ -20,6 +20,9 @@ extension ServerFault {
             // Also a time in the past, which servers send.
             self = .throttled(
                 retryAfter: .milliseconds(try value.integer(of: "throttled", in: -86_400_000...86_400_000)))
+        case "compressed": self = .compressed(try value.word(of: "compressed", as: ContentCoding.self))
+        case "latest_receipt":
+            self = .latestReceipt(try value.word(of: "latest_receipt", as: LatestReceipt.self))
         case "tampered": self = .tampered(try value.word(of: "tampered", as: Tampering.self))
         default: self = .receiptStatus(try ReceiptStatus(value))
         }
@@ -30,7 +33,9 @@ extension ServerFault {
         "reset": .reset, "no_answer": .noAnswer, "tls": .tls, "wrong_environment": .wrongEnvironment,
     ]
 
-    private static let withValue = ["http_status", "receipt_status", "slow_body", "tampered", "throttled"]
+    private static let withValue = [
+        "compressed", "http_status", "latest_receipt", "receipt_status", "slow_body", "tampered", "throttled",
+    ]
 }
 
 extension ServerFault.ReceiptStatus {

@@ -1,0 +1,70 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Gateway
+import JSON
+import Testing
+
+@testable import Server
+
+@Suite("The body of POST /verifyReceipt")
+struct VerifyReceiptRequestBodyTests {
+    private typealias Limits = VerifyReceiptRequestBody.Limits
+
+    @Test func `a secret may be so long and no longer`() throws {
+        func secret(of count: Int) throws -> String? {
+            let secret = String(repeating: "s", count: count)
+            return try VerifyReceiptRequestBody(#"{"receipt-data":"","password":"\#(secret)"}"#).secret?.exposed
+        }
+        #expect(try secret(of: 0) == nil)
+        #expect(try secret(of: 64)?.utf8.count == 64)
+        #expect(throws: JSONFault.self) { try secret(of: 65) }
+    }
+
+    @Test(arguments: [" ", #"\u0000"#, #"\n"#, "é", "\u{7F}"])
+    func `a secret is made of visible characters`(character: String) {
+        let json = #"{"password":"s\#(character)","receipt-data":""}"#
+        #expect(throws: JSONFault(.notAccepted("visible ASCII characters"), field: "password", at: 12)) {
+            try VerifyReceiptRequestBody(json)
+        }
+    }
+
+    @Test func `members are counted, those included that are passed over`() throws {
+        func read(_ count: Int) throws {
+            let others = (1..<count).map { #","m\#($0)":0"# }.joined()
+            _ = try VerifyReceiptRequestBody(#"{"receipt-data":""\#(others)}"#)
+        }
+        try read(Limits.members)
+        #expect(throws: JSONFault.self) { try read(Limits.members + 1) }
+    }
+
+    @Test func `an array that is passed over has a limit, a text has none`() throws {
+        func read(_ value: String) throws {
+            _ = try VerifyReceiptRequestBody(#"{"x":\#(value),"receipt-data":""}"#)
+        }
+        func zeros(_ count: Int) -> String { "[" + String(repeating: "0,", count: count - 1) + "0]" }
+        // The last element may begin where the limit is.
+        try read(zeros(Limits.skippedBytes / 2))
+        #expect(throws: JSONFault(.tooLarge(maximumBytes: Limits.skippedBytes), at: 5)) {
+            try read(zeros(Limits.skippedBytes / 2 + 1))
+        }
+        try read("\"" + String(repeating: "0", count: 2 * Limits.skippedBytes) + "\"")
+    }
+
+    @Test func `no fault names a member that may be a secret in the wrong place`() {
+        for (json, field) in [
+            (#"{"5ec4e7015ec4e7025ec4e7035ec4e704":x}"#, nil), (#"{"password":[1]}"#, "password"),
+            (#"{"receipt-data":1}"#, "receipt-data"),
+            (#"{"exclude-old-transactions":1}"#, "exclude-old-transactions"),
+        ] {
+            let fault = #expect(throws: JSONFault.self) { try VerifyReceiptRequestBody(json) }
+            #expect(fault?.field == field)
+        }
+    }
+}
+
+extension VerifyReceiptRequestBody {
+    fileprivate init(_ json: String) throws(JSONFault) {
+        try self.init(decoding: Array(json.utf8).span)
+    }
+}

@@ -1,0 +1,32 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ReceiptForge
+
+/// The receipt that an answer carries.
+struct LatestReceipt {
+    /// What Apple says in it.
+    let contents: ReceiptContents
+    /// The receipt that Apple was asked about.
+    let sent: ReceiptContents
+    /// Apple's.
+    let pki: ForgedPKI
+
+    /// Made when it is first needed: finding primes takes a while.
+    private static let stranger = ForgedPKI(seed: 0x57A6)
+
+    /// The receipt in base64, or what somebody sends in its place; nil for nothing.
+    func text(_ replacement: ServerFault.LatestReceipt?) -> String? {
+        var contents = contents
+        switch replacement {
+        case nil: break
+        case .missing: return nil
+        case .brokenBase64: return String(pki.sign(contents).base64.dropLast())
+        case .junk: return "MIMB" + String(repeating: "QUJD", count: 5_000_000 / 3)
+        case .signedByStranger: return Self.stranger.sign(contents).base64
+        case .ofOtherApp: contents.bundleID = "com.example.other"
+        case .older: contents.creationDate = sent.creationDate.advanced(byDays: -1)
+        }
+        return pki.sign(contents).base64
+    }
+}
