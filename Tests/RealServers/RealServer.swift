@@ -14,6 +14,8 @@ public final class RealServer: Sendable {
         case missing(String)
         /// It ended, or did not listen in time; what it wrote.
         case notListening(String, wrote: String)
+        /// It listens, and answers something else than it should.
+        case refused(String, with: String)
         /// The system gave no port.
         case noPort
 
@@ -22,6 +24,7 @@ public final class RealServer: Sendable {
             switch self {
             case .missing(let name): "\(name) is not installed: run .ci/deps test"
             case .notListening(let name, let wrote): "\(name) does not listen: \(wrote)"
+            case .refused(let what, let answer): "\(what): \(answer)"
             case .noPort: "no free port on 127.0.0.1"
             }
         }

@@ -4,21 +4,23 @@
 internal import Foundation
 
 extension RealServer {
-    /// What a Redis answers, in the words of `redis-cli`.
+    /// What a Redis answers, in the words of `redis-cli`; an error is thrown.
     @discardableResult
     public func ask(_ words: String...) throws -> String { try ask(words) }
 
     private func ask(_ words: [String]) throws -> String {
         let process = Process()
         process.executableURL = try Self.find("redis-cli")
-        process.arguments = ["-h", "127.0.0.1", "-p", "\(port)", "-t", "2"] + words
+        process.arguments = ["-h", "127.0.0.1", "-p", "\(port)", "-e"] + words
         process.standardInput = FileHandle.nullDevice
         let output = Pipe()
         (process.standardOutput, process.standardError) = (output, output)
         try process.run()
         let answer = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        return String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
+        let text = String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
+        guard process.terminationStatus == 0 else { throw Fault.refused(words.joined(separator: " "), with: text) }
+        return text
     }
 
     /// Asks again and again until the answer is as it should be.
@@ -29,9 +31,7 @@ extension RealServer {
         while true {
             let answer = (try? ask(words)) ?? ""
             if isRight(answer) { return }
-            guard ContinuousClock.now < end else {
-                throw Fault.notListening(words.joined(separator: " "), wrote: answer)
-            }
+            guard ContinuousClock.now < end else { throw Fault.refused(words.joined(separator: " "), with: answer) }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

@@ -78,13 +78,16 @@ struct SlotMapTests {
         Hostile("a slot too many", .array([range(0, 16384, node(text("a")))]), .invalidRange),
         Hostile("a slot beyond all numbers", .array([range(0, .max, node(text("a")))]), .invalidRange),
         Hostile("a slot as text", .array([.array([text("0"), text("1"), node(text("a"))])]), .invalidRange),
-        Hostile("ranges that overlap", .array([range(0, 9, node(text("a"))), range(9, 12, node(text("b")))]), .overlap),
-        Hostile("the same range twice", .array([range(0, 9, node(text("a"))), range(0, 9, node(text("a")))]), .overlap),
+        Hostile(
+            "ranges that overlap", .array([range(0, 9, node(text("a"))), range(9, 12, node(text("b")))]), .overlap),
+        Hostile(
+            "the same range twice", .array([range(0, 9, node(text("a"))), range(0, 9, node(text("a")))]), .overlap),
         Hostile("a node that is none", .array([.array([.integer(0), .integer(1), .null])]), .invalidNode),
         Hostile("a port of 0", .array([range(0, 1, node(text("a"), 0))]), .invalidNode),
         Hostile("a port of 65536", .array([range(0, 1, node(text("a"), 65536))]), .invalidNode),
         Hostile("a host with a space", .array([range(0, 1, node(text("a b")))]), .invalidNode),
-        Hostile("a host of 254 bytes", .array([range(0, 1, node(text(String(repeating: "a", count: 254))))]), .invalidNode),
+        Hostile(
+            "a host of 254 bytes", .array([range(0, 1, node(text(String(repeating: "a", count: 254))))]), .invalidNode),
         Hostile("a host that is not UTF-8", .array([range(0, 1, node(.string([0xFF])))]), .invalidNode),
         Hostile("a host as a number", .array([range(0, 1, node(.integer(1)))]), .invalidNode),
         Hostile("129 masters", .array(ownRanges), .tooManyMasters),

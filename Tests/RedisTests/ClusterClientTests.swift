@@ -1,0 +1,200 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import RealServers
+import Testing
+
+@testable import Redis
+
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ClusterClientTests {
+
+    @Test func `a pipeline over all masters comes back in order, and every master has its share`() async throws {
+        let cluster = try await RedisCluster()
+        try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
+            try await test.connected(masters: 3)
+            let keys = (0..<300).map { RedisWord("key \($0)") }
+            let stored = await test.client.send(keys.enumerated().map { RedisCommand("SET", key: $1, RedisWord($0)) })
+            #expect(stored.allSatisfy { $0 == .success(.status("OK")) })
+            let found = await test.client.send(keys.map { RedisCommand("GET", key: $0) } + [RedisCommand("PING")])
+            #expect(found == (0..<300).map { .success(.text("\($0)")) } + [.success(.status("PONG"))])
+            for master in cluster.masters { #expect(try Int(master.ask("DBSIZE")).map { $0 > 50 } == true) }
+            #expect(test.client.health == .connected(6))
+            #expect(!test.log.events.contains(.topology(.redirected(.moved))))
+        }
+    }
+
+    @Test func `a script runs where its keys are, also after every master forgot it`() async throws {
+        let cluster = try await RedisCluster()
+        let script = RedisScript("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.scripts = [script] }) { test in
+            try await test.connected(masters: 3)
+            for key in ["{x}1", "{y}2", "{z}3"] as [RedisWord] {
+                #expect(try await test.client.send(script.call(keys: [key], [2])) == .integer(2))
+            }
+            for master in cluster.masters { try master.ask("SCRIPT", "FLUSH") }
+            for key in ["{x}1", "{y}2", "{z}3"] as [RedisWord] {
+                #expect(try await test.client.run(script, keys: [key], [2]) == .integer(4))
+            }
+        }
+    }
+
+    @Test func `every master announces changes of its own keys`() async throws {
+        let cluster = try await RedisCluster()
+        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.trackedPrefixes = ["rc:"] }) { test in
+            await test.log.wait(for: .flushed(.subscribed), count: 3)
+            for number in 0..<30 {
+                _ = try await test.client.send(RedisCommand("SET", key: RedisWord("rc:\(number)"), 1))
+            }
+            await test.log.wait { events in
+                var names: Set<[UInt8]> = []
+                for case .invalidated(let some) in events { names.formUnion(some) }
+                return names == Set((0..<30).map { Array("rc:\($0)".utf8) })
+            }
+        }
+    }
+
+    @Test func `a slot moves to a new master under load, and no command notices`() async throws {
+        let cluster = try await RedisCluster(masters: 3, spare: 1)
+        let slot = HashSlot(of: "{foo}").number
+        try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
+            try await test.connected(masters: 3)
+            let load = Load()
+            async let running: Void = load.run(test.client) { RedisWord("{foo}\($0 % 200)") }
+            try await test.until { load.all.count > 200 }
+            try cluster.beginMove(slot: slot, from: 2, to: 3)
+            await test.log.wait(for: .topology(.redirected(.ask)), count: 10)
+            try cluster.moveKeys(slot: slot, from: 2, to: 3)
+            try cluster.finishMove(slot: slot, to: 3)
+            await test.log.wait(for: .topology(.redirected(.moved)))
+            try await test.connected(masters: 4)
+            let before = load.all.count
+            try await test.until { load.all.count > before + 200 }
+            load.stop()
+            await running
+            #expect(load.all.compactMap(\.error) == [])
+            // The first MOVED corrects the map: whoever is on the way at that moment may be told, nobody after.
+            #expect(test.log.events.count { $0 == .topology(.redirected(.moved)) } <= 4)
+        }
+    }
+
+    @Test func `keys of a command that are in two places are waited for`() async throws {
+        let cluster = try await RedisCluster()
+        let slot = HashSlot(of: "{foo}").number
+        try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
+            try await test.connected(masters: 3)
+            for key in ["{foo}1", "{foo}2"] as [RedisWord] {
+                _ = try await test.client.send(RedisCommand("SET", key: key, 1))
+            }
+            try cluster.beginMove(slot: slot, from: 2, to: 0)
+            try cluster.masters[2].ask("MIGRATE", "127.0.0.1", "\(cluster.masters[0].port)", "{foo}1", "0", "2000")
+            async let both = test.client.send([RedisCommand("MGET", key: "{foo}1", "{foo}2")])
+            await test.log.wait(for: .topology(.redirected(.tryAgain)))
+            // Nobody moves the other key: the client gives up after some attempts, and says why.
+            guard case .failure(.refused(let refusal)) = await both[0] else {
+                Issue.record("keys in two places were found in one")
+                return
+            }
+            #expect(refusal.kind == .tryAgain)
+            try cluster.moveKeys(slot: slot, from: 2, to: 0)
+            try cluster.finishMove(slot: slot, to: 0)
+            #expect(
+                try await test.client.send(RedisCommand("MGET", key: "{foo}1", "{foo}2"))
+                    == .array([.text("1"), .text("1")]))
+        }
+    }
+
+    @Test func `without one master its slots fail at once, the others go on, and it is back by itself`() async throws {
+        let cluster = try await RedisCluster()
+        try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
+            try await test.connected(masters: 3)
+            cluster.masters[2].kill()
+            try await test.until { await self.set("foo", test) != .success(.status("OK")) }
+            let start = ContinuousClock.now
+            for number in 0..<100 {
+                #expect(await set("foo", test) == .failure(.notConnected), "after \(number)")
+                #expect(await set("bar", test) == .success(.status("OK")))
+            }
+            #expect(ContinuousClock.now - start < .seconds(1))
+            #expect(test.client.health == .connected(4))
+            try await cluster.masters[2].start()
+            try await test.until { await self.set("foo", test) == .success(.status("OK")) }
+            try await test.connected(masters: 3)
+        }
+    }
+
+    @Test func `a master that is frozen holds nobody longer than the deadline`() async throws {
+        let cluster = try await RedisCluster()
+        let deadline = Duration.milliseconds(300)
+        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = deadline }) { test in
+            try await test.connected(masters: 3)
+            cluster.masters[2].freeze()
+            defer { cluster.masters[2].thaw() }
+            for _ in 0..<5 {
+                let start = ContinuousClock.now
+                let results = await test.client.send([
+                    RedisCommand("SET", key: "foo", 1), RedisCommand("SET", key: "bar", 1),
+                ])
+                #expect(results[0] != .success(.status("OK")))
+                #expect(results[1] == .success(.status("OK")))
+                #expect(ContinuousClock.now - start < deadline + .milliseconds(200))
+            }
+        }
+    }
+
+    @Test func `a redirection does not lengthen the deadline`() async throws {
+        let cluster = try await RedisCluster()
+        let deadline = Duration.milliseconds(400)
+        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = deadline }) { test in
+            try await test.connected(masters: 3)
+            try cluster.beginMove(slot: HashSlot(of: "foo").number, from: 2, to: 0)
+            cluster.masters[0].freeze()
+            defer { cluster.masters[0].thaw() }
+            let start = ContinuousClock.now
+            #expect(await set("foo", test) == .failure(.timeout))
+            #expect(test.log.events.contains(.topology(.redirected(.ask))))
+            #expect(ContinuousClock.now - start < deadline + .milliseconds(200))
+        }
+    }
+
+    @Test func `a wrong password is an operator's fault, and nothing is sent`() async throws {
+        let cluster = try await RedisCluster()
+        for master in cluster.masters { try master.ask("CONFIG", "SET", "requirepass", "right") }
+        try await TestClient.with("redis+cluster://:wrong@\(cluster.hosts)") { test in
+            try await test.until {
+                if case .misconfigured(let refusal) = test.client.health {
+                    refusal.kind == .wrongPassword
+                } else {
+                    false
+                }
+            }
+            #expect(await set("foo", test) == .failure(.notConnected))
+        }
+        try await TestClient.with("redis+cluster://:right@\(cluster.hosts)") { test in
+            try await test.connected(masters: 3)
+            #expect(await set("foo", test) == .success(.status("OK")))
+        }
+    }
+
+    @Test func `after the end nothing is sent`() async throws {
+        let cluster = try await RedisCluster()
+        try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
+            try await test.connected(masters: 3)
+            await test.client.shutdown()
+            #expect(await set("foo", test) == .failure(.shutDown))
+        }
+    }
+
+    @Test func `a node without a cluster is no master of anything`() async throws {
+        let alone = try await RealServer.redis()
+        try await TestClient.with("redis+cluster://127.0.0.1:\(alone.port)") { test in
+            await test.log.wait(for: .topology(.mastersUnknown), count: 2)
+            #expect(await set("foo", test) == .failure(.notConnected))
+            #expect(test.client.health == .disconnected(nil))
+            #expect(test.client.masters.isEmpty)
+        }
+    }
+
+    private func set(_ key: RedisWord, _ test: TestClient) async -> Result<RedisValue, RedisError> {
+        await test.client.send([RedisCommand("SET", key: key, 1)])[0]
+    }
+}

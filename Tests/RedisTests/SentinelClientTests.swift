@@ -1,0 +1,159 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import RealServers
+import Testing
+
+@testable import Redis
+
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SentinelClientTests {
+    private static let sentinel = RedisAddress.host("10.0.0.9", port: 26379)
+
+    @Test func `a sentinel names the master by host and port`() {
+        let reply = RedisValue.array([.text("10.0.0.1"), .text("6379")])
+        #expect(SentinelClient.address(in: reply, from: Self.sentinel) == .host("10.0.0.1", port: 6379))
+    }
+
+    @Test(arguments: [
+        RedisValue.null, .status("OK"), .array([]), .array([.text("a")]), .array([.text("a"), .integer(6379)]),
+        .array([.text("a"), .text("0")]), .array([.text("a"), .text("65536")]), .array([.text("a"), .text("x")]),
+        .array([.text(""), .text("6379")]), .array([.text("a b"), .text("6379")]),
+        .array([.string([0xFF]), .text("6379")]), .array([.text("a"), .text("6379"), .text("b")]),
+    ]) func `anything else names nobody`(_ reply: RedisValue) {
+        #expect(SentinelClient.address(in: reply, from: Self.sentinel) == nil)
+    }
+
+    @Test func `under load, a killed master is replaced by a replica, and no command waits beyond its deadline`()
+        async throws
+    {
+        let redis = try await RedisSentinels()
+        let deadline = Duration.milliseconds(300)
+        try await Self.with(redis, { ($0.commandDeadline, $0.trackedPrefixes) = (deadline, ["rc:"]) }) { test in
+            try await test.connected(masters: 1)
+            let load = Load()
+            async let running: Void = load.run(test.client) { RedisWord("key \($0 % 50)") }
+            try await test.until { load.all.count > 200 }
+            redis.nodes[0].kill()
+            await test.log.wait { events in
+                events.contains { event in
+                    if case .topology(.mastersChanged(let masters)) = event {
+                        masters != [redis.nodes[0].address]
+                    } else {
+                        false
+                    }
+                }
+            }
+            let promoted = ContinuousClock.now
+            try await test.until { load.all.suffix(100).allSatisfy { $0.error == nil && $0.at > promoted } }
+            load.stop()
+            await running
+            let longest = load.all.map(\.took).max() ?? .zero
+            #expect(longest < deadline + .milliseconds(200))
+            #expect(test.log.events.contains(.flushed(.subscriberLost)))
+            let failed = load.all.filter { $0.error != nil }.map(\.at)
+            if let first = failed.first, let last = failed.last {
+                #expect(last - first < .seconds(15))
+                print("failover: \(failed.count) failed within \(last - first), the longest took \(longest)")
+            }
+        }
+    }
+
+    @Test func `a frozen master is replaced, and is not gone back to when it thaws`() async throws {
+        let redis = try await RedisSentinels()
+        try await Self.with(redis, { $0.commandDeadline = .milliseconds(300) }) { test in
+            try await test.connected(masters: 1)
+            redis.nodes[0].freeze()
+            try await test.until { await self.set(test) == .success(.status("OK")) }
+            let master = Set(test.client.masters.keys)
+            #expect(master != [redis.nodes[0].address])
+            redis.nodes[0].thaw()
+            try await redis.nodes[0].ask("ROLE", until: { $0.hasPrefix("slave") })
+            #expect(await set(test) == .success(.status("OK")))
+            #expect(Set(test.client.masters.keys) == master)
+        }
+    }
+
+    @Test func `a master that became a replica refuses writes until the sentinels' new one is found`() async throws {
+        let redis = try await RedisSentinels(replicas: 1)
+        try await Self.with(redis) { test in
+            try await test.connected(masters: 1)
+            try redis.sentinels[0].ask("SENTINEL", "FAILOVER", RedisSentinels.masterName)
+            await test.log.wait(for: .topology(.mastersChanged([redis.nodes[1].address])))
+            try await test.until { await self.set(test) == .success(.status("OK")) }
+            #expect(test.client.health == .connected(2))
+        }
+    }
+
+    @Test func `the master is found with one sentinel of three`() async throws {
+        let redis = try await RedisSentinels(replicas: 1)
+        redis.sentinels[0].kill()
+        redis.sentinels[1].freeze()
+        defer { redis.sentinels[1].thaw() }
+        try await Self.with(redis, { $0.commandDeadline = .milliseconds(200) }) { test in
+            try await test.connected(masters: 1)
+            #expect(await set(test) == .success(.status("OK")))
+        }
+    }
+
+    @Test func `without sentinels the master that is known stays`() async throws {
+        let redis = try await RedisSentinels(replicas: 1)
+        try await Self.with(redis) { test in
+            try await test.connected(masters: 1)
+            for sentinel in redis.sentinels { sentinel.kill() }
+            await test.log.wait(for: .topology(.mastersUnknown), count: 3)
+            #expect(await set(test) == .success(.status("OK")))
+        }
+    }
+
+    @Test func `a user and password for Redis, and others for its sentinels`() async throws {
+        let redis = try await RedisSentinels(replicas: 1)
+        for node in redis.nodes { try node.ask("ACL", "SETUSER", "gateway", "on", ">right", "~*", "&*", "+@all") }
+        for sentinel in redis.sentinels { try sentinel.ask("ACL", "SETUSER", "watcher", "on", ">seen", "&*", "+@all") }
+        func url(_ password: String, _ watcher: String) -> String {
+            "redis+sentinel://gateway:\(password)@\(redis.hosts)/\(RedisSentinels.masterName)/3"
+                + "?sentinel_user=watcher&sentinel_password=\(watcher)"
+        }
+        try await TestClient.with(url("right", "seen")) { test in
+            try await test.connected(masters: 1)
+            #expect(await set(test) == .success(.status("OK")))
+            #expect(try redis.nodes[0].ask("INFO", "keyspace").contains("db3:keys=1"))
+        }
+        for url in [url("wrong", "seen"), url("right", "wrong")] {
+            try await TestClient.with(url) { test in
+                try await test.until {
+                    if case .misconfigured(let refusal) = test.client.health {
+                        refusal.kind == .wrongPassword
+                    } else {
+                        false
+                    }
+                }
+                #expect(await set(test) == .failure(.notConnected))
+            }
+        }
+    }
+
+    @Test func `a name no sentinel knows is an operator's fault`() async throws {
+        let redis = try await RedisSentinels(replicas: 1)
+        try await TestClient.with("redis+sentinel://\(redis.hosts)/another") { test in
+            try await test.until {
+                if case .misconfigured(let refusal) = test.client.health {
+                    refusal.line.contains("another")
+                } else {
+                    false
+                }
+            }
+            #expect(await set(test) == .failure(.notConnected))
+        }
+    }
+
+    private static func with(
+        _ redis: RedisSentinels, _ configure: (inout RedisClientConfiguration) -> Void = { _ in },
+        _ body: (TestClient) async throws -> Void
+    ) async throws {
+        try await TestClient.with("redis+sentinel://\(redis.hosts)/\(RedisSentinels.masterName)", configure, body)
+    }
+
+    private func set(_ test: TestClient) async -> Result<RedisValue, RedisError> {
+        await test.client.send([RedisCommand("SET", key: "foo", 1)])[0]
+    }
+}

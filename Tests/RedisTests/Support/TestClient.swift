@@ -1,0 +1,91 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import RealServers
+import Synchronization
+import Testing
+
+@testable import Redis
+
+/// A client of sentinels or of a cluster, its events, and its shutdown after the test.
+struct TestClient {
+    let client: RedisClient
+    let log: EventLog
+
+    /// Runs `body` with a client that looks for its masters.
+    static func with(
+        _ url: String, _ configure: (inout RedisClientConfiguration) -> Void = { _ in },
+        _ body: (TestClient) async throws -> Void
+    ) async throws {
+        var configuration = try RedisClientConfiguration(try RedisURL(url))
+        configuration.commandDeadline = .seconds(2)
+        configuration.connectDeadline = .seconds(2)
+        configuration.reconnection.longest = .milliseconds(200)
+        configure(&configuration)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        let log = EventLog()
+        let test = TestClient(
+            client: RedisClient(configuration, eventLoops: group, observer: log), log: log)
+        test.client.start()
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(test)) } catch { result = .failure(error) }
+        await test.client.shutdown()
+        try await group.shutdownGracefully()
+        try result.get()
+    }
+
+    /// Returns as soon as so many masters take commands on both event loops.
+    func connected(masters count: Int) async throws {
+        try await until { client.masters.values.count { $0 == .connected(2) } == count }
+    }
+
+    /// Asks again and again, for as long as the test may take.
+    func until(_ isSo: () async -> Bool) async throws {
+        while !(await isSo()) { try await Task.sleep(for: .milliseconds(5)) }
+    }
+}
+
+/// Somebody who sets and gets keys without a pause, and notes how it went.
+final class Load: Sendable {
+    /// How one round of commands went.
+    struct Record {
+        let at: ContinuousClock.Instant
+        let took: Duration
+        let error: RedisError?
+    }
+
+    private let records = Mutex<[Record]>([])
+    private let isStopped = Atomic(false)
+
+    /// Everything so far.
+    var all: [Record] { records.withLock { $0 } }
+
+    /// Lets `run` end.
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    /// Sends until `stop`, a different key each time.
+    func run(_ client: any RedisCommands, key: @Sendable (Int) -> RedisWord) async {
+        var number = 0
+        while !isStopped.load(ordering: .relaxed) {
+            number += 1
+            let start = ContinuousClock.now
+            let results = await client.send([
+                RedisCommand("SET", key: key(number), RedisWord(number)), RedisCommand("GET", key: key(number)),
+            ])
+            note(results, of: number, since: start)
+            // Whoever fails at once must not take the processor from the servers.
+            if all.last?.error != nil { try? await Task.sleep(for: .milliseconds(2)) }
+        }
+    }
+
+    private func note(_ results: [Result<RedisValue, RedisError>], of number: Int, since start: ContinuousClock.Instant)
+    {
+        let now = ContinuousClock.now
+        var error: RedisError?
+        for case .failure(let fault) in results { error = error ?? fault }
+        if error == nil { #expect(results == [.success(.status("OK")), .success(.text("\(number)"))]) }
+        records.withLock { $0.append(Record(at: now, took: now - start, error: error)) }
+    }
+}
