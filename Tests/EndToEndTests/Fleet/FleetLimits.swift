@@ -5,7 +5,7 @@
 enum FleetLimits {
     /// A bucket of so many tokens, which arrive within a second.
     static func perSecond(_ quota: Int, isLeased: Bool = true) -> String {
-        "    policies: [{name: second, quota: \(quota), window: 1s, lease: \(isLeased)}]\n"
+        "    limits: [{name: second, quota: \(quota), window: 1s, lease: \(isLeased ? "auto" : "never")}]\n"
     }
 }
 

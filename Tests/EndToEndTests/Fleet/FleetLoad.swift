@@ -3,7 +3,6 @@
 
 import Foundation
 import NIOCore
-import NIOHTTP1
 import Synchronization
 
 @testable import LoadTest
@@ -71,18 +70,10 @@ struct FleetLoad: Sendable {
 
     private func drive(_ schedule: Schedule, _ log: FleetLog) async {
         await LoadDriver(port: port, connections: connections).run(schedule) { turn in
-            request(receipt(turn))
+            .verify(receipt(turn), mode: mode, key: key)
         } record: {
             log.record($0)
         }
-    }
-
-    private func request(_ receipt: String) -> PreparedRequest {
-        let plain = PreparedRequest.verify(receipt, mode: mode)
-        guard let key else { return plain }
-        var head = plain.head
-        head.headers.add(name: "Authorization", value: "Bearer \(key)")
-        return PreparedRequest(head: head, body: plain.body)
     }
 }
 

@@ -29,9 +29,9 @@ import Testing
     @Test func `what one bucket refuses costs no other bucket anything`() async throws {
         // If refused requests were charged to the hour, it would be empty within the first second.
         let policies = """
-                policies:
-                  - {name: second, quota: 10, window: 1s, lease: false}
-                  - {name: hour, quota: 40, window: 1h, lease: false}
+                limits:
+                  - {name: second, quota: 10, window: 1s, lease: never}
+                  - {name: hour, quota: 40, window: 1h, lease: never}
 
             """
         try await withLimits(policies) { _, load in
