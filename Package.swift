@@ -151,11 +151,12 @@ let package = Package(
         .testTarget(
             name: "RedisTests",
             dependencies: [
-                "RealServers", "Redis",
+                "RealServers", "ReceiptForge", "Redis",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTestUtils", package: "swift-nio"),
             ],
             swiftSettings: house),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
@@ -183,7 +184,8 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Gateway", "JSON", "PrometheusExport", "ReceiptForge", "Receipts", "Resilience", "Server",
+                "AppStore", "Gateway", "JSON", "PrometheusExport", "RealServers", "ReceiptForge", "Receipts", "Redis",
+                "Resilience", "Server",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

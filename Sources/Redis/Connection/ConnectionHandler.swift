@@ -1,0 +1,182 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOSSL
+
+/// Carries out what a `ConnectionMachine` says: bytes in and out, the timer, the end.
+///
+/// The connection is silent until `begin`: where a name has several addresses, several are tried, and only the one that
+/// won logs in.
+final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Who learns what. Called on the event loop.
+    struct Reports {
+        let ready: () -> Void
+        let ended: (RedisConnectionFault) -> Void
+        let deliver: (Delivery<Machine.Waiter>) -> Void
+        let observe: (RedisEvent) -> Void
+    }
+
+    private var machine: Machine
+    private let reader: ReplyReader
+    private var context: ChannelHandlerContext?
+    private var reports: Reports?
+    private var timer: (task: Scheduled<Void>, due: NIODeadline)?
+    private var isFlushScheduled = false
+    /// Why it has ended.
+    private var fault: RedisConnectionFault?
+
+    /// The handler of a connection that is about to be made.
+    init(_ machine: Machine, limits: RedisNodeConfiguration.Limits) throws {
+        self.machine = machine
+        reader = try ReplyReader(limits: limits)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end(.closed)
+        self.context = nil
+    }
+
+    /// The connection is the one that is used: logs in.
+    func begin(_ reports: Reports) {
+        if let fault { return reports.ended(fault) }
+        self.reports = reports
+        send(machine.begin())
+        setTimer()
+    }
+}
+
+// MARK: - Bytes
+
+extension ConnectionHandler {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard fault == nil else { return }
+        do throws(ReplyFault) {
+            try reader.feed(Self.unwrapInboundIn(data).readableBytesView)
+            let now = NIODeadline.now()
+            while fault == nil, let reply = try reader.next() { carryOut(machine.receive(reply, at: now)) }
+            setTimer()
+        } catch {
+            end(.protocolViolation)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end(.closed)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        end(RedisConnectionFault(error) ?? .closed)
+    }
+
+    /// Sends what the machine has admitted, together with everything else of this turn of the event loop.
+    private func write(_ bytes: ByteBuffer) {
+        guard let context else { return }
+        context.write(Self.wrapOutboundOut(bytes), promise: nil)
+        guard !isFlushScheduled else { return }
+        isFlushScheduled = true
+        context.eventLoop.assumeIsolated().execute {
+            self.isFlushScheduled = false
+            self.context?.flush()
+        }
+    }
+
+    private func send(_ commands: [RedisCommand]) {
+        guard let bytes = ByteBuffer(commands: commands) else { return end(.protocolViolation) }
+        write(bytes)
+    }
+}
+
+extension ConnectionHandler {
+    /// Sends commands for somebody.
+    /// - Returns: why not; nil if they are on their way.
+    func submit<Caller>(_ request: Request<Caller>) -> RedisError? where Machine == CommandConnection<Caller> {
+        guard let context, fault == nil else { return .notConnected }
+        guard context.channel.isWritable else { return .pipelineFull }
+        let refusal = machine.submit(
+            request.caller, commands: request.commands, since: request.since, at: .now())
+        if let refusal { return refusal }
+        write(request.bytes)
+        setTimer()
+        return nil
+    }
+}
+
+/// Commands on their way to a connection.
+struct Request<Caller> {
+    /// The commands as Redis reads them.
+    let bytes: ByteBuffer
+    /// How many they are.
+    let commands: Int
+    /// When they were asked for.
+    let since: NIODeadline
+    let caller: Caller
+}
+
+extension Request: Sendable where Caller: Sendable {}
+
+// MARK: - Actions
+
+extension ConnectionHandler {
+    private func carryOut(_ action: ConnectionAction<Machine.Waiter>) {
+        switch action {
+        case .nothing: break
+        case .send(let commands): send(commands)
+        case .becomeReady: reports?.ready()
+        case .deliver(let delivery, let fault):
+            reports?.deliver(delivery)
+            if let fault { end(fault) }
+        case .observe(let event): reports?.observe(event)
+        case .end(let fault): end(fault)
+        }
+    }
+
+    /// Ends the connection, once: whoever waits is told, then the socket is closed.
+    func end(_ fault: RedisConnectionFault) {
+        guard self.fault == nil else { return }
+        self.fault = fault
+        timer?.task.cancel()
+        for delivery in machine.end(fault) { reports?.deliver(delivery) }
+        reports?.ended(fault)
+        reports = nil
+        context?.close(promise: nil)
+    }
+
+    /// One timer for the connection. It is only moved when something is due earlier than it: under load it fires once
+    /// for each deadline's length, and not once for each command.
+    private func setTimer() {
+        guard fault == nil, let context, let due = machine.deadline else { return }
+        if let timer {
+            guard due < timer.due else { return }
+            timer.task.cancel()
+        }
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { self.timerFired() }
+        timer = (task, due)
+    }
+
+    private func timerFired() {
+        timer = nil
+        let now = NIODeadline.now()
+        while fault == nil, let due = machine.deadline, due <= now { carryOut(machine.deadlinePassed(at: now)) }
+        setTimer()
+    }
+}
+
+extension RedisConnectionFault {
+    /// What an error of the channel means; nil for the end of a connection, in whatever words.
+    init?(_ error: any Error) {
+        switch error {
+        case is NIOSSLExtraError, is BoringSSLError: self = .tls("\(error)")
+        case NIOSSLError.handshakeFailed(let reason): self = .tls("\(reason)")
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+
+/// The rules of a connection that listens: to which tracked names changed, and to channels.
+///
+/// Tracking in RESP2 sends what changed to a connection that has subscribed to `__redis__:invalidate`. Here it is sent
+/// to the same connection that turned tracking on: with two, the end of the one would go unnoticed on the other, and
+/// announcements would stop without a word.
+struct SubscriberConnection: ConnectionMachine {
+    typealias Waiter = Never
+
+    private enum Phase {
+        case loggingIn(Login)
+        case askingID
+        case turningOn
+        case subscribing(missing: Int)
+        case listening
+        case ended
+    }
+
+    private var phase: Phase
+    private let prefixes: [String]
+    private let channels: [String]
+    private let readyUntil: NIODeadline
+    private let pingInterval: TimeAmount
+    private var heard: NIODeadline
+    private var pinged: NIODeadline
+
+    /// The channel that says what changed.
+    static let invalidations = "__redis__:invalidate"
+    /// Without a sound for so many intervals between pings, nobody is there.
+    private static let silentIntervals: Int64 = 3
+
+    /// A connection that was just made.
+    /// - Parameter until: when it must be listening.
+    init(_ configuration: RedisNodeConfiguration, until: NIODeadline) {
+        phase = .loggingIn(Login(configuration, loadsScripts: false))
+        prefixes = configuration.trackedPrefixes
+        channels = (prefixes.isEmpty ? [] : [Self.invalidations]) + configuration.channels
+        readyUntil = until
+        pingInterval = TimeAmount(configuration.pingInterval)
+        (heard, pinged) = (until, until)
+    }
+
+    mutating func begin() -> [RedisCommand] {
+        guard case .loggingIn(let login) = phase else { return [] }
+        return login.commands
+    }
+
+    mutating func receive(_ reply: RedisValue, at now: NIODeadline) -> ConnectionAction<Never> {
+        heard = now
+        if case .loggingIn(var login) = phase {
+            let progress = login.receive(reply)
+            phase = .loggingIn(login)
+            return follow(progress)
+        }
+        if case .error(let refusal) = reply { return .end(.refused(refusal)) }
+        return take(reply, at: now)
+    }
+
+    private mutating func follow(_ progress: Login.Progress) -> ConnectionAction<Never> {
+        switch progress {
+        case .going: return .nothing
+        case .refused(let refusal): return .end(.refused(refusal))
+        case .done where prefixes.isEmpty:
+            phase = .subscribing(missing: channels.count)
+            return .send([subscription])
+        case .done:
+            phase = .askingID
+            return .send([RedisCommand("CLIENT", "ID")])
+        }
+    }
+
+    private mutating func take(_ reply: RedisValue, at now: NIODeadline) -> ConnectionAction<Never> {
+        switch (phase, reply) {
+        case (.askingID, .integer(let id)):
+            phase = .turningOn
+            return .send([tracking(id), subscription])
+        case (.turningOn, .status):
+            phase = .subscribing(missing: channels.count)
+            return .nothing
+        case (.subscribing(let missing), .array(let parts)) where parts.first == .string(Array("subscribe".utf8)):
+            return subscribed(missing: missing - 1, at: now)
+        case (.subscribing, .array(let parts)), (.listening, .array(let parts)): return hear(parts)
+        case (.ended, _): return .nothing
+        default: return .end(.protocolViolation)
+        }
+    }
+
+    private mutating func subscribed(missing: Int, at now: NIODeadline) -> ConnectionAction<Never> {
+        phase = missing == 0 ? .listening : .subscribing(missing: missing)
+        pinged = now
+        return missing == 0 ? .becomeReady : .nothing
+    }
+
+    private func hear(_ parts: [RedisValue]) -> ConnectionAction<Never> {
+        if parts.first == .string(Array("pong".utf8)) { return .nothing }
+        guard parts.count == 3, parts[0] == .string(Array("message".utf8)), case .string(let channel) = parts[1] else {
+            return .end(.protocolViolation)
+        }
+        let name = String(decoding: channel, as: UTF8.self)
+        switch parts[2] {
+        case .null where name == Self.invalidations: return .observe(.flushed(.told))
+        case .array(let names) where name == Self.invalidations:
+            return .observe(.invalidated(names.compactMap(\.bytes)))
+        case .string(let message): return .observe(.published(channel: name, message: message))
+        default: return .end(.protocolViolation)
+        }
+    }
+
+    private func tracking(_ id: Int64) -> RedisCommand {
+        let about: [RedisWord] = prefixes.flatMap { prefix in ["PREFIX", RedisWord(prefix)] as [RedisWord] }
+        return RedisCommand(["CLIENT", "TRACKING", "ON", "REDIRECT", RedisWord(id), "BCAST"] + about, key: nil)
+    }
+
+    private var subscription: RedisCommand {
+        RedisCommand(["SUBSCRIBE"] + channels.map { RedisWord($0) }, key: nil)
+    }
+
+    var deadline: NIODeadline? {
+        switch phase {
+        case .listening: min(pinged + pingInterval, silentUntil)
+        case .ended: nil
+        default: readyUntil
+        }
+    }
+
+    private var silentUntil: NIODeadline { heard + pingInterval * Self.silentIntervals }
+
+    mutating func deadlinePassed(at now: NIODeadline) -> ConnectionAction<Never> {
+        guard case .listening = phase, now < silentUntil else { return .end(.stalled) }
+        guard pinged + pingInterval <= now else { return .nothing }
+        pinged = now
+        return .send([RedisCommand("PING")])
+    }
+
+    mutating func end(_ fault: RedisConnectionFault) -> [Delivery<Never>] {
+        phase = .ended
+        return []
+    }
+}
+
+extension RedisValue {
+    /// Of a string.
+    fileprivate var bytes: [UInt8]? {
+        if case .string(let bytes) = self { bytes } else { nil }
+    }
+}

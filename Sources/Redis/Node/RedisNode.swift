@@ -1,0 +1,120 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import NIOCore
+internal import Synchronization
+
+/// One Redis server: a pipelined connection on every event loop, made again whenever it ends, and a subscriber
+/// connection if names are tracked.
+///
+/// Nothing waits for a connection: while there is none, a command fails at once with `.notConnected`. The commands of
+/// one `send` travel together on one connection, in order, with no other's between them. Commands that change how a
+/// connection answers (`SUBSCRIBE`, `MONITOR`, `CLIENT REPLY`, `QUIT`) must not be sent.
+public final class RedisNode: RedisCommands {
+    typealias Caller = CheckedContinuation<[Result<RedisValue, RedisError>], Never>
+    typealias Lane = ConnectionKeeper<CommandConnection<Caller>>
+
+    /// What it was made with.
+    public let configuration: RedisNodeConfiguration
+    private let eventLoops: any EventLoopGroup
+    /// One for each event loop.
+    private let lanes: [Lane]
+    private let subscriber: ConnectionKeeper<SubscriberConnection>?
+    private let ledger: NodeLedger
+    private let isShutDown = Atomic(false)
+
+    /// A node that is not connected yet.
+    /// - Parameters:
+    ///   - eventLoops: each gets a connection. A caller on one of them uses its own, others one by rotation.
+    ///   - observer: learns everything that happens here.
+    public init(
+        _ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver
+    ) {
+        let ledger = NodeLedger(observer)
+        (self.configuration, self.eventLoops, self.ledger) = (configuration, eventLoops, ledger)
+        lanes = eventLoops.makeIterator().map { Lane(on: $0, .commands(configuration, ledger)) }
+        subscriber =
+            configuration.trackedPrefixes.isEmpty && configuration.channels.isEmpty
+            ? nil : ConnectionKeeper(on: eventLoops.next(), .subscriber(configuration, ledger))
+    }
+
+    /// Begins to connect, and does so again for as long as it takes. Does nothing the second time.
+    public func start() {
+        for lane in lanes { lane.start() }
+        subscriber?.start()
+    }
+
+    /// Ends all connections and fails what waits with `.shutDown`; returns when they are closed. For good.
+    public func shutdown() async {
+        isShutDown.store(true, ordering: .relaxed)
+        let ends = lanes.map { $0.shutdown() } + (subscriber.map { [$0.shutdown()] } ?? [])
+        for end in ends { try? await end.get() }
+    }
+
+    /// How it is now.
+    public var health: RedisHealth {
+        let faults = lanes.map(\.fault) + [subscriber?.fault]
+        for case .refused(let refusal) in faults where !refusal.isPassing { return .misconfigured(refusal) }
+        if let refusal = ledger.forbiddenCommand { return .misconfigured(refusal) }
+        let ready = lanes.count(where: \.isReady)
+        return ready > 0 ? .connected(ready) : .disconnected(lanes.lazy.compactMap(\.fault).first)
+    }
+
+    /// Whether changes of the tracked names are announced now.
+    public var isSubscribed: Bool { subscriber?.isReady ?? false }
+
+    /// Sends the commands together and gives each its own outcome, in order. Takes at most the command deadline.
+    ///
+    /// A command without words, which Redis would not answer, fails all of them with `.protocolViolation`.
+    public func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+        guard !commands.isEmpty else { return [] }
+        let since = NIODeadline.now()
+        guard let lane = readyLane else {
+            return ledger.refuse(commands.count, isShutDown.load(ordering: .relaxed) ? .shutDown : .notConnected)
+        }
+        guard let bytes = ByteBuffer(commands: commands) else {
+            return ledger.refuse(commands.count, .protocolViolation)
+        }
+        return await withCheckedContinuation { caller in
+            lane.submit(Request(bytes: bytes, commands: commands.count, since: since, caller: caller))
+        }
+    }
+
+    /// The caller's own if it is on an event loop of ours, else one by rotation; another one while that is not ready.
+    private var readyLane: Lane? {
+        let loop = eventLoops.any()
+        if let lane = lanes.first(where: { $0.loop === loop }), lane.isReady { return lane }
+        return lanes.first(where: \.isReady)
+    }
+}
+
+extension ConnectionKeeper.Parts where Machine == CommandConnection<RedisNode.Caller> {
+    fileprivate static func commands(_ configuration: RedisNodeConfiguration, _ ledger: NodeLedger) -> Self {
+        Self(
+            role: .commands, configuration: configuration,
+            makeMachine: { CommandConnection(configuration, until: $0) },
+            deliver: { delivery in
+                ledger.count(delivery.results, since: delivery.since)
+                delivery.waiter.resume(returning: delivery.results)
+            },
+            observe: ledger.observe)
+    }
+}
+
+extension ConnectionKeeper.Parts where Machine == SubscriberConnection {
+    fileprivate static func subscriber(_ configuration: RedisNodeConfiguration, _ ledger: NodeLedger) -> Self {
+        Self(
+            role: .subscriber, configuration: configuration,
+            makeMachine: { SubscriberConnection(configuration, until: $0) },
+            deliver: { _ in },
+            observe: { event in
+                ledger.observe(event)
+                guard !configuration.trackedPrefixes.isEmpty else { return }
+                switch event {
+                case .connected: ledger.observe(.flushed(.subscribed))
+                case .disconnected: ledger.observe(.flushed(.subscriberLost))
+                default: break
+                }
+            })
+    }
+}

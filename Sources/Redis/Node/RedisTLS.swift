@@ -1,0 +1,74 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOSSL
+
+/// How the other side's identity is checked, and how ours is shown. One may serve any number of nodes.
+public struct RedisTLS: Sendable {
+    /// Which file is not what it should be.
+    public enum Fault: Error, Hashable, Sendable {
+        /// The authorities cannot be read, or are none.
+        case authorities(path: String)
+        /// Our certificate cannot be read.
+        case certificate(path: String)
+        /// Our private key cannot be read.
+        case privateKey(path: String)
+        /// A certificate without a key, a key without a certificate, or two that do not belong together.
+        case unmatched
+    }
+
+    private let context: NIOSSLContext
+
+    /// Reads the files once.
+    /// - Parameters:
+    ///   - caFile: PEM of the authorities that are trusted; nil for those of the system.
+    ///   - certificateFile: PEM of our certificate and its intermediates; nil to show none.
+    ///   - keyFile: PEM of its private key.
+    public init(
+        caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil
+    ) throws(Fault) {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        // What the other side does not confirm in time is closed all the same.
+        configuration.shutdownTimeout = .milliseconds(250)
+        if let caFile {
+            configuration.trustRoots = .certificates(try Self.certificates(caFile, or: .authorities(path: caFile)))
+        }
+        guard (certificateFile == nil) == (keyFile == nil) else { throw .unmatched }
+        if let certificateFile, let keyFile {
+            let chain = try Self.certificates(certificateFile, or: .certificate(path: certificateFile))
+            configuration.certificateChain = chain.map { .certificate($0) }
+            configuration.privateKey = .privateKey(try Self.key(keyFile))
+        }
+        guard let context = try? NIOSSLContext(configuration: configuration) else { throw .unmatched }
+        self.context = context
+    }
+
+    private static func certificates(_ path: String, or fault: Fault) throws(Fault) -> [NIOSSLCertificate] {
+        guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else { throw fault }
+        return certificates
+    }
+
+    private static func key(_ path: String) throws(Fault) -> NIOSSLPrivateKey {
+        guard let key = try? NIOSSLPrivateKey(file: path, format: .pem) else { throw .privateKey(path: path) }
+        return key
+    }
+
+    /// The handler of one connection.
+    /// - Parameter host: whom the certificate must name. An address is compared with that of the socket.
+    func handler(host: String) throws -> NIOSSLClientHandler {
+        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
+        return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
+    }
+}
+
+extension RedisNodeConfiguration {
+    /// The handler that puts TLS under a connection; nil for one in the clear.
+    func tlsHandler() throws -> NIOSSLClientHandler? {
+        switch address {
+        case .host(let host, _): try tls?.handler(host: host)
+        case .unixSocket: try tls?.handler(host: "localhost")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import RealServers
+import Redis
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RedisNodeTests {
+    @Test func `commands are answered in order`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address) { test in
+            let results = await test.node.send([
+                RedisCommand("SET", key: "a", "1"), RedisCommand("INCR", key: "a"), RedisCommand("GET", key: "a"),
+                RedisCommand("GET", key: "b"), RedisCommand("LPUSH", key: "a", "x"),
+            ])
+            #expect(
+                Array(results.dropLast()) == [
+                    .success(.status("OK")), .success(.integer(2)), .success(.text("2")), .success(.null),
+                ])
+            guard case .failure(.refused(let refusal)) = results[4] else {
+                Issue.record("\(results[4])")
+                return
+            }
+            #expect(refusal.line.hasPrefix("WRONGTYPE"))
+            #expect(await test.node.send([]) == [])
+            #expect(test.node.health == .connected(1))
+        }
+    }
+
+    @Test func `every caller gets its own replies under load`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address, loops: 2) { test in
+            try await withThrowingTaskGroup(of: Void.self) { callers in
+                for caller in 0..<64 {
+                    callers.addTask {
+                        for round in 0..<100 {
+                            let word = RedisWord("\(caller)-\(round)")
+                            let size = RedisWord(String(repeating: "x", count: (caller * round) % 3000))
+                            let results = await test.node.send([RedisCommand("ECHO", word), RedisCommand("ECHO", size)])
+                            #expect(results == [.success(.string(word.bytes)), .success(.string(size.bytes))])
+                        }
+                    }
+                }
+                try await callers.waitForAll()
+            }
+        }
+    }
+
+    @Test func `a frozen Redis costs the deadline, then nothing, and is found again`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address, { $0.commandDeadline = .milliseconds(50) }) { test in
+            redis.freeze()
+            #expect(await test.node.send([RedisCommand("INCR", key: "n")]) == [.failure(.timeout)])
+            await test.log.wait(for: .disconnected(.commands, .stalled))
+            #expect(await test.node.send([RedisCommand("INCR", key: "n")]) == [.failure(.notConnected)])
+            redis.thaw()
+            await test.log.wait(for: .connected(.commands), count: 2)
+            #expect(await test.node.send([RedisCommand("ECHO", "mine")]) == [.success(.text("mine"))])
+        }
+    }
+
+    @Test func `a Redis that is killed and started again is found again`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address, loops: 2) { test in
+            redis.kill()
+            await test.log.wait(for: .disconnected(.commands, .closed), count: 2)
+            #expect(await test.node.send([RedisCommand("PING")]) == [.failure(.notConnected)])
+            try await redis.start()
+            await test.log.wait(for: .connected(.commands), count: 4)
+            #expect(await test.node.send([RedisCommand("PING")]) == [.success(.status("PONG"))])
+        }
+    }
+
+    @Test func `a node that was shut down says so`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address) { test in
+            await test.node.shutdown()
+            #expect(await test.node.send([RedisCommand("PING")]) == [.failure(.shutDown)])
+            #expect(test.node.health == .disconnected(.shutDown))
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Redis
+import Synchronization
+
+/// Remembers what happened, and lets a test wait for it.
+final class EventLog: RedisObserver {
+    private struct State {
+        var events: [RedisEvent] = []
+        var waiters: [Waiter] = []
+    }
+    private struct Waiter {
+        let matches: @Sendable ([RedisEvent]) -> Bool
+        let wake: CheckedContinuation<Void, Never>
+    }
+
+    private let state = Mutex(State())
+
+    func observe(_ event: RedisEvent) {
+        let woken = state.withLock { state in
+            state.events.append(event)
+            let woken = state.waiters.filter { $0.matches(state.events) }
+            state.waiters.removeAll { $0.matches(state.events) }
+            return woken
+        }
+        for waiter in woken { waiter.wake.resume() }
+    }
+
+    /// Everything so far, in order.
+    var events: [RedisEvent] { state.withLock { $0.events } }
+
+    /// How many connections became ready so far.
+    func connections(_ role: RedisConnectionRole) -> Int { events.count { $0 == .connected(role) } }
+
+    /// Returns as soon as what happened is enough. A test that waits in vain is ended by its time limit.
+    func wait(until matches: @escaping @Sendable ([RedisEvent]) -> Bool) async {
+        await withCheckedContinuation { wake in
+            let isEnough = state.withLock { state in
+                if matches(state.events) { return true }
+                state.waiters.append(Waiter(matches: matches, wake: wake))
+                return false
+            }
+            if isEnough { wake.resume() }
+        }
+    }
+
+    /// Returns as soon as this has happened `count` times since the beginning.
+    func wait(for event: RedisEvent, count: Int = 1) async {
+        await wait { events in events.count { $0 == event } >= count }
+    }
+}

@@ -1,0 +1,57 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import RealServers
+import Testing
+
+@testable import Redis
+
+/// A node, its events, and its shutdown after the test.
+struct TestNode {
+    let node: RedisNode
+    let log: EventLog
+
+    /// Runs `body` with a node that has connected on every loop.
+    static func with(
+        _ address: RedisNodeConfiguration.Address, loops: Int = 1, waits: Bool = true,
+        _ configure: (inout RedisNodeConfiguration) -> Void = { _ in },
+        _ body: (TestNode) async throws -> Void
+    ) async throws {
+        var configuration = RedisNodeConfiguration(address: address)
+        // Tests share two cores: what is not about deadlines must not fail by them.
+        configuration.commandDeadline = .seconds(5)
+        configuration.connectDeadline = .seconds(5)
+        configuration.reconnection.afterRefusal = .milliseconds(100)
+        configure(&configuration)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
+        let test = TestNode(configuration, group)
+        test.node.start()
+        do {
+            if waits { await test.log.wait(for: .connected(.commands), count: loops) }
+            try await body(test)
+        } catch {
+            await test.node.shutdown()
+            try await group.shutdownGracefully()
+            throw error
+        }
+        await test.node.shutdown()
+        try await group.shutdownGracefully()
+    }
+
+    private init(_ configuration: RedisNodeConfiguration, _ group: any EventLoopGroup) {
+        log = EventLog()
+        node = RedisNode(configuration, eventLoops: group, observer: log)
+    }
+}
+
+extension RealServer {
+    /// Where it listens.
+    var address: RedisNodeConfiguration.Address { .host("127.0.0.1", port: port) }
+}
+
+extension RedisValue {
+    /// A string of this text.
+    static func text(_ text: String) -> Self { .string(Array(text.utf8)) }
+}
