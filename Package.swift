@@ -133,7 +133,21 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: house),
-        .target(name: "RealServers", path: "Tests/RealServers", swiftSettings: house),
+        .target(
+            name: "RealServers",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/RealServers", swiftSettings: house),
+        .testTarget(
+            name: "RealServersTests",
+            dependencies: [
+                "RealServers",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: house),
         .testTarget(
             name: "RedisTests",
             dependencies: [
@@ -210,9 +224,12 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AppleSimulator", "LoadTest", "ReceiptForge", "Receipts", "Server",
+                "AppleSimulator", "LoadTest", "RealServers", "ReceiptForge", "Receipts", "Server",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: house),

@@ -18,6 +18,8 @@ struct Program {
     }
 
     static let shell = Program(path: "/bin/sh")
+    /// Runs whatever its first argument names, from wherever the system keeps it.
+    static let named = Program(path: "/usr/bin/env")
     static let gateway = Program("receipt-gateway")
     static let loadTest = Program("receipt-loadtest")
 

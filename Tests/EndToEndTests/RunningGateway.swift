@@ -65,6 +65,12 @@ final class RunningGateway: Sendable {
         return await exit.value
     }
 
+    /// Ends the gateway as a crash would (SIGKILL), and waits until it is gone.
+    func kill() async {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        _ = await exit.value
+    }
+
     /// Asks for the verdict on a base64 text.
     func verify(_ receipt: String, _ more: [String: Any] = [:], key: String? = nil) async throws -> Answer {
         let body = try JSONSerialization.data(withJSONObject: ["receipt": receipt].merging(more) { $1 })

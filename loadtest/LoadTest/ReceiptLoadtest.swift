@@ -28,10 +28,14 @@ struct ReceiptLoadtest: AsyncParsableCommand {
 
               receipt-loadtest rehearse
               receipt-loadtest overhead
+
+            What a fleet of gateways costs the Redis it shares:
+
+              receipt-loadtest fleet
             """,
         version: "0.1.0",
         subcommands: [
             VerifyCommand.self, CorpusCommand.self, AppleCommand.self, RehearseCommand.self, OverheadCommand.self,
-            MemoryProbeCommand.self,
+            FleetCommand.self, MemoryProbeCommand.self,
         ])
 }

@@ -18,20 +18,23 @@ enum Sample {
 
     /// A genuine receipt in base64; each number gives another one.
     static func receipt(_ number: Int = 0, type: String = "Production", endingAfterDays days: Int64 = -3) -> String {
-        Data(pki.sign(contents(number, type: type, endingAfterDays: days))).base64EncodedString()
+        receipt(number, type: type, endingAt: now.advanced(byDays: days))
+    }
+
+    /// The same with the moment when what was paid for ends.
+    static func receipt(_ number: Int = 0, type: String = "Production", endingAt end: UTCDate) -> String {
+        Data(pki.sign(contents(number, type: type, endingAt: end))).base64EncodedString()
     }
 
     /// The same, signed by somebody who is not Apple.
     static func forged(_ number: Int = 0) -> String {
-        Data(stranger.sign(contents(number))).base64EncodedString()
+        Data(stranger.sign(contents(number, type: "Production", endingAt: now.advanced(byDays: -3))))
+            .base64EncodedString()
     }
 
     static func transactionID(_ number: Int) -> String { "7000000\(100_000 + number)" }
 
-    private static func contents(
-        _ number: Int, type: String = "Production", endingAfterDays days: Int64 = -3
-    ) -> ReceiptContents {
-        let end = now.advanced(byDays: days)
+    private static func contents(_ number: Int, type: String, endingAt end: UTCDate) -> ReceiptContents {
         var receipt = ReceiptContents(bundleID: bundleID, creationDate: end.advanced(byDays: -20))
         receipt.receiptType = type
         var month = PurchaseContents(

@@ -23,12 +23,16 @@ extension PreparedRequest {
     /// - Parameters:
     ///   - receipt: in base64.
     ///   - maximumAge: in seconds; nil leaves it to the gateway.
-    static func verify(_ receipt: String, mode: VerifyMode, maximumAge: Int? = nil) -> PreparedRequest {
+    ///   - key: of the client, if the gateway knows clients.
+    static func verify(
+        _ receipt: String, mode: VerifyMode, maximumAge: Int? = nil, key: String? = nil
+    ) -> PreparedRequest {
         let age = maximumAge.map { #","max_age":\#($0)"# } ?? ""
         let body = ByteBuffer(string: #"{"receipt":"\#(receipt)","mode":"\#(mode.rawValue)"\#(age)}"#)
-        let headers: HTTPHeaders = [
+        var headers: HTTPHeaders = [
             "Host": "127.0.0.1", "Content-Type": "application/json", "Content-Length": String(body.readableBytes),
         ]
+        if let key { headers.add(name: "Authorization", value: "Bearer \(key)") }
         return PreparedRequest(
             head: HTTPRequestHead(version: .http1_1, method: .POST, uri: "/v1/verify", headers: headers), body: body)
     }

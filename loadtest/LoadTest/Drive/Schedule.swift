@@ -23,7 +23,12 @@ final class Schedule: Sendable {
 
     private let pace: Pace
     private let start: ContinuousClock.Instant
-    private let taken = Mutex(0)
+    private let state = Mutex(State())
+
+    private struct State {
+        var taken = 0
+        var isOver = false
+    }
 
     /// The first turn is at `start`.
     init(_ pace: Pace, start: ContinuousClock.Instant) {
@@ -33,11 +38,16 @@ final class Schedule: Sendable {
 
     /// The next turn, or nil if there are no more.
     func next(at now: ContinuousClock.Instant) -> Turn? {
-        taken.withLock { taken in
-            guard let due = due(taken, at: now) else { return nil }
-            taken += 1
-            return Turn(number: taken - 1, due: due)
+        state.withLock { state in
+            guard !state.isOver, let due = due(state.taken, at: now) else { return nil }
+            state.taken += 1
+            return Turn(number: state.taken - 1, due: due)
         }
+    }
+
+    /// Gives nobody another turn; who has one keeps it.
+    func end() {
+        state.withLock { $0.isOver = true }
     }
 
     private func due(_ number: Int, at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {

@@ -1,0 +1,59 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What was seen while something was wrong.
+struct FaultOutcome {
+    let fault: String
+    /// From when the fault was mended until the fleet was whole again.
+    let recovery: Duration
+    /// Of clients without a limit.
+    let free: [Visit]
+    /// Of a client with a limit of `StoreStage.quota` in a second.
+    let limited: [Visit]
+
+    /// Longer than this nobody may wait: the patience a gateway has for Apple, which nothing that happens to the store may
+    /// add to.
+    static let deadline = Duration.seconds(4)
+
+    var longest: Duration { (free + limited).map(\.latency).max() ?? .zero }
+    var failures: Int { (free + limited).count { $0.isFailure } }
+    var admitted: Int { limited.count { $0.status == 200 } }
+
+    /// What the limited client may get in this time.
+    func bound(lostBuckets: Int) -> Double {
+        let quota = Double(StoreStage.quota)
+        let first = limited.map(\.start).min(), last = limited.map(\.end).max()
+        guard let first, let last else { return 0 }
+        return quota * Double(1 + lostBuckets) + quota * ((last - first) / .seconds(1))
+    }
+
+    /// The promises, whatever the fault.
+    func expectPromises(lostBuckets: Int) {
+        #expect(longest < Self.deadline, "\(fault): somebody waited \(longest)")
+        #expect(failures == 0, "\(fault): \(free.filter(\.isFailure)), \(limited.filter(\.isFailure))")
+        #expect(free.count > 20 && free.allSatisfy { $0.isGenuine }, "\(fault): \(free.filter { !$0.isGenuine })")
+        #expect(limited.allSatisfy { $0.status == 429 || $0.isGenuine }, "\(fault)")
+        #expect(admitted > 0, "\(fault): a client with a limit gets nothing")
+        let bound = bound(lostBuckets: lostBuckets)
+        #expect(Double(admitted) <= bound, "\(fault): \(admitted) were admitted, \(bound) may be")
+        #expect(recovery < .seconds(10), "\(fault): the fleet took \(recovery) to be whole again")
+    }
+
+    /// Adds a line to the table that FLEET_TABLE names, if it does.
+    func note(lostBuckets: Int) throws {
+        guard let path = ProcessInfo.processInfo.environment["FLEET_TABLE"] else { return }
+        let milliseconds = Int(longest / .milliseconds(1)), seconds = Int(recovery / .milliseconds(1))
+        let degraded = free.count { $0.facts?.provenance.degraded_reasons.isEmpty == false }
+        let line =
+            "| \(fault) | \(free.count + limited.count) | \(milliseconds) ms | \(failures) | \(degraded) | "
+            + "\(Double(seconds) / 1000) s | \(admitted) of \(Int(bound(lostBuckets: lostBuckets))) |\n"
+        if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(filePath: path)) }
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(line.utf8))
+        try file.close()
+    }
+}

@@ -1,0 +1,27 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Policies as the clients file has them, and what they promise.
+enum FleetLimits {
+    /// A bucket of so many tokens, which arrive within a second.
+    static func perSecond(_ quota: Int, isLeased: Bool = true) -> String {
+        "    limits: [{name: second, quota: \(quota), window: 1s, lease: \(isLeased ? "auto" : "never")}]\n"
+    }
+}
+
+extension [Visit] {
+    /// Requests of which a limit let so many through as no bucket may, whenever each of them was let through between its
+    /// beginning and its end: nil if there is no window in which more were admitted than `burst + rate·t`.
+    func excess(burst: Double, perSecond rate: Double) -> (admitted: Int, allowed: Double, window: Duration)? {
+        let admitted = filter { $0.status == 200 }
+        for begin in admitted.map(\.start) {
+            // Those that began within the window, by their end: each end closes a window that holds all before it.
+            let within = admitted.filter { $0.start >= begin }.map(\.end).sorted()
+            for (number, end) in within.enumerated() {
+                let allowed = burst + rate * ((end - begin) / .seconds(1))
+                if Double(number + 1) > allowed { return (number + 1, allowed, end - begin) }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,63 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import RealServers
+import Synchronization
+import Testing
+
+/// One gateway of a fleet, at ports that stay the same when it comes back after a crash.
+final class FleetNode: Sendable {
+    let backend: RealServer.Backend
+    private let settings: [String: String]
+    private let gateway: Mutex<RunningGateway?>
+
+    init(_ settings: [String: String]) async throws {
+        backend = RealServer.Backend(dataPort: try Loopback.freePort(), adminPort: try Loopback.freePort())
+        let ports = [
+            "GATEWAY_HTTP_PORT": "\(backend.dataPort)", "GATEWAY_ADMIN_PORT": "\(backend.adminPort)",
+        ]
+        self.settings = settings.merging(ports) { $1 }
+        gateway = Mutex(nil)
+        try await start()
+    }
+
+    /// The process.
+    var running: RunningGateway {
+        get throws { try #require(gateway.withLock { $0 }, "the node was ended") }
+    }
+
+    func start() async throws {
+        let started = try await RunningGateway(settings)
+        gateway.withLock { $0 = started }
+    }
+
+    /// Ends it as a crash would.
+    func kill() async throws {
+        try await running.kill()
+        gateway.withLock { $0 = nil }
+    }
+
+    /// Ends it in order, if it runs, and returns its exit status.
+    func stop() async -> Int32? {
+        let running = gateway.withLock { $0 }
+        return await running?.stop()
+    }
+
+    /// The sum of all series of a metric that have these labels among theirs.
+    func sum(_ name: String, _ labels: [String: String] = [:]) async throws -> Double {
+        try await Scrape(running).sum(name, labels)
+    }
+}
+
+extension Scrape {
+    /// The sum of all series of one of the gateway's metrics that have these labels among theirs.
+    func sum(_ name: String, _ labels: [String: String] = [:]) -> Double {
+        values.filter { series, _ in
+            let parts = series.split(separator: "{", maxSplits: 1)
+            return parts[0] == "receipt_gateway_" + name
+                && labels.allSatisfy { parts.count == 2 && parts[1].contains("\($0)=\"\($1)\"") }
+        }
+        .values.reduce(0, +)
+    }
+}

@@ -1,0 +1,73 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import RealServers
+import Testing
+
+/// Something that happens to Redis, or on the way there.
+struct StoreFault: Sendable, CustomTestStringConvertible {
+    typealias Deed = @Sendable (StoreStage) async throws -> Void
+
+    let name: String
+    /// From its beginning to the moment when somebody mends it; zero for what is over at once.
+    var lasts = Duration.seconds(3)
+    /// How often buckets that Redis held are lost with it, or become shares of the nodes: each time they are full again.
+    var lostBuckets = 2
+    /// Whether nodes must notice, and count what they did without Redis.
+    var isNoticed = true
+    let strike: Deed
+    var mend: Deed = { try await $0.way.heal() }
+
+    var testDescription: String { name }
+}
+
+extension StoreFault {
+    /// What the issue lists for a Redis without replicas.
+    static let all = ofTheServer + ofItsMemory + ofTheWay
+
+    private static let password = "a password that nobody has"
+
+    private static let ofTheServer = [
+        StoreFault(name: "killed", strike: { $0.redis.kill() }, mend: { try await $0.redis.start() }),
+        StoreFault(
+            name: "restarted empty", lasts: .zero,
+            strike: { stage in
+                stage.redis.kill()
+                try await stage.redis.start()
+            }),
+        StoreFault(
+            name: "frozen", lasts: .seconds(10), strike: { $0.redis.freeze() }, mend: { $0.redis.thaw() }),
+        StoreFault(name: "connections killed", lasts: .zero, strike: { try await $0.killClients() }),
+        StoreFault(
+            name: "wrong password",
+            strike: { stage in
+                try await stage.redis(["config", "set", "requirepass", password])
+                try await stage.killClients(password: password)
+            },
+            mend: { try await $0.redis(["config", "set", "requirepass", ""], password: password) }),
+    ]
+
+    private static let ofItsMemory = [
+        StoreFault(
+            name: "scripts flushed", lasts: .zero, lostBuckets: 0, isNoticed: false,
+            strike: { try await $0.redis(["script", "flush"]) }),
+        StoreFault(
+            name: "everything flushed", lasts: .zero, lostBuckets: 1, isNoticed: false,
+            strike: { try await $0.redis(["flushall"]) }),
+        StoreFault(
+            name: "memory full",
+            strike: { try await $0.redis(["config", "set", "maxmemory", "1"]) },
+            mend: { try await $0.redis(["config", "set", "maxmemory", "0"]) }),
+    ]
+
+    private static let ofTheWay = [
+        StoreFault(name: "unreachable", strike: { try await $0.way.refuse() }),
+        StoreFault(name: "stalled", strike: { try await $0.way.set(.stall()) }),
+        StoreFault(name: "answers stalled", strike: { try await $0.way.set(.stall([.answers])) }),
+        StoreFault(name: "slower than its deadline", strike: { try await $0.way.set(.latency(.milliseconds(80))) }),
+        StoreFault(name: "reset", strike: { try await $0.way.set(.end(.reset, afterAnswerBytes: 0)) }),
+        StoreFault(name: "truncated", strike: { try await $0.way.set(.end(.truncation, afterAnswerBytes: 20)) }),
+        StoreFault(
+            name: "in single bytes", lostBuckets: 0, isNoticed: false, strike: { try await $0.way.set(.slice(1)) }),
+    ]
+}

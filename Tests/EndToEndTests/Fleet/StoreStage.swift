@@ -1,0 +1,66 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import RealServers
+import Testing
+
+/// A fleet with one Redis, which can be mistreated, and so can the way there.
+struct StoreStage: Sendable {
+    let redis: RealServer
+    let way: FaultProxy
+    let fleet: Fleet
+
+    /// Asks Redis itself, past the proxy.
+    @discardableResult
+    func redis(_ words: [String], password: String? = nil) async throws -> String {
+        let login = password.map { ["-a", $0, "--no-auth-warning"] } ?? []
+        let outcome = try await Program.named.run(["redis-cli", "-p", "\(redis.port)"] + login + words)
+        return outcome.output
+    }
+
+    /// Ends all connections of the gateways, also those that listen for invalidations.
+    func killClients(password: String? = nil) async throws {
+        for type in ["normal", "pubsub"] { try await redis(["client", "kill", "type", type], password: password) }
+    }
+}
+
+extension StoreStage {
+    /// Of whoever may ask for ever.
+    static let free = "free"
+    /// Of whoever meets `quota`.
+    static let limited = "limited"
+    /// Tokens in each second, and at most at once.
+    static let quota = 20
+
+    /// Runs a test with a fleet around a Redis.
+    /// - Parameter isThere: whether Redis can be reached from the beginning.
+    static func with(isThere: Bool = true, _ test: (StoreStage) async throws -> Void) async throws {
+        let redis = try await RealServer.redis()
+        let way = try await FaultProxy(to: redis.port)
+        if !isThere { try await way.refuse() }
+        var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(way.port)")
+        plan.clients = [(free, ""), (limited, FleetLimits.perSecond(quota))]
+        try await withFleet(plan) { try await test(StoreStage(redis: redis, way: way, fleet: $0)) }
+        try await way.close()
+        redis.kill()
+    }
+}
+
+/// One fleet for all tests of a suite, which take turns.
+struct SharedStoreStage: SuiteTrait, TestScoping {
+    @TaskLocal static var current: StoreStage?
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await StoreStage.with { stage in
+            try await Self.$current.withValue(stage) { try await function() }
+        }
+    }
+}
+
+extension Trait where Self == SharedStoreStage {
+    /// One fleet around one Redis for all tests of the suite.
+    static var sharedStoreStage: SharedStoreStage { SharedStoreStage() }
+}

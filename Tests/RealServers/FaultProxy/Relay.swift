@@ -1,0 +1,102 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOPosix
+
+/// One way of one connection: what was read at one end waits here until it may be written at the other.
+final class Relay: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    /// How much waits.
+    private enum Limits {
+        /// Bytes; beyond it nothing is read, so that the sender waits, too.
+        static let waitingBytes = 1 << 20
+    }
+
+    let source: any Channel
+    private let sink: any Channel
+    private let direction: Toxics.Direction
+    private var toxics: Toxics
+    private var waiting = CircularBuffer<(bytes: ByteBuffer, due: NIODeadline)>()
+    private var waitingBytes = 0
+    /// Since the toxics were set.
+    private var passedBytes = 0
+    private var sourceHasEnded = false
+    private var alarm: Scheduled<Void>?
+
+    init(_ direction: Toxics.Direction, from source: any Channel, to sink: any Channel, _ toxics: Toxics) {
+        (self.direction, self.source, self.sink, self.toxics) = (direction, source, sink, toxics)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        waiting.append((bytes, .now() + TimeAmount(toxics.latency)))
+        waitingBytes += bytes.readableBytes
+        if waitingBytes > Limits.waitingBytes { read(false) }
+        pass()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        sourceHasEnded = true
+        pass()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        end(.reset)
+    }
+
+    func toxicsChanged(to toxics: Toxics) {
+        (self.toxics, passedBytes) = (toxics, 0)
+        pass()
+    }
+
+    /// Ends both sides.
+    func end(_ how: Toxics.Ending) {
+        alarm?.cancel()
+        waiting.removeAll()
+        // Both first: the end of one is at once the end of the other.
+        if how == .reset {
+            for case let socket as any SocketOptionProvider in [source, sink] {
+                _ = socket.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+            }
+        }
+        for channel in [source, sink] { channel.close(promise: nil) }
+    }
+
+    /// Writes what is due, and the end after it.
+    private func pass() {
+        guard !toxics.stalled.contains(direction) else { return }
+        let now = NIODeadline.now()
+        while let next = waiting.first {
+            guard next.due <= now else { return wake(at: next.due) }
+            waiting.removeFirst()
+            waitingBytes -= next.bytes.readableBytes
+            write(next.bytes)
+        }
+        if sourceHasEnded { sink.close(promise: nil) } else { read(true) }
+    }
+
+    private func wake(at due: NIODeadline) {
+        alarm?.cancel()
+        alarm = source.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [self] in pass() }
+    }
+
+    private func write(_ bytes: ByteBuffer) {
+        var bytes = bytes
+        let allowance = direction == .answers ? toxics.ending.map { max(0, $0.afterAnswerBytes - passedBytes) } : nil
+        let isLast = allowance.map { bytes.readableBytes > $0 } ?? false
+        if isLast, let allowance { bytes = bytes.getSlice(at: bytes.readerIndex, length: allowance) ?? bytes }
+        passedBytes += bytes.readableBytes
+        while let piece = bytes.readSlice(length: min(toxics.slice ?? bytes.readableBytes, bytes.readableBytes)),
+            piece.readableBytes > 0
+        {
+            sink.writeAndFlush(piece, promise: nil)
+        }
+        if isLast, let ending = toxics.ending { end(ending.how) }
+    }
+
+    private func read(_ isOn: Bool) {
+        source.setOption(.autoRead, value: isOn).whenComplete { _ in }
+    }
+}

@@ -1,0 +1,56 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+
+extension RealServer {
+    /// A gateway as a load balancer sees it: ports on 127.0.0.1.
+    public struct Backend: Hashable, Sendable {
+        /// Where requests go.
+        public let dataPort: Int
+        /// Where `/readyz` is.
+        public let adminPort: Int
+
+        /// A backend at these ports.
+        public init(dataPort: Int, adminPort: Int) {
+            (self.dataPort, self.adminPort) = (dataPort, adminPort)
+        }
+    }
+
+    /// HAProxy in front of gateways, in turn; who is not ready gets nothing.
+    public static func haproxy(before backends: [Backend]) async throws -> RealServer {
+        try await RealServer("haproxy") { port, folder in
+            let file = folder.appending(path: "haproxy.cfg")
+            try Data(haproxyConfiguration(port: port, backends).utf8).write(to: file)
+            return ["-db", "-f", file.path]
+        }
+    }
+
+    /// A request is tried at another gateway when its own went away before the answer: asking twice about a receipt does no
+    /// harm.
+    private static func haproxyConfiguration(port: Int, _ backends: [Backend]) -> String {
+        let servers = backends.enumerated().map { number, backend in
+            "    server gateway\(number) 127.0.0.1:\(backend.dataPort) check port \(backend.adminPort)"
+        }
+        return """
+            global
+                maxconn 2000
+            defaults
+                mode http
+                timeout connect 1s
+                timeout client 60s
+                timeout server 60s
+                timeout check 1s
+                option redispatch 1
+                retries 2
+                retry-on conn-failure empty-response
+            listen gateways
+                bind 127.0.0.1:\(port)
+                balance roundrobin
+                option httpchk GET /readyz
+                default-server inter 300ms fall 2 rise 1
+            \(servers.joined(separator: "\n"))
+
+            """
+    }
+}
