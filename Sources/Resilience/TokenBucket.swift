@@ -26,6 +26,12 @@ public struct TokenBucket: Hashable, Sendable {
         self.policy = policy
     }
 
+    /// A bucket of which somebody else said how long it takes to fill.
+    public init(_ policy: Policy, timeUntilFull: Duration, at now: Instant) {
+        self.policy = policy
+        fullAt = now + timeUntilFull.clamped(to: .zero...policy.timeToFill)
+    }
+
     /// Takes `cost` tokens if so many are there. A cost of 0, or less, takes nothing and is always admitted.
     public mutating func take(_ cost: Int = 1, at now: Instant) -> Decision {
         guard cost <= policy.capacity else { return .costExceedsCapacity }

@@ -18,14 +18,14 @@ public protocol RateLimiter: Sendable {
 /// One bucket that a request is charged to.
 public struct RateCharge: Hashable, Sendable {
     /// Which bucket.
-    public var bucket: RateBucket
-    /// How many tokens the request takes; less than 1 takes none.
-    public var cost: Int
+    public let bucket: RateBucket
+    /// How many tokens the request takes, at least 1.
+    public let cost: Int
 
-    /// A charge.
+    /// A charge. What costs less than one token costs one.
     public init(_ bucket: RateBucket, cost: Int = 1) {
         self.bucket = bucket
-        self.cost = cost
+        self.cost = max(1, cost)
     }
 }
 

@@ -29,7 +29,8 @@ public struct RatePolicy: Hashable, Sendable {
         self.name = name
         self.quota = min(max(quota, Limits.tokens.lowerBound), Limits.tokens.upperBound)
         self.window = min(max(window, Limits.window.lowerBound), Limits.window.upperBound)
-        self.burst = min(max(burst ?? quota, Limits.tokens.lowerBound), Limits.tokens.upperBound)
+        let largestBurst = min(Limits.tokens.upperBound, max(1, Int(Limits.timeToFill / (self.window / self.quota))))
+        self.burst = min(max(burst ?? quota, Limits.tokens.lowerBound), largestBurst)
         self.whenStoreFails = whenStoreFails
         self.isShadow = isShadow
         self.isLeased = isLeased
@@ -46,6 +47,8 @@ public struct RatePolicy: Hashable, Sendable {
         public static let tokens = 1...10_000_000
         /// The span in which the quota arrives.
         public static let window: ClosedRange<Duration> = .milliseconds(100) ... .seconds(31 * 86_400)
+        /// How long an empty bucket takes to fill: a larger burst would hardly ever be there.
+        public static let timeToFill: Duration = .seconds(366 * 86_400)
     }
 }
 

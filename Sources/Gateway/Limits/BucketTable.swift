@@ -1,0 +1,119 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is known of buckets, bounded in number.
+///
+/// Only what says nothing is ever forgotten, such as a full bucket; so nobody gets tokens back by asking for many other
+/// subjects. While the table is full of others, new subjects have one bucket in common for each policy. That is strict
+/// with newcomers under an attack, and with nobody else.
+struct BucketTable<Value: Sendable>: Sendable {
+    /// Where a bucket's value lies, until room is made again.
+    enum Place: Sendable {
+        case own(Int)
+        case common(Int)
+    }
+
+    /// A bucket's decision, and who made it.
+    struct Ruling: Sendable {
+        var decision: RateAdmission.Decision
+        var source: RateAdmission.Source
+
+        /// Whether the bucket has not the tokens.
+        var isRefusal: Bool {
+            guard case .refused = decision else { return false }
+            return true
+        }
+    }
+
+    private var slots: [(bucket: RateBucket, value: Value)] = []
+    private var places: [RateBucket: Int] = [:]
+    /// The configuration bounds how many policies there are.
+    private var commons: [Value] = []
+    private var commonPlaces: [RatePolicy: Int] = [:]
+    private var hand = 0
+    private let maximumCount: Int
+
+    /// - Parameter maximumCount: of buckets that have a value of their own.
+    init(maximumCount: Int) {
+        self.maximumCount = maximumCount
+    }
+
+    /// How many buckets have a value of their own.
+    var count: Int { slots.count }
+
+    subscript(place: Place) -> Value {
+        get {
+            switch place {
+            case .own(let index): slots[index].value
+            case .common(let index): commons[index]
+            }
+        }
+        set {
+            switch place {
+            case .own(let index): slots[index].value = newValue
+            case .common(let index): commons[index] = newValue
+            }
+        }
+    }
+
+    /// Where the values of these buckets lie. Places found earlier mean nothing from now on.
+    /// - Parameters:
+    ///   - isEmpty: whether a value may be forgotten.
+    ///   - make: the value of a bucket that has none, or of all those that have none of their own.
+    mutating func places(
+        of charges: [RateCharge], isEmpty: (Value) -> Bool, make: (RatePolicy, _ isCommon: Bool) -> Value
+    ) -> [Place] {
+        makeRoom(for: charges.count, isEmpty)
+        return charges.map { place(of: $0.bucket, make) }
+    }
+
+    private mutating func place(of bucket: RateBucket, _ make: (RatePolicy, Bool) -> Value) -> Place {
+        if let index = places[bucket] { return .own(index) }
+        if slots.count < maximumCount {
+            places[bucket] = slots.count
+            slots.append((bucket, make(bucket.policy, false)))
+            return .own(slots.count - 1)
+        }
+        if let index = commonPlaces[bucket.policy] { return .common(index) }
+        commonPlaces[bucket.policy] = commons.count
+        commons.append(make(bucket.policy, true))
+        return .common(commons.count - 1)
+    }
+
+    /// Looks at a few values for each place that is wanted, where the last look ended, and forgets those that are empty.
+    private mutating func makeRoom(for count: Int, _ isEmpty: (Value) -> Bool) {
+        guard slots.count + count > maximumCount else { return }
+        for _ in 0..<min(slots.count, count * Limits.looks) {
+            if hand >= slots.count { hand = 0 }
+            if isEmpty(slots[hand].value) { forget(hand) } else { hand += 1 }
+        }
+    }
+
+    private mutating func forget(_ index: Int) {
+        places[slots[index].bucket] = nil
+        let last = slots.removeLast()
+        guard index < slots.count else { return }
+        slots[index] = last
+        places[last.bucket] = index
+    }
+
+    /// Takes from all or from none.
+    /// - Parameter take: takes from one; changes nothing if it refuses.
+    mutating func takeAll(
+        _ charges: [RateCharge], at places: [Place], _ take: (inout Value, RateCharge) -> Ruling
+    ) -> [Ruling] {
+        let before = places.map { self[$0] }
+        let rulings = charges.indices.map { take(&self[places[$0]], charges[$0]) }
+        let isRefused = charges.indices.contains { index in
+            rulings[index].isRefusal && !charges[index].bucket.policy.isShadow
+        }
+        if isRefused { for (place, value) in zip(places, before) { self[place] = value } }
+        return rulings
+    }
+}
+
+/// How much work is done to make room.
+private enum Limits {
+    /// Values looked at for each that is wanted. More than one, so that room is made faster than it is taken.
+    static let looks = 4
+}

@@ -1,0 +1,59 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Resilience
+internal import Synchronization
+
+/// Limits rates within this process: for a gateway that runs alone.
+public final class EmbeddedRateLimiter: RateLimiter {
+    private let buckets: Mutex<BucketTable<TokenBucket>>
+    private let clock: @Sendable () -> Instant
+
+    /// - Parameter maximumBuckets: how many buckets that are not full are told apart; each takes about 400 bytes.
+    public init(
+        maximumBuckets: Int = FleetRateLimiter.Limits.buckets, clock: @escaping @Sendable () -> Instant = { .now }
+    ) {
+        buckets = Mutex(BucketTable(maximumCount: maximumBuckets))
+        self.clock = clock
+    }
+
+    /// Takes the tokens of all charges or of none.
+    public func admit(_ charges: [RateCharge]) -> RateAdmission {
+        let now = clock()
+        return buckets.withLock { Self.admit(charges, from: &$0, at: now) }
+    }
+
+    /// How many buckets are remembered.
+    var count: Int { buckets.withLock { $0.count } }
+
+    private static func admit(
+        _ charges: [RateCharge], from buckets: inout BucketTable<TokenBucket>, at now: Instant
+    ) -> RateAdmission {
+        let places = buckets.places(of: charges) {
+            $0.timeUntilFull(at: now) == .zero
+        } make: { policy, _ in
+            TokenBucket(policy.tokenBucket)
+        }
+        let rulings = buckets.takeAll(charges, at: places) { bucket, charge in
+            BucketTable.Ruling(decision: bucket.take(charge.cost, at: now).admission, source: .store)
+        }
+        return RateAdmission(
+            charges.indices.map { index in
+                let bucket = buckets[places[index]]
+                return RateAdmission.Outcome(
+                    charges[index], rulings[index].decision, remaining: bucket.remaining(at: now),
+                    timeUntilFull: bucket.timeUntilFull(at: now), source: rulings[index].source)
+            })
+    }
+}
+
+extension TokenBucket.Decision {
+    /// The same in the words of an admission.
+    fileprivate var admission: RateAdmission.Decision {
+        switch self {
+        case .admitted: .admitted
+        case .refused(let wait): .refused(retryAfter: wait)
+        case .costExceedsCapacity: .refused(retryAfter: nil)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Resilience
+internal import Synchronization
+
+/// Limits rates for a fleet: by buckets that all nodes share, tokens this node took of them in advance, and what it
+/// remembers of their refusals.
+///
+/// Like requests that need the store at the same time ask it together: while one order is on its way, those that come
+/// wait, and share the next. A request waits for two orders at most, and for none once the store has failed.
+public final class FleetRateLimiter: RateLimiter {
+    /// What is remembered, and how many may wait.
+    public enum Limits {
+        /// Buckets that are told apart, of those about which there is something to know.
+        public static let buckets = 65_536
+        /// How long a refusal is remembered before the store is asked again.
+        public static let memory: Duration = .seconds(1)
+        /// Requests in one order.
+        public static let requests = 1000
+        /// Requests that wait for an order; who comes while so many do is decided on as if the store had failed.
+        public static let waiting = 10_000
+    }
+
+    private typealias Waiter = CheckedContinuation<RateAdmission, Never>
+
+    private struct State {
+        var ledger: NodeLedger
+        /// Who waits, by what the requests are charged. A list, even an empty one, means that somebody is on his way.
+        var waiting: [[RateCharge]: [Waiter]] = [:]
+        var waitingCount = 0
+    }
+
+    private let buckets: any SharedBuckets
+    private let liveNodes: @Sendable () -> Int
+    private let clock: @Sendable () -> Instant
+    private let observe: @Sendable (RateStoreEvent) -> Void
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - maximumBuckets: how many buckets are told apart; each takes about 700 bytes.
+    ///   - liveNodes: how many nodes share the limits now, this one included.
+    ///   - observe: told about every order; called outside of any lock.
+    public init(
+        _ buckets: any SharedBuckets, maximumBuckets: Int = Limits.buckets,
+        liveNodes: @escaping @Sendable () -> Int, clock: @escaping @Sendable () -> Instant = { .now },
+        observe: @escaping @Sendable (RateStoreEvent) -> Void = { _ in }
+    ) {
+        self.buckets = buckets
+        self.liveNodes = liveNodes
+        self.clock = clock
+        self.observe = observe
+        state = Mutex(State(ledger: NodeLedger(maximumBuckets: maximumBuckets)))
+    }
+
+    /// Takes the tokens of all charges or of none.
+    public func admit(_ charges: [RateCharge]) async -> RateAdmission {
+        let (nodes, now) = (liveNodes(), clock())
+        if case .decided(let admission) = state.withLock({ $0.ledger.decide(charges, nodes: nodes, at: now) }) {
+            return admission
+        }
+        return await withCheckedContinuation { queue($0, for: charges, nodes: nodes) }
+    }
+
+    private func queue(_ waiter: Waiter, for charges: [RateCharge], nodes: Int) {
+        let now = clock()
+        let entry: Entry = state.withLock { state in
+            guard state.waitingCount < Limits.waiting else {
+                return .decided(state.ledger.decideAlone(charges, nodes: nodes, at: now))
+            }
+            defer { state.waiting[charges, default: []].append(waiter) }
+            state.waitingCount += 1
+            return state.waiting[charges] == nil ? .first : .waits
+        }
+        switch entry {
+        case .decided(let admission): waiter.resume(returning: admission)
+        // In a task of its own: the order is also for others, who must not lose it when the first one leaves.
+        case .first: Task.detached { await self.run(charges) }
+        case .waits: break
+        }
+    }
+
+    private enum Entry {
+        case first, waits
+        case decided(RateAdmission)
+    }
+
+    // MARK: - Orders
+
+    /// Asks the store for those who wait, as long as there are any.
+    private func run(_ charges: [RateCharge]) async {
+        while let (errand, waiters) = board(charges) {
+            let askedAt = clock()
+            do throws(SharedBucketsFault) {
+                let delivery = try await buckets.take(errand.order)
+                observe(.asked(requests: errand.requests))
+                land(errand, waiters, delivery, askedAt: askedAt)
+            } catch {
+                observe(.failed(error, requests: errand.requests))
+                giveUp(errand, waiters)
+            }
+        }
+    }
+
+    /// Lets go who can be decided on by now, and prepares an order for the others.
+    private func board(_ charges: [RateCharge]) -> (NodeLedger.Errand, [Waiter])? {
+        let (nodes, now) = (liveNodes(), clock())
+        var decided: [(Waiter, RateAdmission)] = []
+        defer { for (waiter, admission) in decided { waiter.resume(returning: admission) } }
+        return state.withLock { state in
+            var waiters = state.waiting[charges, default: []][...]
+            while let first = waiters.first {
+                guard case .decided(let admission) = state.ledger.decide(charges, nodes: nodes, at: now) else { break }
+                decided.append((first, admission))
+                waiters.removeFirst()
+            }
+            let travellers = Array(waiters.prefix(Limits.requests))
+            state.waitingCount -= decided.count + travellers.count
+            state.waiting[charges] = travellers.isEmpty ? nil : Array(waiters.dropFirst(travellers.count))
+            guard !travellers.isEmpty else { return nil }
+            return (state.ledger.prepare(charges, requests: travellers.count, at: now), travellers)
+        }
+    }
+
+    private func land(
+        _ errand: NodeLedger.Errand, _ waiters: [Waiter], _ delivery: TokenDelivery, askedAt: Instant
+    ) {
+        let (nodes, moment) = (liveNodes(), NodeBucket.Moment(askedAt: askedAt, now: clock()))
+        let admissions = state.withLock { $0.ledger.settle(errand, with: delivery, nodes: nodes, moment: moment) }
+        for (waiter, admission) in zip(waiters, admissions) { waiter.resume(returning: admission) }
+    }
+
+    /// The store failed: nobody waits for it a second time.
+    private func giveUp(_ errand: NodeLedger.Errand, _ waiters: [Waiter]) {
+        let (nodes, now) = (liveNodes(), clock())
+        let decided = state.withLock { state in
+            state.ledger.abandon(errand, at: now)
+            let others = state.waiting.updateValue([], forKey: errand.charges) ?? []
+            state.waitingCount -= others.count
+            return (waiters + others).map { waiter in
+                (waiter, state.ledger.decideAlone(errand.charges, nodes: nodes, at: now))
+            }
+        }
+        for (waiter, admission) in decided { waiter.resume(returning: admission) }
+    }
+}
+
+/// What happens between a rate limiter and the store.
+public enum RateStoreEvent: Hashable, Sendable {
+    /// The store carried out an order, for so many requests: one operation.
+    case asked(requests: Int)
+    /// It did not, and so many requests were decided on without it, or more that had come meanwhile.
+    case failed(SharedBucketsFault, requests: Int)
+}
