@@ -12,6 +12,8 @@ struct GatewayMetrics: Sendable {
     let edge: EdgeMetrics
     /// Counts verdicts.
     let verification: VerificationMetrics
+    /// Counts decisions about limits.
+    let limits: LimitMetrics
     /// Counts on the way to Apple.
     let upstream: UpstreamMetrics
 
@@ -30,6 +32,7 @@ struct GatewayMetrics: Sendable {
         }
         edge = EdgeMetrics(registry)
         verification = VerificationMetrics(registry)
+        limits = LimitMetrics(registry)
         upstream = UpstreamMetrics(registry, logger: surroundings.logger)
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
         registry.gauge(MetricCatalogue.configurationLoaded).set(surroundings.clock().seconds)
