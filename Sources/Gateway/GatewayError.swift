@@ -5,6 +5,10 @@
 public enum GatewayError: Error, Hashable, Sendable {
     /// The client asks about an app that is not one of its own.
     case appNotPermitted
+    /// The client has used up what it may ask; the buckets that are empty say so, and until when.
+    case rateLimited(RateAdmission)
+    /// As many requests of the client are in flight as may be.
+    case tooManyInFlight
 
     /// Where the fault lies.
     public enum Source: Hashable, Sendable {
@@ -19,7 +23,7 @@ public enum GatewayError: Error, Hashable, Sendable {
     /// Where the fault lies.
     public var source: Source {
         switch self {
-        case .appNotPermitted: .client
+        case .appNotPermitted, .rateLimited, .tooManyInFlight: .client
         }
     }
 
@@ -27,6 +31,8 @@ public enum GatewayError: Error, Hashable, Sendable {
     public var isRetryable: Bool {
         switch self {
         case .appNotPermitted: false
+        case .rateLimited(let admission): admission.retryAfter != nil
+        case .tooManyInFlight: true
         }
     }
 }

@@ -63,6 +63,12 @@ public struct VerificationRequest: Sendable {
     public var permittedApps: PermittedApps
     /// The app's shared secret, if the caller sent one: Apple is asked with it. Never logged.
     public var callersSecret: SharedSecret?
+    /// What the request takes from its client's token buckets, before any work is done for it.
+    public var charges: [RateCharge] = []
+    /// Told what became of the charges; not called where there are none.
+    public var onAdmission: @Sendable (RateAdmission) -> Void = { _ in }
+    /// How many requests of its client may be in flight together with this one; nil for any number.
+    public var inFlight: InFlightLimit?
 
     /// A question in mode `auto` without expectations, of a client that may ask about every app.
     public init(

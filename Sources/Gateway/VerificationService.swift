@@ -6,28 +6,35 @@ public import Receipts
 /// Decides verifications.
 ///
 /// ```
-/// request ──▶ near cache ──▶ verify locally ──▶ may the client know? ──▶ AppleDesk ──▶ answer
-///                 │ fresh        │ forged                                   │ not needed, or no help
-///                 └──▶ answer    └──▶ rejected                              └──▶ what the receipt says
+/// request ──▶ limits ──▶ near cache ──▶ verify locally ──▶ may the client know? ──▶ AppleDesk ──▶ answer
+///               │ used up    │ fresh        │ forged                                   │ not needed, or no help
+///               └──▶ error   └──▶ answer    └──▶ rejected                              └──▶ what the receipt says
 /// ```
 public final class VerificationService: Sendable {
     private let verifier: ReceiptVerifier
     private let freshness: FreshnessPolicy
     private let nearCache: NearCache
     private let apple: AppleDesk?
+    private let rates: any RateLimiter
+    private let places: any InFlightLimiter
 
     /// - Parameters:
     ///   - verifier: knows the trust anchors.
     ///   - freshness: how long answers may be repeated.
     ///   - nearCacheBytes: what the answers kept in this process may take.
     ///   - apple: asks Apple; nil answers from receipts alone.
+    ///   - rates: holds the token buckets of clients.
+    ///   - places: counts the requests of clients that are in flight.
     public init(
         verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(), nearCacheBytes: Int = 64 << 20,
-        apple: AppleDesk? = nil
+        apple: AppleDesk? = nil, rates: any RateLimiter = EmbeddedRateLimiter(),
+        places: any InFlightLimiter = EmbeddedInFlightLimiter()
     ) {
         self.verifier = verifier
         self.freshness = freshness
         self.apple = apple
+        self.rates = rates
+        self.places = places
         nearCache = NearCache(maximumBytes: nearCacheBytes)
     }
 
@@ -36,9 +43,12 @@ public final class VerificationService: Sendable {
     /// - Parameters:
     ///   - request: the question.
     ///   - now: the moment that entitlements are seen from.
-    /// - Throws: `GatewayError` if the client may not know the answer.
+    /// - Throws: `GatewayError` if the client may not ask now, or may not know the answer.
     public func verify(_ request: VerificationRequest, at now: Timestamp) async throws(GatewayError) -> Answer {
         try request.checkExpectedApp()
+        try await enter(request.inFlight)
+        defer { leave(request.inFlight) }
+        try await admit(request)
         let key = NearCache.Key(request)
         if var known = nearCache.answer(for: key, maximumAge: request.maximumAge, at: now) {
             if let receipt = known.receipt { try request.checkApp(of: receipt) }
@@ -49,6 +59,22 @@ public final class VerificationService: Sendable {
         let answer = try await decide(request, at: now)
         if now < answer.freshUntil { nearCache.insert(answer, for: key) }
         return answer
+    }
+
+    private func enter(_ limit: InFlightLimit?) async throws(GatewayError) {
+        guard let limit else { return }
+        guard await places.enter(limit) else { throw .tooManyInFlight }
+    }
+
+    private func leave(_ limit: InFlightLimit?) {
+        if let limit { places.leave(limit) }
+    }
+
+    private func admit(_ request: VerificationRequest) async throws(GatewayError) {
+        guard !request.charges.isEmpty else { return }
+        let admission = await rates.admit(request.charges)
+        request.onAdmission(admission)
+        guard admission.isAdmitted else { throw .rateLimited(admission) }
     }
 
     /// What is forged or broken ends here: it never reaches Apple.

@@ -59,13 +59,17 @@ func buildGatewayServer(
         configuration.apple, secrets: SharedSecrets(configuration, clients), knowledge: knowledge, fleet: fleet,
         verifier: verifier, observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
-        verifier: verifier, nearCacheBytes: configuration.nearCache.size.bytes, apple: apple?.desk)
+        verifier: verifier, nearCacheBytes: configuration.nearCache.size.bytes, apple: apple?.desk,
+        rates: EmbeddedRateLimiter(), places: CountedPlaces(places: EmbeddedInFlightLimiter(), metrics: metrics.limits))
+    let charging = RequestCharging(
+        addresses: configuration.http.remoteAddresses,
+        sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
     let verify = VerifyRoute(
         verification: verification, authenticator: authenticator, clock: surroundings.clock,
-        metrics: metrics.verification)
+        charging: charging, metrics: metrics.verification)
     let verifyReceipt = VerifyReceiptRoute(
         verification: verification, authenticator: authenticator, clock: surroundings.clock,
-        metrics: metrics.verification, undecidedReply: configuration.undecidedReply)
+        charging: charging, metrics: metrics.verification, undecidedReply: configuration.undecidedReply)
     let status = StatusRoute(
         authenticator: authenticator, lifecycle: lifecycle, upstreams: knowledge,
         asksApple: configuration.apple.isEnabled, store: storeHealth, clock: surroundings.clock)

@@ -64,7 +64,8 @@ struct APIDescription {
         "sunset",
         "deprecation",
         "age", "allow", "gateway-degraded", "gateway-reason", "gateway-source", "retry-after", "www-authenticate",
-        "x-request-id",
+        "x-request-id", "ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining",
+        "x-ratelimit-reset",
     ]
 
     private func resolved(_ value: Any) -> [String: Any] {

@@ -12,6 +12,8 @@ struct Client: Hashable, Sendable {
     let apps: PermittedApps
     /// Its API keys; two at most, so that one can be replaced while the other still works.
     let keys: [StoredKey]
+    /// What it may use of the gateway.
+    var limits = ClientLimits()
     /// What it may do beside asking.
     var may: Set<Permission> = []
 

@@ -16,6 +16,11 @@ internal import Yams
 ///       - id: rgk_5f0c9a3e71b2d846
 ///         hash: hmac-sha256:9f2c...  # as `receipt-gateway hash-key` prints it
 ///         expires: 2027-01-01        # optional; from then on the key is refused
+///     limits:                        # optional: how often it may ask
+///       - {name: minute, quota: 1000, window: 60s}
+///     concurrency: 200               # optional: how many of its requests may be in flight
+/// defaults:                          # optional: limits of the clients that have none of their own
+///   limits: [{name: day, quota: 100000, window: 1d}]
 /// apps:                              # optional: what Apple is asked about each app with
 ///   - bundle_id: com.example.shop
 ///     shared_secret_file: /run/secrets/shop
@@ -29,6 +34,8 @@ struct ClientsFile {
     var sharedSecrets: [String: Secret] = [:]
     private(set) var problems: [ConfigurationProblem] = []
     private let now: Timestamp
+    /// What clients may use that have no limits of their own.
+    private var defaultLimits = ClientLimits()
 
     /// Reads a file and the files it names.
     /// - Throws: everything that is wrong with them.
@@ -58,7 +65,8 @@ struct ClientsFile {
     private mutating func read(_ text: String, readFile: (String) throws(FileFault) -> String) {
         do throws(YAMLFault) {
             guard let root = try YAMLText.root(of: text) else { return report("is empty", at: nil) }
-            let fields = fields(of: root, named: ["clients", "apps"])
+            let fields = fields(of: root, named: ["clients", "apps", "defaults"])
+            if let node = fields["defaults"] { readDefaults(node) }
             guard let list = fields["clients"] else { return report("has no list named clients", at: root) }
             for node in elements(of: list, named: "clients") { readClient(node) }
             reportDuplicates()
@@ -68,15 +76,22 @@ struct ClientsFile {
         }
     }
 
+    private mutating func readDefaults(_ node: Node) {
+        let fields = fields(of: node, named: Self.limitFields)
+        defaultLimits = readLimits(fields, unlessSet: defaultLimits)
+    }
+
     private mutating func readClient(_ node: Node) {
-        let fields = fields(of: node, named: ["name", "apps", "keys", "may"])
+        let fields = fields(of: node, named: ["name", "apps", "keys", "may"] + Self.limitFields)
         let name = text(fields["name"], named: "name", of: node)
         let apps = readPermittedApps(fields["apps"], of: node)
         let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readKey($0) }
         if fields["keys"] == nil { report("a client needs keys", at: node) }
         if keys.filter({ $0.isActive(at: now) }).count > 2 { report("a client has two active keys at most", at: node) }
+        let limits = readLimits(fields, unlessSet: defaultLimits)
         guard let name, let apps else { return }
-        clients.append(Client(name: name, apps: apps, keys: keys, may: readPermissions(fields["may"])))
+        let permissions = readPermissions(fields["may"])
+        clients.append(Client(name: name, apps: apps, keys: keys, limits: limits, may: permissions))
     }
 
     private mutating func readPermissions(_ node: Node?) -> Set<Client.Permission> {

@@ -78,14 +78,7 @@ extension UpstreamURL: ConfigurationValue {
     var configurationText: String { text }
 }
 
-extension CircuitBreaker.Mode: ConfigurationValue {
-    init(configuration text: String) throws(ConfigurationValueFault) {
-        guard let mode = CircuitBreaker.Mode(rawValue: text) else {
-            throw ConfigurationValueFault(description: "\"\(text)\" is none of them")
-        }
-        self = mode
-    }
-}
+extension CircuitBreaker.Mode: ConfigurationValue {}
 
 extension Timestamp: ConfigurationValue {
     static var accepted: String { "a day such as 2027-06-30, or a time such as 2027-06-30T12:00:00Z" }

@@ -44,6 +44,14 @@ enum ConfigurationKeys {
         ConfigurationKey(
             "http.deadlines.idle", \.http.deadlines.idle, in: deadlines,
             "From the end of an answer to the end of the next request's header."),
+        ConfigurationKey(
+            "http.trusted_proxies", \.http.remoteAddresses.trustedProxies,
+            "Proxies that are believed when they say whom they serve."),
+        ConfigurationKey(
+            "http.forwarding_header", \.http.remoteAddresses.header, "The header field in which they say it."),
+        ConfigurationKey(
+            "http.legacy_rate_limit_headers", \.http.sendsLegacyRateLimitFields,
+            "Whether limited clients get `X-RateLimit-*` beside `RateLimit`."),
     ]
 
     private static let admin = [

@@ -75,6 +75,13 @@ extension Optional: ConfigurationValue where Wrapped: ConfigurationValue {
 extension ConfigurationValue where Self: CaseIterable & RawRepresentable<String> {
     static var accepted: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
+    init(configuration text: String) throws(ConfigurationValueFault) {
+        guard let value = Self(rawValue: text) else {
+            throw ConfigurationValueFault(description: "\"\(text)\" is none of them")
+        }
+        self = value
+    }
+
     var configurationText: String { rawValue }
 }
 

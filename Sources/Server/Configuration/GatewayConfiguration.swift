@@ -51,6 +51,10 @@ struct HTTPConfiguration: Hashable, Sendable {
     var limits = HTTPLimits()
     /// How long a connection may take for what.
     var deadlines = HTTPDeadlines()
+    /// Where requests come from.
+    var remoteAddresses = RemoteAddressRule()
+    /// Whether answers of limited clients carry `X-RateLimit-*` beside `RateLimit`.
+    var sendsLegacyRateLimitFields = false
 }
 
 /// What requests may weigh, alone and together.

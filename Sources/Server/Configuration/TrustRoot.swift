@@ -46,7 +46,7 @@ extension [TrustRoot]: ConfigurationValue {
 
 extension Substring {
     /// The text without white space at its ends.
-    fileprivate func trimmingWhiteSpace() -> String {
+    func trimmingWhiteSpace() -> String {
         let start = drop(while: \.isWhitespace)
         return String(start.reversed().drop(while: \.isWhitespace).reversed())
     }

@@ -24,6 +24,18 @@ extension HTTPField.Name {
     /// `Sunset` (RFC 8594).
     static let sunset = known("Sunset")
 
+    /// `Forwarded` (RFC 7239).
+    static let forwarded = known("Forwarded")
+    /// `X-Forwarded-For`, which was there before it.
+    static let xForwardedFor = known("X-Forwarded-For")
+    /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
+    static let rateLimitPolicy = known("RateLimit-Policy")
+    static let rateLimit = known("RateLimit")
+    /// The three fields that were common before those.
+    static let xRateLimitLimit = known("X-RateLimit-Limit")
+    static let xRateLimitRemaining = known("X-RateLimit-Remaining")
+    static let xRateLimitReset = known("X-RateLimit-Reset")
+
     /// A name that stands in this file and is therefore valid.
     private static func known(_ name: String) -> HTTPField.Name {
         guard let fieldName = HTTPField.Name(name) else { preconditionFailure("\(name) is no field name") }

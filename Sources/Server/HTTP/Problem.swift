@@ -21,6 +21,8 @@ struct Problem: Error, Hashable, Sendable {
     var position: Int?
     /// What the field or body gets wrong: the name of the broken rule.
     var fault: String?
+    /// The limits of the client that are reached.
+    var violatedPolicies: [String] = []
     /// Header fields of the answer: `Allow`, `Retry-After`, `WWW-Authenticate`.
     var headerFields: HTTPFields = [:]
 
@@ -39,6 +41,7 @@ struct Problem: Error, Hashable, Sendable {
         case invalidTransactionID = "invalid_transaction_id"
         case notFound = "not_found"
         case methodNotAllowed = "method_not_allowed"
+        case quotaExceeded = "quota_exceeded"
         case requestTimeout = "request_timeout"
         case bodyTooLarge = "body_too_large"
         case unsupportedMediaType = "unsupported_media_type"
@@ -73,6 +76,7 @@ extension Problem {
                 json.key("position")
                 json.integer(position)
             }
+            json.violatedPolicies(violatedPolicies)
             json.member("request_id", requestID)
         }
         return json.bytes
@@ -88,14 +92,27 @@ extension Problem {
 }
 
 extension Problem.Code {
-    /// IANA's registry of HTTP problem types knows one of ours.
+    /// IANA's registry of HTTP problem types knows two of ours.
     fileprivate var type: String {
-        self == .overloaded
-            ? "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity" : "about:blank"
+        let registry = "https://iana.org/assignments/http-problem-types"
+        return switch self {
+        case .overloaded: "\(registry)#temporary-reduced-capacity"
+        case .quotaExceeded: "\(registry)#quota-exceeded"
+        default: "about:blank"
+        }
     }
 }
 
 extension JSONWriter {
+    /// The member that IANA's registry defines for `quota-exceeded`; nothing where no policy is violated.
+    fileprivate mutating func violatedPolicies(_ names: [String]) {
+        guard !names.isEmpty else { return }
+        key("violated-policies")
+        array { json in
+            for name in names { json.string(name) }
+        }
+    }
+
     /// Writes a member that is a string, or nothing at all.
     mutating func member(_ name: String, _ value: String?) {
         guard let value else { return }

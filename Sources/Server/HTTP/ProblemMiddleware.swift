@@ -44,7 +44,7 @@ struct ProblemMiddleware: RouterMiddleware {
         if problem.code == .internalError {
             context.logger.error("Request failed", metadata: ["error_type": "\(type(of: cause))"])
         }
-        context.outcome.record { $0.problem = problem.code }
+        context.outcome.record { ($0.problem, $0.limitedBy) = (problem.code, problem.violatedPolicies) }
         return Response(problem, requestID: request.headers[.requestID])
     }
 }

@@ -40,7 +40,18 @@ extension Problem {
         switch error {
         case .appNotPermitted:
             self.init(.forbidden, .appNotPermitted, "This client may not ask about this app.")
+        case .rateLimited(let admission): self.init(admission)
+        case .tooManyInFlight:
+            self.init(.tooManyRequests, .quotaExceeded, "As many requests of this client are in flight as may be.")
+            violatedPolicies = [ClientsFile.LimitBounds.concurrencyName]
+            headerFields[.retryAfter] = "1"
         }
+    }
+
+    private init(_ admission: RateAdmission) {
+        self.init(.tooManyRequests, .quotaExceeded, "This client has asked as often as it may for now.")
+        violatedPolicies = admission.policies(where: \.isEnforcedRefusal)
+        headerFields[.retryAfter] = admission.retryAfter.map { String(max(1, $0.wholeSeconds)) }
     }
 }
 

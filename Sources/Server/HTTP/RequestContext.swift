@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Hummingbird
+internal import HTTPTypes
 internal import Logging
+internal import NIOCore
 internal import Synchronization
 
 /// What a request carries through the middleware.
@@ -10,9 +12,17 @@ struct GatewayRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// Filled in by the route, read by the log.
     let outcome = RequestOutcome()
+    /// Who holds the other end of the connection.
+    private let socketAddress: SocketAddress?
 
     init(source: ApplicationRequestContextSource) {
+        socketAddress = source.channel.remoteAddress
         coreContext = CoreRequestContextStorage(source: source)
+    }
+
+    /// The address of who holds the other end of the connection; a proxy, perhaps.
+    var peer: NetworkAddress? {
+        socketAddress?.ipAddress.flatMap { NetworkAddress($0) }
     }
 }
 
@@ -33,6 +43,11 @@ final class RequestOutcome: Sendable {
         var degraded: String?
         /// The problem that was answered instead.
         var problem: Problem.Code?
+        /// The limits that were reached, and those in shadow mode that would have been.
+        var limitedBy: [String] = []
+        var limitedInShadowBy: [String] = []
+        /// What the answer says of the client's limits.
+        var rateLimitFields: HTTPFields = [:]
     }
 
     private let facts = Mutex(Facts())

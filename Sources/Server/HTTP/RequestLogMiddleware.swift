@@ -56,12 +56,17 @@ struct RequestLog: Sendable {
     }
 }
 
+extension [String] {
+    fileprivate var joinedIfAny: String? { isEmpty ? nil : joined(separator: ", ") }
+}
+
 extension RequestLog.Line {
     fileprivate var metadata: Logger.Metadata {
         let texts = [
             "request_id": requestID, "method": method, "route": route, "client": facts.client,
             "verdict": facts.verdict, "reason": facts.reason, "source": facts.source, "cache": facts.cache,
-            "degraded": facts.degraded, "problem": facts.problem?.rawValue,
+            "degraded": facts.degraded, "problem": facts.problem?.rawValue, "limited_by": facts.limitedBy.joinedIfAny,
+            "limited_in_shadow_by": facts.limitedInShadowBy.joinedIfAny,
         ]
         let numbers = ["status": status, "body_bytes": facts.bodyBytes, "answer_bytes": answerBytes]
         var metadata = texts.compactMapValues { $0.map(Logger.MetadataValue.string) }

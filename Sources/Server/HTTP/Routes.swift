@@ -29,6 +29,7 @@ extension Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         let methods = Dictionary(grouping: routes, by: \.path).mapValues(allowed)
         router.add(middleware: RequestLogMiddleware(log: log))
+        router.add(middleware: RateLimitMiddleware())
         router.add(middleware: ProblemMiddleware(methods: methods))
         for route in routes {
             router.on(RouterPath(route.path), method: route.method, use: route.respond)

@@ -15,6 +15,8 @@ struct VerifyRoute: Sendable {
     let authenticator: Authenticator
     /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
+    /// Charges requests to their clients.
+    let charging: RequestCharging
     /// Counts verdicts.
     let metrics: VerificationMetrics
 
@@ -26,7 +28,9 @@ struct VerifyRoute: Sendable {
         guard RequestMediaType.isJSON(request.headers[.contentType]) else { throw Problem.unsupportedMediaType }
         let body = try await request.body.whole()
         context.outcome.record { $0.bodyBytes = body.readableBytes }
-        let answer = try await verification.verify(try question(in: body, from: client), at: now)
+        var question = try question(in: body, from: client)
+        charging.charge(&question, to: client, as: request, context)
+        let answer = try await verification.verify(question, at: now)
         metrics.count(answer)
         context.outcome.record { $0.add(answer) }
         var json = JSONWriter(reservingCapacity: 1024 + answer.transactions.count * 640)

@@ -12,6 +12,8 @@ struct GatewayMetrics: Sendable {
     let edge: EdgeMetrics
     /// Counts verdicts.
     let verification: VerificationMetrics
+    /// Counts decisions about limits.
+    let limits: LimitMetrics
     /// Counts on the way to Apple.
     let upstream: UpstreamMetrics
 
@@ -33,6 +35,7 @@ struct GatewayMetrics: Sendable {
         }
         edge = EdgeMetrics(registry)
         verification = VerificationMetrics(registry)
+        limits = LimitMetrics(registry)
         upstream = UpstreamMetrics(registry, logger: surroundings.logger)
         store = StoreMetrics(registry)
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)

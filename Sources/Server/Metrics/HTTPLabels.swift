@@ -47,7 +47,7 @@ enum MethodLabel: String, CaseIterable, Sendable {
 /// A status the gateway answers with, or any other.
 struct CodeLabel: CaseIterable, Hashable, Sendable {
     private let code: Int?
-    private static let codes = [200, 204, 400, 401, 403, 404, 405, 408, 413, 415, 417, 431, 500, 503]
+    private static let codes = [200, 204, 400, 401, 403, 404, 405, 408, 413, 415, 417, 429, 431, 500, 503]
     static let allCases = codes.map { CodeLabel(code: $0) } + [CodeLabel(code: nil)]
 
     private init(code: Int?) { self.code = code }

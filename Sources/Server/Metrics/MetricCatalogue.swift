@@ -10,7 +10,8 @@ internal import Resilience
 /// Every metric of the gateway. docs/metrics.md says what they mean and when to worry.
 enum MetricCatalogue {
     /// All families.
-    static let all = http + verification + upstream + lifecycleOfUpstream + store + gateway + process
+    static let all =
+        http + limits + verification + upstream + lifecycleOfUpstream + store + gateway + process
 
     // MARK: - HTTP: the data plane only
 
@@ -38,6 +39,16 @@ enum MetricCatalogue {
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5,
         10,
     ]
+
+    // MARK: - Limits of clients
+
+    static let limitDecisions = MetricFamily(
+        "receipt_gateway_rate_limit_decisions_total", .counter, "Decisions of the clients' limits.",
+        by: LimitDecisionLabels.self)
+    static let limitedRequests = MetricFamily(
+        "receipt_gateway_limited_requests_total", .counter, "Requests refused because of a limit of their client.",
+        by: LimitedRequestLabel.self)
+    private static let limits = [limitDecisions, limitedRequests]
 
     // MARK: - Verification
 

@@ -19,6 +19,8 @@ struct VerifyReceiptRoute: Sendable {
     let authenticator: Authenticator
     /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
+    /// Charges requests to their clients.
+    let charging: RequestCharging
     /// Counts verdicts.
     let metrics: VerificationMetrics
     /// What is answered when nothing can be said.
@@ -37,13 +39,14 @@ struct VerifyReceiptRoute: Sendable {
         context.outcome.record { $0.client = client.name }
         let body = try await request.body.whole()
         context.outcome.record { $0.bodyBytes = body.readableBytes }
-        let question: VerificationRequest
+        var question: VerificationRequest
         do throws(MalformedRequest) {
             question = try self.question(in: body, from: client)
         } catch {
             return Response(status: .malformedOrTemporary, because: error.fault)
         }
         guard !question.evidence.isTransactionReceipt else { return nothingToSay(.transactionReceipt) }
+        charging.charge(&question, to: client, as: request, context)
         let answer = try await verification.verify(question, at: now)
         metrics.count(answer)
         context.outcome.record { $0.add(answer) }

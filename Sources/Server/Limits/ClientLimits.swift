@@ -1,0 +1,59 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+
+/// What a client may use of the gateway.
+struct ClientLimits: Hashable, Sendable {
+    /// How often it may ask; with none as often as it likes.
+    var policies: [ClientPolicy] = []
+    /// How many of its requests may be in flight at one time over all nodes; nil for any number.
+    var concurrency: Int?
+}
+
+/// How often a client may ask, or one of its apps or callers.
+struct ClientPolicy: Hashable, Sendable {
+    /// What has a bucket of its own.
+    enum Subject: String, CaseIterable, Hashable, Sendable {
+        /// The client as a whole.
+        case client
+        /// Each app it asks about.
+        case app
+        /// Each address it asks from.
+        case address
+    }
+
+    /// What has a bucket of its own.
+    let subject: Subject
+    /// What the buckets hold.
+    let rate: RatePolicy
+    /// The tokens that a request takes, where it is not 1.
+    var costs: [Mode: Int] = [:]
+}
+
+extension Client {
+    /// What a request takes from which buckets: one charge for each policy, in their order.
+    func charges(
+        for request: VerificationRequest, from address: @autoclosure () -> NetworkAddress?
+    ) -> [RateCharge] {
+        limits.policies.map { policy in
+            let subject =
+                switch policy.subject {
+                case .client: ""
+                case .app: app(of: request)
+                case .address: address()?.subscriber ?? ""
+                }
+            let bucket = RateBucket(tenant: name, policy: policy.rate, subject: subject)
+            return RateCharge(bucket, cost: policy.costs[request.mode] ?? 1)
+        }
+    }
+
+    /// The app that the request names, because the receipt's own is known only once work has been done for it. Nobody
+    /// gains by naming another: then there is no verdict. Requests that name none share a bucket, unless there is but one app they
+    /// can be about.
+    private func app(of request: VerificationRequest) -> String {
+        if let named = request.expectations.bundleID { return named }
+        guard case .only(let bundleIDs) = apps, bundleIDs.count == 1 else { return "" }
+        return bundleIDs.first ?? ""
+    }
+}

@@ -1,0 +1,74 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+
+/// Charges requests to their clients, and takes note of what came of it: for the header fields, the log and the metrics.
+struct RequestCharging: Sendable {
+    /// Where requests come from.
+    var addresses = RemoteAddressRule()
+    /// Whether answers carry the header fields of old as well.
+    var sendsLegacyFields = false
+    /// Counts decisions.
+    let metrics: LimitMetrics
+
+    /// Says whose buckets and places the request takes from.
+    func charge(
+        _ question: inout VerificationRequest, to client: Client, as request: Request, _ context: GatewayRequestContext
+    ) {
+        let limits = client.limits
+        question.inFlight = limits.concurrency.map { InFlightLimit(tenant: client.name, maximum: $0) }
+        guard !limits.policies.isEmpty else { return }
+        question.charges = client.charges(
+            for: question, from: addresses.address(from: context.peer, request.headers))
+        question.onAdmission = { [metrics, sendsLegacyFields] admission in
+            metrics.count(admission, under: limits.policies)
+            let fields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)
+            context.outcome.record { facts in
+                facts.rateLimitFields = fields
+                facts.limitedInShadowBy = admission.policies { $0.isRefusal && !$0.isEnforcedRefusal }
+            }
+        }
+    }
+}
+
+extension RateAdmission {
+    /// The names of the policies with such an outcome.
+    func policies(where isMeant: (Outcome) -> Bool) -> [String] {
+        outcomes.filter(isMeant).map(\.charge.bucket.policy.name)
+    }
+}
+
+extension RateAdmission.Outcome {
+    /// Whether the bucket refused, enforced or not.
+    var isRefusal: Bool { if case .refused = decision { true } else { false } }
+}
+
+/// Counts the requests that find no place.
+struct CountedPlaces: InFlightLimiter {
+    let places: any InFlightLimiter
+    let metrics: LimitMetrics
+
+    func enter(_ limit: InFlightLimit) async -> Bool {
+        let hasPlace = await places.enter(limit)
+        if !hasPlace { metrics.countTooManyInFlight() }
+        return hasPlace
+    }
+
+    func leave(_ limit: InFlightLimit) { places.leave(limit) }
+}
+
+/// Puts what a client is told of its limits on every answer to a request that was charged, problems included.
+struct RateLimitMiddleware: RouterMiddleware {
+    typealias Context = GatewayRequestContext
+
+    func handle(
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        var response = try await next(request, context)
+        response.headers.append(contentsOf: context.outcome.recorded.rateLimitFields)
+        return response
+    }
+}

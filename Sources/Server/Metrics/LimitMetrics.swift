@@ -1,0 +1,69 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import PrometheusExport
+
+/// Counts what the limits of clients decide. By what they limit, never by their names, which operators choose.
+final class LimitMetrics: Sendable {
+    private let decisions: [LimitDecisionLabels: PrometheusCounter]
+    private let limited: [LimitedRequestLabel: PrometheusCounter]
+
+    init(_ registry: PrometheusRegistry) {
+        decisions = registry.counters(MetricCatalogue.limitDecisions)
+        limited = registry.counters(MetricCatalogue.limitedRequests)
+    }
+
+    /// These policies decided about a request; there is one outcome for each, in their order.
+    func count(_ admission: RateAdmission, under policies: [ClientPolicy]) {
+        for (policy, outcome) in zip(policies, admission.outcomes) {
+            decisions[LimitDecisionLabels(policy.subject, outcome)]?.increment()
+        }
+        if !admission.isAdmitted { limited[.rate]?.increment() }
+    }
+
+    /// A request was refused because too many of its client are in flight.
+    func countTooManyInFlight() {
+        limited[.concurrency]?.increment()
+    }
+}
+
+/// What one policy decided about one request.
+struct LimitDecisionLabels: SeriesLabels {
+    /// The bucket has the tokens or not; and whether that matters.
+    enum Decision: String, CaseIterable, Sendable {
+        case admitted, refused
+        case refusedInShadow = "refused_in_shadow"
+    }
+
+    let subject: ClientPolicy.Subject
+    let decision: Decision
+    let source: RateAdmission.Source
+
+    static let labelNames = ["subject", "decision", "source"]
+    var labelValues: [String] { [subject.rawValue, decision.rawValue, source.rawValue] }
+
+    static let allCases = ClientPolicy.Subject.allCases.flatMap { subject in
+        Decision.allCases.flatMap { decision in
+            RateAdmission.Source.allCases.map {
+                LimitDecisionLabels(subject: subject, decision: decision, source: $0)
+            }
+        }
+    }
+}
+
+extension LimitDecisionLabels {
+    /// The labels an outcome is counted under.
+    init(_ subject: ClientPolicy.Subject, _ outcome: RateAdmission.Outcome) {
+        let isShadow = outcome.charge.bucket.policy.isShadow
+        let refusal = isShadow ? Decision.refusedInShadow : .refused
+        self.init(subject: subject, decision: outcome.isRefusal ? refusal : .admitted, source: outcome.source)
+    }
+}
+
+/// Which kind of limit a request met.
+enum LimitedRequestLabel: String, SeriesLabels {
+    case rate, concurrency
+
+    static let labelNames = ["limit"]
+}

@@ -1,0 +1,73 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// The limits of the clients file, kept by the real binary.
+struct RateLimitTests {
+    private static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
+
+    @Test func `the sixth request of a minute is refused, and nobody else's`() async throws {
+        let folder = try ScratchFolder()
+        let shop = try await Self.key(), other = try await Self.key()
+        let clients = """
+            clients:
+              - name: shop
+                apps: "*"
+                limits:
+                  - {name: minute, quota: 5, window: 60s}
+                  - {name: day, quota: 1000, window: 1d}
+                keys:
+            \(shop.lines)
+              - name: other
+                apps: "*"
+                keys:
+            \(other.lines)
+            """
+        let gateway = try await RunningGateway(
+            Self.pepper.merging(["GATEWAY_CLIENTS_FILE": try folder.write(clients, to: "clients.yaml")]) { $1 })
+        let api = try APIDescription()
+        for left in [4, 3, 2, 1, 0] {
+            let answer = try await gateway.verify("AQID", key: shop.key)
+            #expect(answer.status == 200 && answer.headers["ratelimit"]?.hasPrefix("\"minute\";r=\(left);t=") == true)
+            #expect(answer.headers["ratelimit-policy"] == #""minute";q=5;w=60, "day";q=1000;w=86400"#)
+            #expect(try api.faults(of: answer, to: "POST", "/v1/verify") == [])
+        }
+        let refusal = try await gateway.verify("AQID", key: shop.key)
+        #expect(refusal.status == 429 && refusal.contentType == "application/problem+json")
+        #expect(try api.faults(of: refusal, to: "POST", "/v1/verify") == [])
+        #expect(try refusal.json["violated-policies"] as? [String] == ["minute"])
+        // A token arrives every twelve seconds.
+        #expect((1...12).contains(Int(refusal.headers["retry-after"] ?? "") ?? 0))
+        let unlimited = try await gateway.verify("AQID", key: other.key)
+        #expect(unlimited.status == 200 && unlimited.headers["ratelimit"] == nil)
+        let body = try JSONSerialization.data(withJSONObject: ["receipt-data": "AQID"])
+        let asApple = try await gateway.post(body, to: "/verifyReceipt", key: shop.key)
+        #expect(asApple.status == 429)
+        #expect(try api.faults(of: asApple, to: "POST", "/verifyReceipt") == [])
+        let scrape = try await Scrape(gateway)
+        #expect(scrape[#"limited_requests_total{limit="rate"}"#] == 2)
+        #expect(scrape[#"rate_limit_decisions_total{subject="client",decision="refused",source="store"}"#] == 2)
+    }
+
+    @Test func `check-config reads the limits`() async throws {
+        let folder = try ScratchFolder()
+        let clients = "clients:\n- {name: a, apps: '*', keys: [], limits: [{name: minute, quota: 5, windows: 60s}]}"
+        let file = try folder.write(clients, to: "clients.yaml")
+        let outcome = try await Program.gateway.run(
+            ["check-config"],
+            environment: Self.pepper.merging([
+                "GATEWAY_CLIENTS_FILE": file, "GATEWAY_HTTP_TRUSTED_PROXIES": "10.0.0.1/8",
+            ]) { $1 })
+        #expect(outcome.status == 78)
+        #expect(outcome.errors.contains("clients.yaml:2: windows is no field here"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("\"10.0.0.1/8\" has bits set behind its prefix"), "\(outcome.errors)")
+    }
+
+    private static func key() async throws -> (key: String, lines: String) {
+        let made = try await Program.gateway.run(["hash-key"], environment: pepper)
+        let key = try #require(made.errors.split(separator: "\n").last.map { $0.drop { $0 == " " } })
+        return (String(key), made.output)
+    }
+}

@@ -1,0 +1,129 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Receipts
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// What the limits of a client mean to a verification.
+struct RateLimitTests {
+    @Test func `each request takes its tokens once, whether or not its answer is known`() async throws {
+        let gateway = Self.gateway()
+        for _ in 1...3 { _ = try await gateway.verify(Self.request(quota: 3), at: Samples.created) }
+        await #expect(throws: GatewayError.self) {
+            try await gateway.verify(Self.request(quota: 3), at: Samples.created)
+        }
+    }
+
+    @Test func `junk is refused before it costs anything, and so is a receipt that is known`() async throws {
+        let gateway = Self.gateway()
+        _ = try await gateway.verify(Self.request(quota: 1), at: Samples.created)
+        for evidence in [Samples.receipt, [1, 2, 3]] {
+            var request = Self.request(quota: 1)
+            request.evidence = .appReceipt(evidence)
+            guard case .rateLimited(let admission) = await Self.error(of: request, from: gateway) else {
+                Issue.record("it was admitted")
+                continue
+            }
+            #expect(!admission.isAdmitted && admission.retryAfter != nil)
+        }
+    }
+
+    @Test func `an app that is not the client's costs no token`() async throws {
+        let gateway = Self.gateway()
+        var foreign = Self.request(quota: 1)
+        foreign.expectations.bundleID = "com.example.other"
+        foreign.permittedApps = .only([Samples.app])
+        for _ in 1...2 { #expect(await Self.error(of: foreign, from: gateway) == .appNotPermitted) }
+        #expect(await Self.error(of: Self.request(quota: 1), from: gateway) == nil)
+    }
+
+    @Test func `who asked is told of each admission, also when there is no answer`() async throws {
+        let told = Mutex<[Bool]>([])
+        let gateway = Self.gateway()
+        var request = Self.request(quota: 2)
+        request.onAdmission = { admission in told.withLock { $0.append(admission.isAdmitted) } }
+        #expect(await Self.error(of: request, from: gateway) == nil)
+        request.permittedApps = .only(["com.example.other"])
+        #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
+        _ = await Self.error(of: request, from: gateway)
+        #expect(told.withLock { $0 } == [true, true, false])
+    }
+
+    @Test func `a client without policies is not limited, and nobody is told`() async throws {
+        var request = Self.request(quota: 1)
+        request.charges = []
+        request.onAdmission = { _ in Issue.record("told of nothing") }
+        let gateway = Self.gateway()
+        for _ in 1...3 { #expect(await Self.error(of: request, from: gateway) == nil) }
+    }
+
+    // MARK: Requests in flight
+
+    @Test func `a place is given back whatever becomes of the request`() async throws {
+        let places = EmbeddedInFlightLimiter()
+        let gateway = VerificationService(verifier: Samples.verifier, places: places)
+        let limit = InFlightLimit(tenant: "shop", maximum: 1)
+        var request = Self.request(quota: 2)
+        request.inFlight = limit
+        #expect(await Self.error(of: request, from: gateway) == nil)
+        request.permittedApps = .only(["com.example.other"])
+        #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
+        guard case .rateLimited = await Self.error(of: request, from: gateway) else {
+            Issue.record("it was admitted")
+            return
+        }
+        #expect(await places.enter(limit))
+        #expect(await Self.error(of: request, from: gateway) == .tooManyInFlight)
+        places.leave(limit)
+        guard case .rateLimited = await Self.error(of: request, from: gateway) else {
+            Issue.record("it has no place")
+            return
+        }
+    }
+
+    @Test func `who finds no place pays nothing`() async throws {
+        let places = EmbeddedInFlightLimiter()
+        let gateway = VerificationService(verifier: Samples.verifier, places: places)
+        var request = Self.request(quota: 1)
+        request.inFlight = InFlightLimit(tenant: "shop", maximum: 1)
+        #expect(await places.enter(InFlightLimit(tenant: "shop", maximum: 1)))
+        #expect(await Self.error(of: request, from: gateway) == .tooManyInFlight)
+        places.leave(InFlightLimit(tenant: "shop", maximum: 1))
+        #expect(await Self.error(of: request, from: gateway) == nil)
+    }
+
+    @Test func `places are counted for each tenant apart`() async {
+        let places = EmbeddedInFlightLimiter()
+        let shop = InFlightLimit(tenant: "shop", maximum: 2), other = InFlightLimit(tenant: "other", maximum: 1)
+        #expect(await places.enter(shop))
+        #expect(await places.enter(shop))
+        #expect(await !places.enter(shop))
+        #expect(await places.enter(other))
+        places.leave(shop)
+        #expect(await places.enter(shop))
+    }
+
+    // MARK: Steps
+
+    private static func gateway() -> VerificationService { VerificationService(verifier: Samples.verifier) }
+
+    private static func request(quota: Int) -> VerificationRequest {
+        let policy = RatePolicy(name: "day", quota: quota, window: .seconds(86_400))
+        var request = VerificationRequest(evidence: .appReceipt(Samples.receipt))
+        request.charges = [RateCharge(RateBucket(tenant: "shop", policy: policy))]
+        return request
+    }
+
+    private static func error(of request: VerificationRequest, from gateway: VerificationService) async -> GatewayError?
+    {
+        do throws(GatewayError) {
+            _ = try await gateway.verify(request, at: Samples.created)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,203 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+
+@testable import Server
+
+/// What a client with limits sees. No window ends while these tests run.
+@Suite("Limits of clients", .timeLimit(.minutes(5)))
+struct LimitedClientTests {
+    @Test func `both routes take from the same bucket, and every answer says what is left`() async throws {
+        try await Self.with(limits: "[{name: day, quota: 3, window: 1d}]") { site in
+            let first = try await site.verify()
+            #expect(first?.status == 200 && first?.headers["ratelimit-policy"] == #""day";q=3;w=86400"#)
+            #expect(first?.headers["ratelimit"]?.wholeMatch(of: /"day";r=2;t=28\d\d\d/) != nil)
+            let second = try await site.ask("POST /verifyReceipt", #"{"receipt-data":"AQID"}"#)
+            #expect(second?.status == 200 && second?.headers["ratelimit"]?.hasPrefix(#""day";r=1;"#) == true)
+            let refusedApp = try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.a"}"#)
+            #expect(refusedApp?.status == 200 && refusedApp?.headers["ratelimit"]?.hasPrefix(#""day";r=0;"#) == true)
+            for (path, body) in [
+                ("/v1/verify", #"{"receipt":"AQID"}"#), ("/verifyReceipt", #"{"receipt-data":"AQID"}"#),
+            ] {
+                let refusal = try await site.ask("POST \(path)", body)
+                try Self.expectQuotaExceeded(refusal, policies: "\"day\"")
+            }
+            #expect(site.gateway.log.containing(#""limited_by":"day""#).count == 2)
+        }
+    }
+
+    private static func expectQuotaExceeded(_ answer: RawAnswer?, policies: String) throws {
+        #expect(answer?.status == 429 && answer?.headers["content-type"] == "application/problem+json")
+        let body = answer?.body ?? ""
+        #expect(body.contains(#""type":"https://iana.org/assignments/http-problem-types#quota-exceeded""#))
+        #expect(body.contains(#""code":"quota_exceeded","violated-policies":[\#(policies)]"#))
+        let state = try #require(answer?.headers["ratelimit"]?.firstMatch(of: /r=0;t=(\d+)$/))
+        let wait = try #require(Int(state.output.1))
+        #expect(try #require(answer?.headers["retry-after"].flatMap { Int($0) }) >= wait)
+    }
+
+    @Test func `the status costs nothing, and neither does what cannot be read`() async throws {
+        try await Self.with(limits: "[{name: day, quota: 1, window: 1d}]") { site in
+            for _ in 1...3 {
+                let status = try await site.ask("GET /v1/status", "")
+                #expect(status?.status == 200 && status?.headers["ratelimit"] == nil)
+                #expect(try await site.verify("{").map(\.status) == 400)
+                #expect(try await site.verify(#"{"receipt":"AQID","bundle_id":"com.other"}"#).map(\.status) == 403)
+            }
+            #expect(try await site.verify()?.status == 200)
+            #expect(try await site.verify()?.status == 429)
+        }
+    }
+
+    @Test func `a dearer mode takes more`() async throws {
+        try await Self.with(limits: "[{name: day, quota: 10, window: 1d, cost: {apple: 5, apple_first: 3}}]") { site in
+            #expect(
+                try await site.verify(#"{"receipt":"AQID","mode":"apple"}"#)?.headers["ratelimit"]?.contains("r=5;")
+                    == true)
+            let appleFirst = try await site.ask("POST /verifyReceipt", #"{"receipt-data":"AQID"}"#)
+            #expect(appleFirst?.headers["ratelimit"]?.contains("r=2;") == true)
+            #expect(try await site.verify(#"{"receipt":"AQID","mode":"apple"}"#)?.status == 429)
+            #expect(try await site.verify()?.headers["ratelimit"]?.contains("r=1;") == true)
+        }
+    }
+
+    @Test func `shadow mode refuses nobody and is told to the log and the metrics alone`() async throws {
+        try await Self.with(limits: "[{name: strict, quota: 1, window: 1d, shadow: true}]") { site in
+            for _ in 1...3 {
+                let answer = try await site.verify()
+                #expect(answer?.status == 200 && answer?.headers["ratelimit-policy"] == nil)
+            }
+            #expect(site.gateway.log.containing(#""limited_in_shadow_by":"strict""#).count == 2)
+            let scrape = try await site.scrape()
+            for (decision, count) in [("admitted", 1), ("refused_in_shadow", 2), ("refused", 0)] {
+                let labels = #"{subject="client",decision="\#(decision)",source="store"} \#(count)"#
+                #expect(scrape.contains("receipt_gateway_rate_limit_decisions_total\(labels)\n"))
+            }
+            #expect(scrape.contains(#"receipt_gateway_limited_requests_total{limit="rate"} 0"#))
+        }
+    }
+
+    @Test func `one refusal is counted with the limit that was met`() async throws {
+        try await Self.with(limits: "[{name: app, quota: 1, window: 1d, per: app}]") { site in
+            for app in ["a", "b", "a"] {
+                _ = try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.\#(app)"}"#)
+            }
+            let scrape = try await site.scrape()
+            #expect(scrape.contains(#"decisions_total{subject="app",decision="admitted",source="store"} 2"#))
+            #expect(scrape.contains(#"receipt_gateway_limited_requests_total{limit="rate"} 1"#))
+            #expect(scrape.contains(#"http_requests_total{route="/v1/verify",method="POST",code="429"} 1"#))
+        }
+    }
+
+    @Test func `the fields of old come where they are asked for`() async throws {
+        try await Self.with(limits: "[{name: day, quota: 3, window: 1d}]") {
+            $0.http.sendsLegacyRateLimitFields = true
+        } _: { site in
+            let answer = try await site.verify()
+            #expect(answer?.headers["x-ratelimit-limit"] == "3" && answer?.headers["x-ratelimit-remaining"] == "2")
+            #expect(answer?.headers["x-ratelimit-reset"] != nil)
+        }
+    }
+
+    // MARK: - Addresses
+
+    private static let perAddress = "[{name: address, quota: 1, window: 1d, per: address}]"
+
+    @Test(arguments: ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "X-Real-IP: 192.0.2.1"])
+    func `who connects directly cannot choose an address`(field: String) async throws {
+        try await Self.with(limits: Self.perAddress) { site in
+            let statuses = try await site.statuses(["X: y", field])
+            #expect(statuses == [200, 429])
+        }
+    }
+
+    @Test func `behind a proxy each caller has a bucket, and nobody can get another`() async throws {
+        try await Self.with(limits: Self.perAddress) {
+            $0.http.remoteAddresses.trustedProxies = try AddressRanges(configuration: "127.0.0.0/8")
+        } _: { site in
+            let callers = try await site.statuses(["X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 192.0.2.2"])
+            #expect(callers == [200, 200])
+            let spoofs = try await site.statuses([
+                "X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 203.0.113.5, 192.0.2.1",
+                "X-Forwarded-For: 203.0.113.6\r\nX-Forwarded-For: 192.0.2.1",
+                "X-Forwarded-For: \"203.0.113.7, 192.0.2.1", "Forwarded: for=203.0.113.8\r\nX-Forwarded-For: 192.0.2.1",
+                "X-Forwarded-For: 127.0.0.9, ::ffff:192.0.2.1", "X-Forwarded-For: [::ffff:192.0.2.1]:99",
+            ])
+            #expect(spoofs == Array(repeating: 429, count: 7))
+        }
+    }
+
+    @Test func `what no address can be read from shares the proxy's bucket`() async throws {
+        try await Self.with(limits: Self.perAddress) {
+            $0.http.remoteAddresses.trustedProxies = try AddressRanges(configuration: "127.0.0.1")
+        } _: { site in
+            let statuses = try await site.statuses([
+                "X-Forwarded-For: \(String(repeating: ",", count: 8000))", "X-Forwarded-For: unknown",
+                "X-Forwarded-For: 1.2.3.4,\t", "X-Forwarded-For: '; DROP", "X: y",
+            ])
+            #expect(statuses == [200, 429, 429, 429, 429])
+        }
+    }
+
+    // MARK: - Steps
+
+    private struct Site {
+        let gateway: RunningGateway
+        let key: APIKey
+
+        func verify(_ body: String = #"{"receipt":"AQID"}"#, fields: [String] = []) async throws -> RawAnswer? {
+            try await ask("POST /v1/verify", body, fields: fields)
+        }
+
+        /// What requests with these header fields are answered, one after another.
+        func statuses(_ fields: [String]) async throws -> [Int] {
+            var statuses: [Int] = []
+            for field in fields { statuses.append(try await verify(fields: [field])?.status ?? 0) }
+            return statuses
+        }
+
+        func ask(_ line: String, _ body: String, fields: [String] = []) async throws -> RawAnswer? {
+            let head =
+                [
+                    "\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)",
+                    "Content-Type: application/json", "X-API-Key: \(key.exposed)",
+                ] + fields
+            return try await RawConnection.with(port: gateway.port) { connection in
+                try await connection.send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
+                return try await connection.answer()
+            }
+        }
+
+        func scrape() async throws -> String {
+            try await RawConnection.with(port: gateway.adminPort) { connection in
+                try await connection.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+                return try await connection.answer()?.body ?? ""
+            }
+        }
+    }
+
+    private static func with(
+        limits: String, _ change: (inout GatewayConfiguration) throws -> Void = { _ in },
+        _ body: (Site) async throws -> Void
+    ) async throws {
+        let key = APIKey.random(), pepper = Secret("a pepper for the tests")
+        let keys = key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper))
+        let file = FileManager.default.temporaryDirectory.appending(component: "clients-\(key.id).yaml")
+        let apps = "[com.example.a, com.example.b]"
+        try "clients:\n  - name: shop\n    apps: \(apps)\n    limits: \(limits)\n    keys:\n\(keys)".write(
+            to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        var changed = GatewayConfiguration()
+        try change(&changed)
+        let http = changed.http
+        try await RunningGateway.with { configuration in
+            (configuration.clientsFile, configuration.apiKeyPepper) = (file.path, pepper)
+            configuration.http.remoteAddresses = http.remoteAddresses
+            configuration.http.sendsLegacyRateLimitFields = http.sendsLegacyRateLimitFields
+        } _: { gateway in
+            try await body(Site(gateway: gateway, key: key))
+        }
+    }
+}

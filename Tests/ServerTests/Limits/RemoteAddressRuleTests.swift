@@ -1,0 +1,72 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Testing
+
+@testable import Server
+
+struct RemoteAddressRuleTests {
+    @Test(arguments: [
+        // Nobody who connects directly is believed, whatever it says.
+        ("198.51.100.9", ["192.0.2.1"], "198.51.100.9"), ("198.51.100.9", ["10.0.0.1", "::1"], "198.51.100.9"),
+        // The proxy is.
+        ("10.0.0.1", ["192.0.2.1"], "192.0.2.1"), ("10.0.0.1", [], "10.0.0.1"),
+        // What the client wrote itself stands to the left of what the proxy saw.
+        ("10.0.0.1", ["203.0.113.7, 192.0.2.1"], "192.0.2.1"), ("10.0.0.1", ["203.0.113.7", "192.0.2.1"], "192.0.2.1"),
+        ("10.0.0.1", ["\"203.0.113.7, 192.0.2.1"], "192.0.2.1"), ("10.0.0.1", ["10.0.0.2,192.0.2.1"], "192.0.2.1"),
+        // A proxy behind a proxy.
+        ("10.0.0.1", ["203.0.113.7, 192.0.2.1, 10.0.0.2"], "192.0.2.1"),
+        ("10.0.0.1", ["10.0.0.3,10.0.0.2"], "10.0.0.3"),
+        ("fd00::1", ["2001:db8::5, ::ffff:10.0.0.2"], "2001:db8::5"),
+        // What cannot be read counts for the last proxy.
+        ("10.0.0.1", ["192.0.2.1, unknown"], "10.0.0.1"), ("10.0.0.1", ["192.0.2.1,"], "10.0.0.1"),
+        ("10.0.0.1", ["192.0.2.1, junk, 10.0.0.2"], "10.0.0.2"), ("10.0.0.1", ["192.0.2.01"], "10.0.0.1"),
+        // Ports and brackets.
+        ("10.0.0.1", ["192.0.2.1:4711"], "192.0.2.1"), ("10.0.0.1", ["[2001:db8::5]:4711"], "2001:db8::5"),
+        ("10.0.0.1", ["[2001:db8::5]"], "2001:db8::5"), ("10.0.0.1", ["192.0.2.1:"], "10.0.0.1"),
+        ("10.0.0.1", ["192.0.2.1:x"], "10.0.0.1"), ("10.0.0.1", ["[192.0.2.1]"], "10.0.0.1"),
+        ("10.0.0.1", ["[2001:db8::5]x"], "10.0.0.1"), ("10.0.0.1", ["[2001:db8::5"], "10.0.0.1"),
+    ])
+    func `a request counts for the first address from the right that is no proxy`(
+        peer: String, lines: [String], address: String
+    ) throws {
+        #expect(try Self.address(from: peer, lines, in: .xForwardedFor) == NetworkAddress(address))
+    }
+
+    @Test(arguments: [
+        ("for=192.0.2.1", "192.0.2.1"), ("For=\"192.0.2.1:80\";proto=https", "192.0.2.1"),
+        ("proto=http; for=\"[2001:db8::5]:4711\" ;by=10.0.0.1", "2001:db8::5"),
+        ("for=203.0.113.7, for=192.0.2.1", "192.0.2.1"), ("for=\", for=192.0.2.1", "192.0.2.1"),
+        ("for=192.0.2.1, for=10.0.0.2;proto=http", "192.0.2.1"),
+        ("for=unknown", "10.0.0.1"), ("for=_hidden", "10.0.0.1"), ("192.0.2.1", "10.0.0.1"),
+        ("by=192.0.2.1", "10.0.0.1"),
+        ("for=", "10.0.0.1"), ("for=\"", "10.0.0.1"), (";;;", "10.0.0.1"), ("", "10.0.0.1"),
+    ])
+    func `the standard's field is read as well`(line: String, address: String) throws {
+        #expect(try Self.address(from: "10.0.0.1", [line], in: .forwarded) == NetworkAddress(address))
+    }
+
+    @Test func `only the configured field is read`() throws {
+        #expect(try Self.address(from: "10.0.0.1", ["192.0.2.1"], as: .forwarded) == NetworkAddress("10.0.0.1"))
+    }
+
+    @Test func `no way is longer than the limit`() throws {
+        let proxies = Array(repeating: "10.0.0.2", count: RemoteAddressRule.maximumHops - 1)
+        let longest = ["192.0.2.1"] + proxies
+        #expect(try Self.address(from: "10.0.0.1", longest, in: .xForwardedFor) == NetworkAddress("192.0.2.1"))
+        let tooLong = longest + ["10.0.0.2"]
+        #expect(try Self.address(from: "10.0.0.1", tooLong, in: .xForwardedFor) == NetworkAddress("10.0.0.2"))
+    }
+
+    private static func address(
+        from peer: String, _ lines: [String], in field: ForwardingHeader = .xForwardedFor,
+        as read: ForwardingHeader? = nil
+    ) throws -> NetworkAddress? {
+        var headers: HTTPFields = [:]
+        for line in lines { headers.append(HTTPField(name: field.fieldName, value: line)) }
+        let rule = RemoteAddressRule(
+            trustedProxies: try AddressRanges(configuration: "10.0.0.0/8,fd00::/8"), header: read ?? field)
+        return rule.address(from: NetworkAddress(peer), headers)
+    }
+}
