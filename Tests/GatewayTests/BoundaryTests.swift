@@ -73,7 +73,7 @@ private struct Chance {
 
     mutating func periods() -> [Period] {
         (0..<(1 + number(3) as Int)).map { index in
-            let start = number(500) - 100
+            let start: Int64 = number(500) - 100
             let period = Period("\(index)", start..<(start + 1 + number(600)), of: "\(number(2) as Int)")
             return number(6) == 0 ? period.cancelled : period
         }

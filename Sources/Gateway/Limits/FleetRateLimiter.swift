@@ -53,6 +53,9 @@ public final class FleetRateLimiter: RateLimiter {
         state = Mutex(State(ledger: NodeLedger(maximumBuckets: maximumBuckets)))
     }
 
+    /// How many requests wait for an order that is not on its way yet.
+    var waitingCount: Int { state.withLock { $0.waitingCount } }
+
     /// Takes the tokens of all charges or of none.
     public func admit(_ charges: [RateCharge]) async -> RateAdmission {
         let (nodes, now) = (liveNodes(), clock())
