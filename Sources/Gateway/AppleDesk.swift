@@ -30,6 +30,7 @@ public final class AppleDesk: Sendable {
     ///   - freshness: how long answers may be repeated.
     ///   - guards: of the two endpoints.
     ///   - patience: how long Apple is waited for.
+    ///   - limiter: keeps count of the budget for questions.
     ///   - leases: who in the fleet asks.
     ///   - notes: tells the fleet what Apple asks for.
     ///   - observer: told what happens.
@@ -39,7 +40,8 @@ public final class AppleDesk: Sendable {
     public init(
         upstream: any Upstream, guards: UpstreamGuards = UpstreamGuards(), cache: any FindingCache,
         lifecycle: UpstreamLifecycle, verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(),
-        patience: UpstreamPatience = UpstreamPatience(), leases: any FlightLeases = EmbeddedFlightLeases(),
+        patience: UpstreamPatience = UpstreamPatience(), limiter: any RateLimiter = EmbeddedRateLimiter(),
+        leases: any FlightLeases = EmbeddedFlightLeases(),
         notes: any FleetNotes = EmbeddedFleetNotes(), observer: any GatewayObserver,
         clock: @escaping @Sendable () -> Timestamp, chance: @escaping @Sendable () -> Double = { 0 }
     ) {
@@ -52,7 +54,7 @@ public final class AppleDesk: Sendable {
         self.chance = chance
         turns = FleetTurns(leases: leases)
         inquiries = Inquiries(
-            upstream, guards: guards, verifier: verifier, patience: patience, notes: notes, observer: observer,
+            upstream, guards: guards, verifier: verifier, patience: patience, limiter: limiter, notes: notes, observer: observer,
             clock: clock)
     }
 
@@ -170,7 +172,8 @@ extension AppleDesk {
     private func news(
         of key: FindingKey, for assessment: Assessment, since known: KnownFinding?
     ) async -> KnownFinding? {
-        guard let found = await cache.finding(for: key), found.askedAt != known?.askedAt else { return nil }
+        guard let found = await cache.finding(for: key), known.map({ found.isNewer(than: $0) }) ?? true
+        else { return nil }
         let maximumAge = found.askedAt < assessment.now ? assessment.request.maximumAge : nil
         return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
     }
@@ -232,6 +235,12 @@ extension AppleDesk {
 }
 
 extension KnownFinding {
+    /// Whether Apple was asked again since. The time of one and the same finding wavers by some milliseconds where it is
+    /// translated from one clock to another.
+    fileprivate func isNewer(than other: KnownFinding) -> Bool {
+        askedAt > other.askedAt.advanced(by: .milliseconds(100))
+    }
+
     /// Why Apple gave no answer, if another node would get none either.
     fileprivate var failure: DegradedReason? {
         guard case .unanswered(let reason) = finding, reason.concernsAllNodes else { return nil }

@@ -56,7 +56,7 @@ extension AppleConnection {
         desk = AppleDesk(
             upstream: upstream, guards: knowledge.guards,
             cache: fleet.findings, lifecycle: knowledge.lifecycle, verifier: verifier,
-            patience: UpstreamPatience(configuration), leases: fleet.leases, notes: fleet.notes,
+            patience: UpstreamPatience(configuration), limiter: fleet.limiter, leases: fleet.leases, notes: fleet.notes,
             observer: observer, clock: clock, chance: CLibrary.exponential)
     }
 }

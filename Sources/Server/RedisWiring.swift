@@ -9,6 +9,8 @@ internal import Redis
 struct FleetStore: Sendable {
     /// What Apple said of receipts.
     let findings: any FindingCache
+    /// Counts what may be asked, for all nodes.
+    let limiter: any RateLimiter
     /// Who in the fleet asks Apple.
     let leases: any FlightLeases
     /// What nodes tell one another.
@@ -25,11 +27,11 @@ extension FleetStore {
         metrics: GatewayMetrics, in surroundings: GatewaySurroundings
     ) throws(ConfigurationProblems) {
         let cacheBytes = configuration.apple.cacheSize.bytes
-        guard let client = try RedisNodeConfiguration(configuration.redis), let keys = try StoreKeys(configuration)
+        guard let client = try RedisClientConfiguration(configuration.redis), let keys = try StoreKeys(configuration)
         else {
             self.init(
-                findings: EmbeddedFindingCache(maximumBytes: cacheBytes), leases: EmbeddedFlightLeases(),
-                notes: EmbeddedFleetNotes(), service: nil)
+                findings: EmbeddedFindingCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
+                leases: EmbeddedFlightLeases(), notes: EmbeddedFleetNotes(), service: nil)
             return
         }
         self.init(
@@ -38,13 +40,13 @@ extension FleetStore {
     }
 
     private init(
-        _ client: RedisNodeConfiguration, keys: StoreKeys, spareBytes: Int, patience: Duration,
+        _ client: RedisClientConfiguration, keys: StoreKeys, spareBytes: Int, patience: Duration,
         upstreams: UpstreamKnowledge, health: StoreHealth, metrics: GatewayMetrics,
         in surroundings: GatewaySurroundings
     ) {
         let upstreamMetrics = metrics.upstream, metrics = metrics.store
         let events = StoreEvents(health: health, metrics: metrics, logger: surroundings.logger)
-        let redis = RedisNode(client, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
+        let redis = RedisClient(client, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
         let store = SharedStore(redis, health: health, metrics: metrics)
         let findings = RedisFindingCache(
             store: store, keys: keys, spareBytes: spareBytes, clock: surroundings.clock,
@@ -53,6 +55,8 @@ extension FleetStore {
         let notes = RedisFleetNotes(store, upstreams: upstreams, metrics: metrics, alarm: events.alarm)
         self.init(
             findings: findings,
+            limiter: FleetRateLimiter(
+                RedisTokenBuckets(store, names: keys.first.names), liveNodes: { health.liveNodes }),
             leases: RedisFlightLeases(store: store, names: keys.first.names, waits: events.leaseWaits), notes: notes,
             service: StoreService(
                 client: redis, store: store, health: health, events: events,
@@ -79,33 +83,34 @@ extension StoreKeys {
     }
 }
 
-extension RedisNodeConfiguration {
+extension RedisClientConfiguration {
     /// The connections as configured; nil if there is nothing to connect to.
     fileprivate init?(_ configuration: RedisConfiguration) throws(ConfigurationProblems) {
-        guard let url = configuration.url, let first = url.addresses.first else { return nil }
-        switch first {
-        case .host(let host, let port): self.init(address: .host(host, port: port))
-        case .unixSocket(let path): self.init(address: .unixSocket(path))
-        }
+        guard let url = configuration.url else { return nil }
         do throws(RedisTLS.Fault) {
-            tls =
-                url.usesTLS
-                ? try RedisTLS(
-                    caFile: configuration.caFile, certificateFile: configuration.certificateFile,
-                    keyFile: configuration.keyFile) : nil
+            try self.init(url, tls: url.usesTLS ? RedisTLS(configuration) : nil)
         } catch {
             throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
         }
-        user = configuration.user ?? url.credentials.user
-        password = configuration.password?.secret.exposed ?? url.credentials.password
-        database = url.database
+        credentials = RedisURL.Credentials(
+            user: configuration.user ?? url.credentials.user,
+            password: configuration.password?.secret.exposed ?? url.credentials.password)
         commandDeadline = configuration.deadline
         connectDeadline = configuration.connectDeadline
         scripts = RedisFlightLeases.scripts + RedisFleetNotes.scripts + NodeRegistry.scripts
+            + [RedisTokenBuckets.script]
         trackedPrefixes = [
             FindingNames.findingPrefix, RedisFlightLeases.prefix, RedisFleetNotes.pausePrefix,
             RedisFleetNotes.lifecyclePrefix,
         ]
+    }
+}
+
+extension RedisTLS {
+    fileprivate init(_ configuration: RedisConfiguration) throws(Fault) {
+        try self.init(
+            caFile: configuration.caFile, certificateFile: configuration.certificateFile,
+            keyFile: configuration.keyFile)
     }
 }
 

@@ -35,6 +35,7 @@ final class Inquiries: Sendable {
     let upstream: any Upstream
     private let verifier: ReceiptVerifier
     private let patience: UpstreamPatience
+    private let limiter: any RateLimiter
     private let notes: any FleetNotes
     private let observer: any GatewayObserver
     private let clock: @Sendable () -> Timestamp
@@ -46,11 +47,12 @@ final class Inquiries: Sendable {
 
     init(
         _ upstream: any Upstream, guards: UpstreamGuards, verifier: ReceiptVerifier, patience: UpstreamPatience,
-        notes: any FleetNotes, observer: any GatewayObserver, clock: @escaping @Sendable () -> Timestamp
+        limiter: any RateLimiter, notes: any FleetNotes, observer: any GatewayObserver, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.upstream = upstream
         self.verifier = verifier
         self.patience = patience
+        self.limiter = limiter
         self.notes = notes
         self.observer = observer
         self.clock = clock
@@ -101,7 +103,7 @@ final class Inquiries: Sendable {
         let upstreamGuard = guards[environment]
         // Who waits for a place until little time is left is cut short, and Apple would be blamed for it.
         let now = Instant.now
-        switch await upstreamGuard.enter(by: now + now.duration(to: deadline) / 2) {
+        switch await upstreamGuard.enter(by: now + now.duration(to: deadline) / 2, limiter: limiter) {
         case .heldBack(let reason):
             observer.observe(.heldBack(environment, reason))
             return .finding(.unanswered(reason))

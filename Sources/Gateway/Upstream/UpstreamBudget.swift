@@ -6,19 +6,18 @@ internal import Synchronization
 
 /// How often one endpoint may be asked, by all nodes together.
 final class UpstreamBudget: Sendable {
-    private let limiter: any RateLimiter
     private let charge: RateCharge
     /// When the bucket will be full, as far as this node has been told.
     private let fullAt: Mutex<Instant?> = Mutex(nil)
 
-    init(_ policy: RatePolicy, of endpoint: UpstreamEnvironment, _ limiter: any RateLimiter) {
-        self.limiter = limiter
+    init(_ policy: RatePolicy, of endpoint: UpstreamEnvironment) {
         // No client has an empty name.
         charge = RateCharge(RateBucket(tenant: "", policy: policy, subject: endpoint.rawValue))
     }
 
     /// Takes a question out of the budget; false if none is left.
-    func take() async -> Bool {
+    /// - Parameter limiter: counts, for all nodes where it is one for all.
+    func take(from limiter: any RateLimiter) async -> Bool {
         let admission = await limiter.admit([charge])
         if let span = admission.outcomes.first?.timeUntilFull { fullAt.withLock { $0 = .now + span } }
         return admission.isAdmitted

@@ -27,16 +27,9 @@ public final class UpstreamGuards: Sendable {
     private let production: UpstreamGuard
     private let sandbox: UpstreamGuard
 
-    /// - Parameters:
-    ///   - policy: of each.
-    ///   - limiter: counts the questions, for all nodes where it is one for all.
-    public init(
-        _ policy: UpstreamGuardPolicy = UpstreamGuardPolicy(), limiter: any RateLimiter = EmbeddedRateLimiter()
-    ) {
-        func makeGuard(_ endpoint: UpstreamEnvironment) -> UpstreamGuard {
-            UpstreamGuard(policy, budget: policy.budget.map { UpstreamBudget($0, of: endpoint, limiter) })
-        }
-        (production, sandbox) = (makeGuard(.production), makeGuard(.sandbox))
+    /// - Parameter policy: of each.
+    public init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
+        (production, sandbox) = (UpstreamGuard(policy, of: .production), UpstreamGuard(policy, of: .sandbox))
     }
 
     subscript(environment: UpstreamEnvironment) -> UpstreamGuard {
@@ -85,8 +78,8 @@ final class UpstreamGuard: Sendable {
     private let retryPolicy = RetryPolicy()
     private let alarms = Alarms()
 
-    init(_ policy: UpstreamGuardPolicy, budget: UpstreamBudget?) {
-        self.budget = budget
+    init(_ policy: UpstreamGuardPolicy, of endpoint: UpstreamEnvironment) {
+        budget = policy.budget.map { UpstreamBudget($0, of: endpoint) }
         maximumWaiting = policy.maximumWaiting
         state = Mutex(
             State(
@@ -99,13 +92,14 @@ final class UpstreamGuard: Sendable {
 
 extension UpstreamGuard {
     /// Asks for leave, and waits for a place if all are taken.
-    func enter(by deadline: Instant) async -> Entry {
+    /// - Parameter limiter: keeps count of the budget.
+    func enter(by deadline: Instant, limiter: any RateLimiter) async -> Entry {
         if let budget {
             // Only who would be let in pays.
             if let reason = state.withLock({ $0.obstacle(maximumWaiting, at: .now, by: deadline) }) {
                 return .heldBack(reason)
             }
-            guard await budget.take() else { return .heldBack(.upstreamBudget) }
+            guard await budget.take(from: limiter) else { return .heldBack(.upstreamBudget) }
         }
         return await lineUp(by: deadline)
     }

@@ -8,7 +8,7 @@ internal import ServiceLifecycle
 /// Connects to Redis before anybody asks, watches it behind everybody's back, and leaves when nobody asks any more.
 struct StoreService: Service {
     /// The connections.
-    let client: RedisNode
+    let client: RedisClient
     /// What requests use.
     let store: SharedStore
     let health: StoreHealth

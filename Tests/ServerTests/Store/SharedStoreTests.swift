@@ -1,0 +1,174 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import PrometheusExport
+import RealServers
+import Redis
+import Synchronization
+import Testing
+
+@testable import Server
+
+@Suite(.timeLimit(.minutes(5)))
+struct SharedStoreTests {
+    /// A Redis that answers from a script, the last answer for ever.
+    private final class ScriptedRedis: RedisCommands {
+        private let script: Mutex<[Result<RedisValue, RedisError>]>
+        private let sent = Atomic(0)
+
+        init(_ script: [Result<RedisValue, RedisError>]) { self.script = Mutex(script) }
+
+        var count: Int { sent.load(ordering: .relaxed) }
+        func rewrite(_ results: [Result<RedisValue, RedisError>]) { script.withLock { $0 = results } }
+
+        func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+            sent.add(commands.count, ordering: .relaxed)
+            return commands.map { _ in
+                script.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+            }
+        }
+    }
+
+    private let health = StoreHealth(isEmbedded: false)
+    private let registry: PrometheusRegistry
+
+    init() throws {
+        registry = try PrometheusRegistry(MetricCatalogue.all)
+        health.settle()
+    }
+
+    private func store(_ redis: ScriptedRedis) -> SharedStore {
+        SharedStore(redis, health: health, metrics: StoreMetrics(registry))
+    }
+
+    private static let ping = RedisCommand("PING")
+
+    @Test(arguments: [RedisError.timeout, .notConnected, .connectionLost])
+    func `three silences in a row, and nobody asks any more`(error: RedisError) async {
+        let redis = ScriptedRedis([.failure(error)]), store = store(redis)
+        for _ in 1...5 { _ = try? await store.send(Self.ping) }
+        #expect(redis.count == 3 && health.condition == .degraded)
+        #expect(registry.text().contains(#"store_commands_total{outcome="held_back"} 2"#))
+    }
+
+    @Test func `requests are not the probes of an open breaker; a probe that succeeds closes it`() async throws {
+        let redis = ScriptedRedis([.failure(.timeout)]), store = store(redis)
+        for _ in 1...3 { _ = try? await store.send(Self.ping) }
+        redis.rewrite([.success(.status("PONG"))])
+        // The opening ends, and requests still pass by.
+        try await eventually {
+            let before = redis.count
+            await #expect(throws: RedisError.notConnected) { try await store.send(Self.ping) }
+            #expect(redis.count == before)
+            await store.probe()
+            return health.condition == .connected
+        }
+        _ = try await store.send(Self.ping)
+    }
+
+    @Test(arguments: ["OOM command not allowed", "MISCONF Redis is configured", "WRONGTYPE Operation"])
+    func `a Redis that refuses one thing is asked for others`(line: String) async {
+        let redis = ScriptedRedis([.failure(.refused(RedisRefusal(line: line)))]), store = store(redis)
+        for _ in 1...30 { _ = try? await store.send(Self.ping) }
+        #expect(redis.count == 30 && health.condition == .connected)
+    }
+
+    @Test(arguments: ["LOADING Redis is loading", "READONLY You can't write", "CLUSTERDOWN Hash slot not served"])
+    func `a Redis that serves nobody is left alone`(line: String) async {
+        let redis = ScriptedRedis([.failure(.refused(RedisRefusal(line: line)))]), store = store(redis)
+        for _ in 1...30 { _ = try? await store.send(Self.ping) }
+        #expect(redis.count == 10 && health.condition == .degraded)
+    }
+
+    @Test func `a command that the user may not use shows until it works`() async {
+        let refusal = RedisRefusal(line: "NOPERM this user has no permissions to run the 'get' command")
+        let redis = ScriptedRedis([.failure(.refused(refusal))]), store = store(redis)
+        _ = try? await store.send(RedisCommand("GET", key: "a"))
+        redis.rewrite([.success(.null)])
+        _ = try? await store.send(Self.ping)
+        #expect(health.condition == .misconfigured && health.configurationFault == refusal)
+        _ = try? await store.send(RedisCommand("GET", key: "a"))
+        #expect(health.condition == .connected)
+    }
+
+    // MARK: - A real Redis
+
+    @Test func `a Redis that is killed is missed at once, and found again by itself`() async throws {
+        let redis = try await RealServer.redis()
+        let node = try StoreNode(.test(redis, deadline: .milliseconds(50)))
+        try await StoreNode.run([node]) {
+            try await eventually { node.health.condition == .connected }
+            redis.kill()
+            try await eventually { node.health.condition == .degraded }
+            try await redis.start()
+            try await eventually { node.health.condition == .connected }
+            let transitions = "receipt_gateway_store_circuit_breaker_transitions_total"
+            #expect(node.metric(#"\#(transitions){from="half_open",to="closed"}"#) ?? 0 >= 1)
+        }
+    }
+
+    @Test func `nobody waits for a Redis that is frozen`() async throws {
+        let redis = try await RealServer.redis()
+        let node = try StoreNode(.test(redis, deadline: .milliseconds(50)))
+        try await StoreNode.run([node]) {
+            try await eventually { node.health.condition == .connected }
+            redis.freeze()
+            try await eventually { node.health.breaker != .closed }
+            let heldBack = #"receipt_gateway_store_commands_total{outcome="held_back"}"#
+            let before = node.metric(heldBack) ?? 0
+            #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
+            #expect((node.metric(heldBack) ?? 0) > before)
+            redis.thaw()
+            try await eventually { node.health.condition == .connected }
+        }
+    }
+
+    @Test(arguments: [(nil, "NOAUTH"), ("wrong", "WRONGPASS")] as [(String?, String)])
+    func `a Redis that does not let us in is a matter of configuration`(password: String?, kind: String) async throws {
+        let redis = try await RealServer.redis(["--requirepass", "right"])
+        let node = try StoreNode(.test(redis, password: password))
+        try await StoreNode.run([node]) {
+            try await eventually { node.health.condition == .misconfigured }
+            #expect(node.health.configurationFault?.kind.rawValue == kind)
+            #expect(Problem.storeMisconfigured(node.health.configurationFault).status.code == 503)
+            // Requests are answered all the same.
+            #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
+        }
+    }
+
+    /// The line that operators copy.
+    private static func documentedACL() throws -> [String] {
+        let text = try Repository.text("docs/operations.md")
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway ") })
+        return line.split(separator: " ").map { $0 == ">PASSWORD" ? ">secret" : String($0) }
+    }
+
+    @Test func `the ACL line of the documentation is enough for everything`() async throws {
+        let acl = try Self.documentedACL()
+        let redis = try await RealServer.redis(["--user"] + acl.dropFirst() + ["--user", "default", "off"])
+        let nodes = try (0..<2).map { _ in try StoreNode(.test(redis, user: "gateway", password: "secret")) }
+        try await StoreNode.run(nodes) {
+            try await eventually { nodes[0].health.condition == .connected }
+            let receipt = Forged.receipts(1)[0]
+            _ = try await nodes[0].ask(receipt)
+            #expect(try await nodes[1].ask(receipt).provenance.cache == .shared)
+            _ = try await nodes[0].fleet.findings.forget(originalTransactionID: "1000")
+            nodes[0].knowledge.guards.pause(.production, for: .seconds(600))
+            nodes[0].fleet.notes.tell(.pause(.seconds(600)), of: .production)
+            try await eventually { nodes[1].knowledge.guards.health(of: .production).pausedFor != nil }
+            for node in nodes {
+                #expect(node.health.condition == .connected)
+                #expect(node.metric(#"receipt_gateway_store_refusals_total{kind="noperm"}"#) == 0)
+                #expect(node.metric(#"receipt_gateway_store_refusals_total{kind="other"}"#) == 0)
+            }
+        }
+    }
+}
+
+/// The repository's files.
+private enum Repository {
+    static func text(_ path: String, from file: String = #filePath) throws -> String {
+        let root = file.split(separator: "/").dropLast(4).joined(separator: "/")
+        return try TextFile.read("/\(root)/\(path)")
+    }
+}

@@ -1,0 +1,170 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Gateway
+import Logging
+import PrometheusExport
+import RealServers
+import ReceiptForge
+import Receipts
+import Redis
+import Synchronization
+
+@testable import Server
+
+/// One node of a fleet without its HTTP: the shared store as the gateway wires it, in front of an Apple from a script.
+struct StoreNode: Sendable {
+    let apple: ScriptedApple
+    let health: StoreHealth
+    let knowledge: UpstreamKnowledge
+    let metrics: GatewayMetrics
+    let fleet: FleetStore
+    let verification: VerificationService
+
+    init(_ redis: RedisConfiguration, apple: ScriptedApple = ScriptedApple()) throws {
+        self.apple = apple
+        var configuration = GatewayConfiguration()
+        configuration.redis = redis
+        configuration.cacheKeys = Secret("test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+        let surroundings = GatewaySurroundings(
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            shutdownRequests: AsyncStream { $0.finish() })
+        knowledge = UpstreamKnowledge(configuration.apple)
+        health = StoreHealth(isEmbedded: redis.url == nil)
+        metrics = GatewayMetrics(
+            lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)), knowledge: knowledge, store: health,
+            in: surroundings)
+        fleet = try FleetStore(
+            configuration, upstreams: knowledge, health: health, metrics: metrics, in: surroundings)
+        let desk = AppleDesk(
+            upstream: apple, guards: knowledge.guards, cache: fleet.findings, lifecycle: knowledge.lifecycle,
+            verifier: Forged.verifier, patience: .unhurried, limiter: fleet.limiter, leases: fleet.leases,
+            notes: fleet.notes, observer: metrics.upstream, clock: { .now() })
+        verification = VerificationService(verifier: Forged.verifier, nearCacheBytes: 0, apple: desk)
+    }
+
+    /// Asks about a receipt, in mode `apple`.
+    func ask(_ receipt: [UInt8], maximumAge: Duration? = nil) async throws -> Answer {
+        var request = VerificationRequest(evidence: .appReceipt(receipt), mode: .apple)
+        request.maximumAge = maximumAge
+        return try await verification.verify(request, at: .now())
+    }
+
+    /// The value of a series, such as `receipt_gateway_store_commands_total{outcome="ok"}`.
+    func metric(_ series: String) -> Double? {
+        metrics.registry.text().split(separator: "\n").first { $0.hasPrefix(series + " ") }
+            .flatMap { Double($0.dropFirst(series.count + 1)) }
+    }
+
+    /// Runs nodes around `body`, each from before it is ready until it has left.
+    static func run(
+        _ nodes: [StoreNode], isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Void
+    ) async throws {
+        let running = nodes.map { node in Task { try await node.fleet.service?.run() } }
+        let outcome: Result<Void, any Error>
+        do {
+            for node in nodes { try await eventually { node.health.condition != .connecting } }
+            outcome = .success(try await body())
+        } catch { outcome = .failure(error) }
+        for task in running { task.cancel() }
+        for task in running { try? await task.value }
+        try outcome.get()
+    }
+}
+
+/// Somebody waited in vain.
+struct NeverHappened: Error {}
+
+/// Waits until something is so.
+func eventually(
+    isolation: isolated (any Actor)? = #isolation, within limit: Duration = .seconds(60),
+    _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + limit
+    while try await !condition() {
+        guard ContinuousClock.now < end else { throw NeverHappened() }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+extension RedisConfiguration {
+    /// A Redis of a test. Nothing times out unless a test says so, however busy the machine is.
+    static func test(
+        _ server: RealServer, user: String? = nil, password: String? = nil, deadline: Duration = .seconds(20)
+    ) throws -> RedisConfiguration {
+        var configuration = RedisConfiguration()
+        configuration.url = try RedisURL("redis://127.0.0.1:\(server.port)")
+        (configuration.user, configuration.password) = (user, password.map { Password(secret: Secret($0)) })
+        (configuration.deadline, configuration.connectDeadline) = (deadline, .seconds(20))
+        return configuration
+    }
+}
+
+extension UpstreamPatience {
+    static let unhurried: UpstreamPatience = {
+        var patience = UpstreamPatience()
+        (patience.deadline, patience.whenLocalSuffices) = (.seconds(600), .seconds(600))
+        return patience
+    }()
+}
+
+/// Receipts that were never sold.
+enum Forged {
+    static let pki = ForgedPKI(seed: 1)
+    static let forge = FaultForge(pki: pki)
+
+    static let verifier: ReceiptVerifier = {
+        var store = TrustStore.apple
+        guard (try? store.add(pem: pki.rootPEM, environments: [.sandbox])) != nil else {
+            preconditionFailure("the forge's root is no trust anchor")
+        }
+        return ReceiptVerifier(trustStore: store)
+    }()
+
+    /// Receipts that are different ones.
+    static func receipts(_ count: Int) -> [[UInt8]] {
+        (0..<count).map { number in
+            var contents = forge.contents
+            let date = contents.creationDate
+            contents.purchases = [
+                PurchaseContents(productID: "item", transactionID: "\(1000 + number)", purchaseDate: date)
+            ]
+            return pki.sign(contents)
+        }
+    }
+}
+
+/// Apple from a script. Counts what it is asked.
+final class ScriptedApple: Upstream {
+    private let reply: Mutex<UpstreamReply>
+    private let questions = Atomic(0)
+    private let isOpen: Atomic<Bool>
+
+    /// - Parameter isOpen: whether questions are answered before `open` is called.
+    init(_ reply: UpstreamReply = .knows, isOpen: Bool = true) {
+        self.reply = Mutex(reply)
+        self.isOpen = Atomic(isOpen)
+    }
+
+    /// How often it was asked.
+    var count: Int { questions.load(ordering: .relaxed) }
+
+    func open() { isOpen.store(true, ordering: .relaxed) }
+
+    func hasSecret(forApp bundleID: String) -> Bool { true }
+
+    func ask(
+        _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant
+    ) async -> UpstreamReply {
+        questions.add(1, ordering: .relaxed)
+        try? await eventually(within: .seconds(600)) { isOpen.load(ordering: .relaxed) }
+        return reply.withLock(\.self)
+    }
+}
+
+extension UpstreamReply {
+    static let knows = UpstreamReply.answer(
+        UpstreamAnswer(
+            environment: .sandbox, bundleID: Forged.forge.contents.bundleID, transactions: [], renewals: [],
+            latestReceipt: nil, body: Array(#"{"status":0}"#.utf8)))
+}
