@@ -170,7 +170,8 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Gateway", "JSON", "PrometheusExport", "ReceiptForge", "Receipts", "Resilience", "Server",
+                "AppStore", "Gateway", "JSON", "PrometheusExport", "RealServers", "ReceiptForge", "Receipts", "Redis",
+                "Resilience", "Server",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

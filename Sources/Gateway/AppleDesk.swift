@@ -18,7 +18,9 @@ public final class AppleDesk: Sendable {
     private let patience: UpstreamPatience
     private let observer: any GatewayObserver
     private let clock: @Sendable () -> Timestamp
+    private let chance: @Sendable () -> Double
     private let flights = SingleFlight<FindingKey, KnownFinding>()
+    private let turns: FleetTurns
 
     /// - Parameters:
     ///   - upstream: Apple.
@@ -28,13 +30,18 @@ public final class AppleDesk: Sendable {
     ///   - freshness: how long answers may be repeated.
     ///   - guards: of the two endpoints.
     ///   - patience: how long Apple is waited for.
+    ///   - leases: who in the fleet asks.
+    ///   - notes: tells the fleet what Apple asks for.
     ///   - observer: told what happens.
     ///   - clock: the time.
+    ///   - chance: minus the logarithm of a random number between 0 and 1: spreads the nodes' early refreshes. 0 never
+    ///     refreshes early.
     public init(
         upstream: any Upstream, guards: UpstreamGuards = UpstreamGuards(), cache: any FindingCache,
         lifecycle: UpstreamLifecycle, verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(),
-        patience: UpstreamPatience = UpstreamPatience(), observer: any GatewayObserver,
-        clock: @escaping @Sendable () -> Timestamp
+        patience: UpstreamPatience = UpstreamPatience(), leases: any FlightLeases = EmbeddedFlightLeases(),
+        notes: any FleetNotes = EmbeddedFleetNotes(), observer: any GatewayObserver,
+        clock: @escaping @Sendable () -> Timestamp, chance: @escaping @Sendable () -> Double = { 0 }
     ) {
         self.cache = cache
         self.lifecycle = lifecycle
@@ -42,8 +49,11 @@ public final class AppleDesk: Sendable {
         self.patience = patience
         self.observer = observer
         self.clock = clock
+        self.chance = chance
+        turns = FleetTurns(leases: leases)
         inquiries = Inquiries(
-            upstream, guards: guards, verifier: verifier, patience: patience, observer: observer, clock: clock)
+            upstream, guards: guards, verifier: verifier, patience: patience, notes: notes, observer: observer,
+            clock: clock)
     }
 
     /// How many receipts Apple is being asked about.
@@ -71,16 +81,27 @@ extension AppleDesk {
     }
 
     private func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
-        let known = await cache.finding(for: key)
+        let stamp = cache.stamp(for: key)
+        var answer = await answer(assessment, key, knowing: await cache.finding(for: key))
+        answer.stamp = stamp
+        return answer
+    }
+
+    private func answer(_ assessment: Assessment, _ key: FindingKey, knowing known: KnownFinding?) async -> Answer {
         if let known, let answer = cached(known, assessment, key) { return answer }
         observer.observe(.lookedUp(.miss))
         let found = await flights.value(for: key, patience: patience(for: assessment)) {
-            await self.inquire(assessment, key)
+            await self.inquire(assessment, key, since: known)
         }
         if !found.isFirst { observer.observe(.joinedFlight) }
-        guard let found = found.value else { return degraded(assessment, known, because: .upstreamSlow) }
-        if case .unanswered(let reason) = found.finding { return degraded(assessment, known, because: reason) }
-        return assessment.answer(found, from: .miss) ?? assessment.local()
+        let reason = known.map { assessment.reasonToAsk(knowing: $0) } ?? .miss
+        let failed = CacheStatus.forwarded(reason, isCollapsed: !found.isFirst)
+        guard let finding = found.value else { return degraded(assessment, known, because: .upstreamSlow, failed) }
+        if case .unanswered(let trouble) = finding.finding {
+            return degraded(assessment, known, because: trouble, failed)
+        }
+        return assessment.answer(
+            finding, from: .miss, .forwarded(reason, found: finding, isCollapsed: !found.isFirst)) ?? assessment.local()
     }
 
     /// What is known, if it is fresh; or just past its time, while a new answer is fetched for the next who asks.
@@ -88,51 +109,101 @@ extension AppleDesk {
         let now = assessment.now, maximumAge = assessment.request.maximumAge
         if known.isFresh(at: now, maximumAge: maximumAge) {
             observer.observe(.lookedUp(.shared))
-            if case .unanswered(let reason) = known.finding { return degraded(assessment, nil, because: reason) }
-            return assessment.answer(known, from: .shared)
+            refreshEarly(known, assessment, key)
+            if case .unanswered(let reason) = known.finding { return degraded(assessment, nil, because: reason, nil) }
+            return assessment.answer(known, from: .shared, .hit(freshUntil: known.freshUntil))
         }
         guard maximumAge == nil, known.isStale(within: freshness.staleWhileRevalidate, at: now),
             !known.hasPassedBoundary(at: now)
         else { return nil }
         observer.observe(.lookedUp(.stale))
-        flights.start(key) { await self.inquire(assessment, key) }
-        return assessment.answer(known, from: .stale)
+        flights.start(key) { await self.inquire(assessment, key, since: known) }
+        return assessment.answer(known, from: .stale, .hit(freshUntil: known.freshUntil))
+    }
+
+    /// Somebody has to wait for the next answer, unless it is fetched before this one's time is over.
+    private func refreshEarly(_ known: KnownFinding, _ assessment: Assessment, _ key: FindingKey) {
+        guard known.isDue(at: assessment.now, chance: chance()) else { return }
+        observer.observe(.refreshedEarly)
+        flights.start(key) { await self.inquire(assessment, key, since: known) }
     }
 
     /// The best answer without Apple: what it said before, else what the receipt says, if the caller takes that.
     private func degraded(
-        _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason
+        _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason, _ cacheStatus: CacheStatus?
     ) -> Answer {
         observer.observe(.degraded(reason))
         if let known, known.answerHolds(for: freshness.staleIfError, at: assessment.now),
-            let answer = assessment.answer(known, from: .stale, degradedBecause: [reason])
+            let answer = assessment.answer(known, from: .stale, cacheStatus, degradedBecause: [reason])
         {
             return answer
         }
-        return assessment.request.mode == .apple
+        var answer =
+            assessment.request.mode == .apple
             ? assessment.undecided(.upstreamDidNotAnswer, degradedBecause: [reason])
             : assessment.local(degradedBecause: [reason])
+        answer.cacheStatus = cacheStatus
+        return answer
     }
 
-    private func inquire(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
+    /// Finds out what nobody in the fleet knows yet: by asking Apple, or from the node that is asking already.
+    /// - Parameter known: what the caller knows, which was not good enough.
+    private func inquire(
+        _ assessment: Assessment, _ key: FindingKey, since known: KnownFinding?
+    ) async -> KnownFinding {
+        let turn = await turns.turn(for: key) { await self.news(of: key, for: assessment, since: known) }
+        observer.observe(.leased(turn.outcome))
+        switch turn {
+        case .found(let found): return found
+        case .failed(let reason):
+            let now = clock()
+            return KnownFinding(.unanswered(reason), askedAt: now, freshUntil: now)
+        case .ask(let lease, _):
+            let found = await ask(assessment, key)
+            if let lease { await turns.leases.release(lease, telling: found.failure) }
+            return found
+        }
+    }
+
+    /// What was found out since the request looked: fresh, and no older than it accepts. What Apple said after the
+    /// request came is as new as what it would wait for.
+    private func news(
+        of key: FindingKey, for assessment: Assessment, since known: KnownFinding?
+    ) async -> KnownFinding? {
+        guard let found = await cache.finding(for: key), found.askedAt != known?.askedAt else { return nil }
+        let maximumAge = found.askedAt < assessment.now ? assessment.request.maximumAge : nil
+        return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
+    }
+
+    private func ask(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
+        let start = ContinuousClock.now
         let finding = await inquiries.finding(
             about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
         let now = clock()
-        let known = KnownFinding(finding, askedAt: now, freshUntil: assessment.freshUntil(finding, at: now))
-        await keep(known, for: key)
+        let known = KnownFinding(
+            finding, askedAt: now, freshUntil: assessment.freshUntil(finding, at: now), took: start.duration(to: .now))
+        await keep(known, for: key, naming: assessment.originalTransactionIDs(with: finding))
         return known
     }
 
     /// That Apple now says nothing of a receipt is no reason to forget what it said before.
-    private func keep(_ known: KnownFinding, for key: FindingKey) async {
-        guard known.askedAt < known.freshUntil else { return }
+    private func keep(_ known: KnownFinding, for key: FindingKey, naming originalTransactionIDs: [String]) async {
+        guard known.isLasting else { return }
         if case .unanswered = known.finding,
             await cache.finding(for: key)?.answerHolds(
                 for: freshness.staleIfError, at: known.askedAt) == true
         {
             return
         }
-        await cache.insert(known, for: key)
+        await cache.insert(known, for: key, naming: originalTransactionIDs)
+    }
+
+    /// Forgets what Apple said of every receipt that names this original transaction: something happened since.
+    /// - Returns: how many findings there were.
+    public func forget(originalTransactionID: String) async throws(StoreUnreachable) -> Int {
+        let count = try await cache.forget(originalTransactionID: originalTransactionID)
+        observer.observe(.forgot(findings: count))
+        return count
     }
 }
 
@@ -157,6 +228,14 @@ extension AppleDesk {
     private func patience(for assessment: Assessment) -> Duration {
         // A little more than the deadline, so that the reason for a failure arrives.
         assessment.request.mode == .apple ? patience.deadline + .seconds(1) : patience.whenLocalSuffices
+    }
+}
+
+extension KnownFinding {
+    /// Why Apple gave no answer, if another node would get none either.
+    fileprivate var failure: DegradedReason? {
+        guard case .unanswered(let reason) = finding, reason.concernsAllNodes else { return nil }
+        return reason
     }
 }
 

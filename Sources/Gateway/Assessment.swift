@@ -45,6 +45,21 @@ extension Assessment {
     /// Whether the receipt alone says that everything that was bought is still paid for.
     var standsAlone: Bool { subscriptions.allSatisfy { $0.state == .active } }
 
+    /// Why Apple is to be asked although something is known.
+    func reasonToAsk(knowing known: KnownFinding) -> CacheStatus.Reason {
+        known.isFresh(at: now, maximumAge: nil) ? .request : .stale
+    }
+
+    /// What a finding can be forgotten by: the original transactions that the receipt or Apple names, those with the
+    /// latest transactions first.
+    func originalTransactionIDs(with finding: Finding) -> [String] {
+        var all = transactions
+        if case .answered(let answer) = finding { all += answer.transactions }
+        let latest = Dictionary(grouping: all, by: \.chainID).mapValues { $0.latest.expiryOrder }
+        return latest.sorted { ($0.value, $0.key) > ($1.value, $1.key) }
+            .prefix(FindingCacheLimits.originalTransactionIDs).map(\.key)
+    }
+
     /// How long what Apple says may be repeated.
     /// - Parameter now: when Apple said it, which is later than the request.
     func freshUntil(_ finding: Finding, at now: Timestamp) -> Timestamp {
@@ -82,7 +97,8 @@ extension Assessment {
 
     /// What Apple says, as far as it said something; nil if it did not.
     func answer(
-        _ known: KnownFinding, from cache: Provenance.Cache, degradedBecause reasons: [DegradedReason] = []
+        _ known: KnownFinding, from cache: Provenance.Cache, _ cacheStatus: CacheStatus?,
+        degradedBecause reasons: [DegradedReason] = []
     ) -> Answer? {
         let provenance = Provenance(
             source: .apple, cache: cache, verifiedAt: known.askedAt, degradedReasons: reasons)
@@ -94,10 +110,12 @@ extension Assessment {
                 subscriptions: Subscription.all(
                     in: answer.transactions, renewals: answer.renewals, at: now, skew: skew),
                 provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
-                upstreamBody: answer.body)
+                upstreamBody: answer.body, cacheStatus: cacheStatus)
         case .accountNotFound:
             // Not for the near cache, which could not tell any more whose app it is about.
-            return Answer(.rejected(.accountNotFound), provenance, freshUntil: now)
+            var answer = Answer(.rejected(.accountNotFound), provenance, freshUntil: now)
+            answer.cacheStatus = cacheStatus
+            return answer
         case .unanswered: return nil
         }
     }

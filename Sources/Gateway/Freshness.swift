@@ -1,9 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
+package import Receipts
 
 extension Timestamp {
+    /// The time from here to there; negative if that is earlier.
+    package func duration(to other: Timestamp) -> Duration {
+        let (span, overflow) = other.millisecondsSince1970.subtractingReportingOverflow(millisecondsSince1970)
+        return .milliseconds(overflow ? (self < other ? .max : .min) : span)
+    }
+
     /// Whether what was found out at this time is no older at `now` than somebody accepts, who accepts any age with nil.
     /// A clock that was set back must not make it last: what comes from the future counts as too old.
     func isAccepted(at now: Timestamp, maximumAge: Duration?) -> Bool {
@@ -40,6 +46,27 @@ public struct FreshnessPolicy: Hashable, Sendable {
 
     /// The default policy.
     public init() {}
+
+    /// How long after Apple was asked a finding is still of use: while it is fresh, and then as long as it may be given
+    /// past its time.
+    public func retention(of known: KnownFinding) -> Duration {
+        let end =
+            switch known.finding {
+            case .answered: known.freshUntil.advanced(by: staleIfError)
+            case .accountNotFound: known.freshUntil.advanced(by: staleWhileRevalidate)
+            case .unanswered: known.freshUntil
+            }
+        return known.askedAt.duration(to: end)
+    }
+
+    /// The longest time any finding is fresh.
+    public var longestFreshness: Duration {
+        [active, unpaid, recentlyExpired, longExpired, withoutSubscription, accountNotFound, disagreement].max()
+            ?? .zero
+    }
+
+    /// The longest time any finding is of use.
+    public var longestRetention: Duration { longestFreshness + max(staleIfError, staleWhileRevalidate) }
 
     /// The table of above for these subscriptions: what changes soonest counts.
     func span(of subscriptions: [Subscription], in environment: Environment, at now: Timestamp) -> Duration {

@@ -50,7 +50,8 @@ final class NearCache: Sendable {
     /// The answer to the same question, if it is fresh at `now` and not older than `maximumAge`.
     func answer(for key: Key, maximumAge: Duration?, at now: Timestamp) -> Answer? {
         guard let found = genuine.withLock({ $0.find(key) }) ?? others.withLock({ $0.find(key) }),
-            now < found.freshUntil, found.provenance.verifiedAt.isAccepted(at: now, maximumAge: maximumAge)
+            now < found.freshUntil, found.stamp?.isCurrent ?? true,
+            found.provenance.verifiedAt.isAccepted(at: now, maximumAge: maximumAge)
         else { return nil }
         return found
     }

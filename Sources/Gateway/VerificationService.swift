@@ -43,6 +43,7 @@ public final class VerificationService: Sendable {
         if var known = nearCache.answer(for: key, maximumAge: request.maximumAge, at: now) {
             if let receipt = known.receipt { try request.checkApp(of: receipt) }
             known.provenance.cache = .near
+            known.cacheStatus = .hit(freshUntil: known.cacheStatus?.freshUntil ?? known.freshUntil)
             return known
         }
         let answer = try await decide(request, at: now)

@@ -37,7 +37,8 @@ extension AppleConnection {
     /// - Throws: what is wrong with the files the configuration names.
     init?(
         _ configuration: AppleConfiguration, secrets: SharedSecrets, knowledge: UpstreamKnowledge,
-        verifier: ReceiptVerifier, observer: any GatewayObserver, in surroundings: GatewaySurroundings
+        fleet: FleetStore, verifier: ReceiptVerifier, observer: any GatewayObserver,
+        in surroundings: GatewaySurroundings
     ) throws(ConfigurationProblems) {
         guard configuration.isEnabled else { return nil }
         do throws(TransportError) {
@@ -50,11 +51,13 @@ extension AppleConnection {
             production: VerifyReceiptEndpoint(
                 url: configuration.productionURL.text, transport: transport, now: clock),
             sandbox: VerifyReceiptEndpoint(url: configuration.sandboxURL.text, transport: transport, now: clock),
-            secrets: secrets, lifecycle: knowledge.lifecycle, log: UpstreamLog(logger: surroundings.logger))
+            secrets: secrets, lifecycle: knowledge.lifecycle, notes: fleet.notes,
+            log: UpstreamLog(logger: surroundings.logger))
         desk = AppleDesk(
             upstream: upstream, guards: knowledge.guards,
-            cache: EmbeddedFindingCache(maximumBytes: configuration.cacheSize.bytes), lifecycle: knowledge.lifecycle,
-            verifier: verifier, patience: UpstreamPatience(configuration), observer: observer, clock: clock)
+            cache: fleet.findings, lifecycle: knowledge.lifecycle, verifier: verifier,
+            patience: UpstreamPatience(configuration), leases: fleet.leases, notes: fleet.notes,
+            observer: observer, clock: clock, chance: CLibrary.exponential)
     }
 }
 
@@ -96,8 +99,7 @@ extension UpstreamGuardPolicy {
         breaker = CircuitBreaker.Policy(probeLease: configuration.deadline + .seconds(5))
         concurrency = ConcurrencyLimit.Policy(maximum: configuration.concurrency)
         guard configuration.questionsPerSecond > 0 else { return }
-        budget = TokenBucket.Policy(
-            capacity: configuration.questionsPerSecond, refill: configuration.questionsPerSecond, per: .seconds(1))
+        budget = RatePolicy(name: "apple", quota: configuration.questionsPerSecond, window: .seconds(1))
     }
 }
 

@@ -14,6 +14,9 @@ enum CLibrary {
     /// `errno` for a port on which somebody else listens.
     static let addressInUse = EADDRINUSE
 
+    /// A random number, minus the logarithm of one that is evenly spread between 0 and 1: 1 on average.
+    @Sendable static func exponential() -> Double { -log(1 - Double.random(in: 0..<1)) }
+
     /// The bytes of a page of memory.
     static var pageBytes: Double { Double(sysconf(Int32(_SC_PAGESIZE))) }
 

@@ -47,13 +47,16 @@ func buildGatewayServer(
     let lifecycle = ServerLifecycle()
     let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
     let knowledge = UpstreamKnowledge(configuration.apple)
+    let storeHealth = StoreHealth(isEmbedded: configuration.redis.url == nil)
     let metrics = GatewayMetrics(
-        lifecycle: lifecycle, bodyBudget: budget, knowledge: knowledge, in: surroundings)
+        lifecycle: lifecycle, bodyBudget: budget, knowledge: knowledge, store: storeHealth, in: surroundings)
     let clients = try ClientsFile(configuration, at: surroundings.clock())
     let authenticator = Authenticator(configuration, clients)
     let verifier = try ReceiptVerifier(configuration)
+    let fleet = try FleetStore(
+        configuration, upstreams: knowledge, health: storeHealth, metrics: metrics, in: surroundings)
     let apple = try AppleConnection(
-        configuration.apple, secrets: SharedSecrets(configuration, clients), knowledge: knowledge,
+        configuration.apple, secrets: SharedSecrets(configuration, clients), knowledge: knowledge, fleet: fleet,
         verifier: verifier, observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
         verifier: verifier, nearCacheBytes: configuration.nearCache.size.bytes, apple: apple?.desk)
@@ -65,7 +68,8 @@ func buildGatewayServer(
         metrics: metrics.verification, undecidedReply: configuration.undecidedReply)
     let status = StatusRoute(
         authenticator: authenticator, lifecycle: lifecycle, upstreams: knowledge,
-        asksApple: configuration.apple.isEnabled, clock: surroundings.clock)
+        asksApple: configuration.apple.isEnabled, store: storeHealth, clock: surroundings.clock)
+    let purge = PurgeRoute(apple: apple?.desk, authenticator: authenticator, clock: surroundings.clock)
     let routes = [
         Route(method: .post, path: "/v1/verify", respond: verify.respond)
             .announcing(knowledge.lifecycle, where: \.isFromApple),
@@ -73,19 +77,21 @@ func buildGatewayServer(
         Route(method: .post, path: "/verifyReceipt", respond: verifyReceipt.respond).announcing(knowledge.lifecycle),
         Route(method: .get, path: "/verifyReceipt", respond: verifyReceipt.respondToGet)
             .announcing(knowledge.lifecycle),
+        Route(method: .delete, path: PurgeRoute.path, respond: purge.respond),
     ]
     let data = dataPlane(
         configuration, routes, authenticator, surroundings, lifecycle, budget, metrics.edge)
     let admin = adminPlane(
-        configuration, HealthRoutes(lifecycle: lifecycle).routes + [.metrics(metrics.registry)], surroundings,
+        configuration, HealthRoutes(lifecycle: lifecycle, store: storeHealth).routes + [.metrics(metrics.registry)],
+        surroundings,
         lifecycle)
     let shutdown = ShutdownService(
         requests: surroundings.shutdownRequests, lifecycle: lifecycle,
         drainDelay: configuration.shutdown.drainDelay, logger: surroundings.logger)
+    let foundations: [(any Service)?] = [fleet.service, apple.map { TransportService(transport: $0.transport) }]
     return GatewayServer(
         services: serviceGroup(
-            apple.map { [TransportService(transport: $0.transport)] } ?? [], [admin, data], shutdown,
-            configuration.shutdown, surroundings.logger),
+            foundations.compactMap { $0 }, [admin, data], shutdown, configuration.shutdown, surroundings.logger),
         lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry)
 }
 

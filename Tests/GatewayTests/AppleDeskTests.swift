@@ -22,7 +22,7 @@ private struct Scene {
     init(
         _ script: ScriptedUpstream.Script, hasSecret: Bool = true, gate: Gate? = nil,
         dates: LifecycleDates = LifecycleDates(), guardPolicy: UpstreamGuardPolicy = UpstreamGuardPolicy(),
-        patience: UpstreamPatience = .unhurried, nearCacheBytes: Int = 0
+        patience: UpstreamPatience = .unhurried, nearCacheBytes: Int = 0, chance: Double = 0
     ) {
         upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
         lifecycle = UpstreamLifecycle(configured: dates)
@@ -31,7 +31,7 @@ private struct Scene {
             upstream: upstream, guards: guards, cache: EmbeddedFindingCache(maximumBytes: 1 << 20),
             lifecycle: lifecycle,
             verifier: Samples.verifier, patience: patience, observer: events,
-            clock: { [clock] in clock.time })
+            clock: { [clock] in clock.time }, chance: { chance })
         service = VerificationService(verifier: Samples.verifier, nearCacheBytes: nearCacheBytes, apple: desk)
     }
 
@@ -172,6 +172,99 @@ struct AppleDeskTests {
         #expect(scene.upstream.questions.count == 6)
     }
 
+    @Test(arguments: [(0, false), (1e-12, false), (1e12, true)]) func `who is unlucky fetches the next answer early`(
+        chance: Double, isRefreshed: Bool
+    ) async throws {
+        let scene = Scene(sandboxKnows, chance: chance)
+        _ = try await scene.ask(at: 150)
+        #expect(try await scene.ask(at: 160).provenance.cache == .shared)
+        while scene.desk.flightCount > 0 { await Task.yield() }
+        #expect(scene.events.lines.contains("refreshed early") == isRefreshed)
+        #expect(scene.upstream.asked.count == (isRefreshed ? 4 : 2))
+        let again = try await scene.ask(at: 161)
+        #expect(again.provenance.verifiedAt == Samples.time(isRefreshed ? 160 : 150))
+    }
+
+    @Test func `what ends with a period is not fetched early, for Apple would say the same`() async throws {
+        let scene = Scene(sandboxKnows, chance: 1e12)
+        _ = try await scene.ask(at: 980)
+        for second in 981...999 as ClosedRange<Int64> {
+            #expect(try await scene.ask(at: second).provenance.cache == .shared)
+        }
+        #expect(scene.upstream.asked.count == 2 && !scene.events.lines.contains("refreshed early"))
+    }
+
+    @Test(
+        arguments: [
+            (10, 0, 0.9, false), (10, 0, 1.1, true), (10, 5, 0.4, false), (10, 5, 0.6, true), (10, 9, 0.05, false),
+        ] as [(Int64, Int64, Double, Bool)])
+    func `the longer asking takes, the earlier it is done again`(
+        took: Int64, at now: Int64, chance: Double, isDue: Bool
+    ) {
+        let known = KnownFinding(
+            .answered(.renewed), askedAt: Samples.time(150), freshUntil: Samples.time(160), took: .seconds(took))
+        #expect(known.isDue(at: Samples.time(150 + now), chance: chance) == isDue)
+        let gone = KnownFinding(
+            .accountNotFound, askedAt: Samples.time(150), freshUntil: Samples.time(160), took: .seconds(took))
+        #expect(!gone.isDue(at: Samples.time(159), chance: 1e12))
+    }
+
+    // MARK: Forgetting
+
+    @Test func `what was said of a transaction is forgotten, also by the near cache`() async throws {
+        let scene = Scene(sandboxKnows, nearCacheBytes: 1 << 20)
+        _ = try await scene.ask(at: 150)
+        #expect(try await scene.ask(at: 151).provenance.cache == .near)
+        #expect(try await scene.desk.forget(originalTransactionID: "9") == 0)
+        #expect(try await scene.ask(at: 152).provenance.cache == .near)
+        #expect(try await scene.desk.forget(originalTransactionID: "1") == 1)
+        #expect(try await scene.ask(at: 153).provenance.cache == .miss)
+        #expect(scene.events.lines.contains("forgot 1") && scene.upstream.asked.count == 4)
+    }
+
+    @Test func `that an account is gone is forgotten by the transactions of the receipt`() async throws {
+        let scene = Scene([.production: [.refusal(.accountNotFound)]])
+        _ = try await scene.ask(at: 150)
+        #expect(try await scene.desk.forget(originalTransactionID: "1") == 1)
+        #expect(try await scene.ask(at: 151).provenance.cache == .miss)
+    }
+
+    @Test func `of many transactions the latest lead to a finding`() throws {
+        let periods = (0..<100).map { Period("\($0)", $0..<($0 + 10), of: "\($0)") }
+        let receipt = try Samples.verified(Samples.receipt(with: periods))
+        let assessment = Assessment(
+            receipt, for: VerificationRequest(evidence: .appReceipt([])), at: Samples.created,
+            policy: FreshnessPolicy(), skew: .zero)
+        let ids = assessment.originalTransactionIDs(with: .accountNotFound)
+        #expect(ids == (68..<100).reversed().map { "\($0)" })
+    }
+
+    // MARK: What caches had to do with it
+
+    @Test func `an answer tells what caches had to do with it`() async throws {
+        let scene = Scene(sandboxKnows, nearCacheBytes: 1 << 20)
+        #expect(try await scene.ask(at: 10).cacheStatus == nil)
+        #expect(try await scene.ask(at: 11).cacheStatus == .hit(freshUntil: Samples.time(40)))
+        let end = Samples.time(180)
+        #expect(
+            try await scene.ask(at: 150).cacheStatus
+                == CacheStatus(handling: .forwarded(.miss), freshUntil: end, isStored: true, isCollapsed: false))
+        #expect(try await scene.ask(at: 151).cacheStatus == .hit(freshUntil: end))
+        #expect(try await scene.ask(.apple, at: 151).cacheStatus == .hit(freshUntil: end))
+        let newer = try await scene.ask(at: 160) { $0.maximumAge = .seconds(5) }
+        #expect(
+            newer.cacheStatus
+                == CacheStatus(
+                    handling: .forwarded(.request), freshUntil: Samples.time(190), isStored: true, isCollapsed: false))
+        scene.upstream.rewrite([.production: [.failure(.serverError)]])
+        #expect(try await scene.ask(at: 195).cacheStatus == .hit(freshUntil: Samples.time(190)))
+        while scene.desk.flightCount > 0 { await Task.yield() }
+        #expect(try await scene.ask(at: 500).cacheStatus == .forwarded(.stale))
+        let unknown = Scene([.production: [.failure(.serverError)]])
+        #expect(try await unknown.ask(at: 150).cacheStatus == .forwarded(.miss))
+        #expect(try await unknown.ask(.apple, at: 150).cacheStatus == .forwarded(.miss))
+    }
+
     // MARK: When Apple does not help
 
     static let troubles: [(reply: UpstreamReply, reason: DegradedReason, calls: Int)] = [
@@ -304,7 +397,7 @@ struct AppleDeskTests {
 
     @Test func `the budget for questions is kept`() async throws {
         var policy = UpstreamGuardPolicy()
-        policy.budget = TokenBucket.Policy(capacity: 2, refill: 1, per: .seconds(3600))
+        policy.budget = RatePolicy(name: "apple", quota: 1, window: .seconds(3600), burst: 2)
         let scene = Scene([.production: [.refusal(.secretRejected)]], guardPolicy: policy)
         for reason in [DegradedReason.sharedSecretRejected, .sharedSecretRejected, .upstreamBudget] {
             #expect(try await scene.ask(at: 150).provenance.degradedReasons == [reason])

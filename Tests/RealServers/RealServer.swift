@@ -108,7 +108,7 @@ public final class RealServer: Sendable {
     }
 
     /// Debian keeps servers outside the usual path.
-    private static func find(_ name: String) throws -> URL {
+    static func find(_ name: String) throws -> URL {
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for folder in path + ["/usr/sbin", "/usr/bin"] {
             let file = URL(filePath: folder).appending(path: name)

@@ -8,6 +8,28 @@ package struct AnnouncementLink: Hashable, Sendable {
     /// Where: absolute, `https` or `http`.
     package let target: String
 
+    /// A link from elsewhere than a header; nil if its target is none that may be published again.
+    package init?(checking target: String, _ relation: Relation) {
+        guard target.utf8.count <= EndpointAnnouncements.Limits.targetBytes, Self.isPublishable(target) else {
+            return nil
+        }
+        self.init(relation: relation, target: target)
+    }
+
+    init(relation: Relation, target: String) {
+        self.relation = relation
+        self.target = target
+    }
+
+    /// Absolute, of visible ASCII, and nothing that ends a target or a value.
+    static func isPublishable(_ target: String) -> Bool {
+        let scheme = target.lowercased()
+        return (scheme.hasPrefix("https://") || scheme.hasPrefix("http://"))
+            && target.utf8.allSatisfy { (0x21...0x7E).contains($0) && !notInTargets.contains($0) }
+    }
+
+    private static let notInTargets = Array("\"<>".utf8)
+
     /// The relations that concern an endpoint's end.
     package enum Relation: String, CaseIterable, Hashable, Sendable {
         /// The deprecation, explained (RFC 9745 §3).
@@ -34,17 +56,11 @@ struct LinkValue: Hashable {
     /// What of it concerns the endpoint's end. A link with an `anchor` is about something else than what was asked for
     /// (RFC 8288 §3.2), and a relative target would be another one where it is published again.
     var announcements: [AnnouncementLink] {
-        guard isAbsolute, !parameters.contains(where: { $0.name == "anchor" }) else { return [] }
+        guard AnnouncementLink.isPublishable(target), !parameters.contains(where: { $0.name == "anchor" }) else { return [] }
         // RFC 8288 §3.3: several relations may stand in one `rel`; a second `rel` is ignored.
         let relations = parameters.first { $0.name == "rel" }?.value.lowercased().split(separator: " ") ?? []
         return relations.compactMap { AnnouncementLink.Relation(rawValue: String($0)) }
             .map { AnnouncementLink(relation: $0, target: target) }
-    }
-
-    private var isAbsolute: Bool {
-        let scheme = target.lowercased()
-        return (scheme.hasPrefix("https://") || scheme.hasPrefix("http://"))
-            && target.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
     }
 }
 

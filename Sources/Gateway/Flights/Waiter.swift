@@ -4,7 +4,7 @@
 internal import Synchronization
 
 /// One who waits for a value. The first of three events ends the wait: the value, the end of patience, cancellation.
-final class Waiter<Value: Sendable>: Sendable {
+package final class Waiter<Value: Sendable>: Sendable {
     private enum State: Sendable {
         case idle
         case waiting(CheckedContinuation<Value?, Never>)
@@ -13,9 +13,12 @@ final class Waiter<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.idle)
 
+    /// One who has not begun to wait.
+    package init() {}
+
     /// Waits, once.
     /// - Returns: the value; nil if patience ended first, or the task was cancelled.
-    func value(patience: Duration) async -> Value? {
+    package func value(patience: Duration) async -> Value? {
         let alarm = Task {
             guard (try? await Task.sleep(for: patience)) != nil else { return }
             self.end(with: nil)
@@ -40,7 +43,7 @@ final class Waiter<Value: Sendable>: Sendable {
     /// Ends the wait.
     /// - Returns: false if it had ended before: then the value reaches nobody.
     @discardableResult
-    func end(with value: Value?) -> Bool {
+    package func end(with value: Value?) -> Bool {
         let previous = state.withLock { state in
             let previous = state
             if case .ended = previous {} else { state = .ended(value) }

@@ -30,10 +30,14 @@ public final class UpstreamLifecycle: Sendable {
     }
 
     /// Takes note of what an answer of this endpoint announced.
-    public func learn(_ dates: LifecycleDates, links: [LifecycleLink], of environment: UpstreamEnvironment) {
-        guard dates != LifecycleDates() || !links.isEmpty else { return }
+    /// - Returns: whether that is new.
+    @discardableResult
+    public func learn(
+        _ dates: LifecycleDates, links: [LifecycleLink], of environment: UpstreamEnvironment
+    ) -> Bool {
+        guard dates != LifecycleDates() || !links.isEmpty else { return false }
         let knowledge = Knowledge(dates: configured.earliest(dates), announced: dates, links: links)
-        learnt.withLock { $0[environment] = knowledge }
+        return learnt.withLock { $0.updateValue(knowledge, forKey: environment) } != knowledge
     }
 
     /// What is known of an endpoint.

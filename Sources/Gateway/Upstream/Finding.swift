@@ -22,13 +22,19 @@ public struct KnownFinding: Sendable {
     /// It holds until then. States are derived from its dates whenever it is used, so what follows from it is never a
     /// subscription that lasts past its end.
     public let freshUntil: Timestamp
+    /// How long asking took.
+    public let took: Duration
 
     /// A finding.
-    public init(_ finding: Finding, askedAt: Timestamp, freshUntil: Timestamp) {
+    public init(_ finding: Finding, askedAt: Timestamp, freshUntil: Timestamp, took: Duration = .zero) {
         self.finding = finding
         self.askedAt = askedAt
         self.freshUntil = freshUntil
+        self.took = took
     }
+
+    /// Whether it may be repeated at all.
+    var isLasting: Bool { askedAt < freshUntil }
 
     /// Whether it may be repeated at `now`, to a caller who accepts this age.
     func isFresh(at now: Timestamp, maximumAge: Duration?) -> Bool {
@@ -49,15 +55,40 @@ public struct KnownFinding: Sendable {
 
     /// Whether a period of some subscription ended or began since Apple was asked: then Apple may know of another.
     func hasPassedBoundary(at now: Timestamp) -> Bool {
-        guard case .answered(let answer) = finding,
-            let boundary = nextBoundary(after: askedAt, in: answer.transactions, answer.renewals)
-        else { return false }
-        return boundary <= now
+        nextBoundary.map { $0 <= now } ?? false
+    }
+
+    /// When the first period ends or begins after Apple was asked.
+    private var nextBoundary: Timestamp? {
+        guard case .answered(let answer) = finding else { return nil }
+        return Gateway.nextBoundary(after: askedAt, in: answer.transactions, answer.renewals)
+    }
+
+    /// The same finding in the time of another clock, which is ahead by `difference`. What Apple says about periods
+    /// is in Apple's time, whoever's clock is wrong: it is not fresh beyond the next of their ends.
+    public func moved(by difference: Duration) -> KnownFinding {
+        let end = freshUntil.advanced(by: difference)
+        let moved = KnownFinding(finding, askedAt: askedAt.advanced(by: difference), freshUntil: end, took: took)
+        return KnownFinding(
+            finding, askedAt: moved.askedAt, freshUntil: min(end, moved.nextBoundary ?? end), took: took)
+    }
+
+    /// Whether it should be refreshed although it is fresh, so that nobody has to wait when it no longer is: XFetch
+    /// (Vattani, Chierichetti, Lowenstein: Optimal Probabilistic Cache Stampede Prevention, 2015). A finding that ends
+    /// where a period ends is not: asked before, Apple would say the same.
+    /// - Parameter chance: minus the logarithm of a random number between 0 and 1.
+    func isDue(at now: Timestamp, chance: Double) -> Bool {
+        guard case .answered = finding, !hasPassedBoundary(at: freshUntil) else { return false }
+        return freshUntil <= now.advanced(by: took * chance)
     }
 }
 
 /// Names a finding: the same key means the same question to Apple, however the receipt was encoded.
 public struct FindingKey: Hashable, Sendable {
+    /// Where the receipt was issued.
+    public let environment: Environment
+    /// The app it was issued for.
+    public let bundleID: String
     /// SHA-256 of what Apple signed.
     public let signedContent: Fingerprint
     /// Whether old transactions were left out.
@@ -66,6 +97,8 @@ public struct FindingKey: Hashable, Sendable {
     public let callersSecret: Fingerprint?
 
     init(_ receipt: VerifiedReceipt, _ request: VerificationRequest) {
+        environment = receipt.environment
+        bundleID = receipt.bundleID
         signedContent = Fingerprint(of: receipt.signedContent)
         excludesOldTransactions = request.excludesOldTransactions
         callersSecret = request.callersSecret?.fingerprint

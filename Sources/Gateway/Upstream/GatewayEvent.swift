@@ -25,8 +25,14 @@ public enum GatewayEvent: Sendable {
     case contradicted(UpstreamEnvironment, Contradiction)
     /// A request joined a question that was under way.
     case joinedFlight
+    /// The nodes of the fleet sorted out who asks.
+    case leased(LeaseOutcome)
     /// What Apple said of a receipt was looked for among what is known.
     case lookedUp(Provenance.Cache)
+    /// What Apple said is being fetched again before its time is over.
+    case refreshedEarly
+    /// Somebody had what Apple said of an original transaction forgotten.
+    case forgot(findings: Int)
     /// An answer was given without the source one would prefer.
     case degraded(DegradedReason)
 }

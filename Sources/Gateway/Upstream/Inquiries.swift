@@ -35,6 +35,7 @@ final class Inquiries: Sendable {
     let upstream: any Upstream
     private let verifier: ReceiptVerifier
     private let patience: UpstreamPatience
+    private let notes: any FleetNotes
     private let observer: any GatewayObserver
     private let clock: @Sendable () -> Timestamp
     private let guards: UpstreamGuards
@@ -45,11 +46,12 @@ final class Inquiries: Sendable {
 
     init(
         _ upstream: any Upstream, guards: UpstreamGuards, verifier: ReceiptVerifier, patience: UpstreamPatience,
-        observer: any GatewayObserver, clock: @escaping @Sendable () -> Timestamp
+        notes: any FleetNotes, observer: any GatewayObserver, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.upstream = upstream
         self.verifier = verifier
         self.patience = patience
+        self.notes = notes
         self.observer = observer
         self.clock = clock
         self.guards = guards
@@ -110,6 +112,7 @@ final class Inquiries: Sendable {
             let attempt = interpret(reply, to: inquiry, environment)
             let outcome = inquiry.mayBeToBlame(for: reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
             let moves = upstreamGuard.leave(pass, outcome, pause: reply.pause)
+            if let pause = reply.pause { notes.tell(.pause(pause), of: environment) }
             for (transition, times) in moves {
                 for _ in 0..<times { observer.observe(.breakerMoved(environment, transition)) }
             }

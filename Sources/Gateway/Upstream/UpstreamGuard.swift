@@ -14,7 +14,7 @@ public struct UpstreamGuardPolicy: Hashable, Sendable {
     /// How many questions may be under way.
     public var concurrency = ConcurrencyLimit.Policy()
     /// How many questions may be asked; nil for any number.
-    public var budget: TokenBucket.Policy?
+    public var budget: RatePolicy?
     /// How many may wait for a place among those under way.
     public var maximumWaiting = 2000
 
@@ -27,9 +27,16 @@ public final class UpstreamGuards: Sendable {
     private let production: UpstreamGuard
     private let sandbox: UpstreamGuard
 
-    /// - Parameter policy: of each.
-    public init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
-        (production, sandbox) = (UpstreamGuard(policy), UpstreamGuard(policy))
+    /// - Parameters:
+    ///   - policy: of each.
+    ///   - limiter: counts the questions, for all nodes where it is one for all.
+    public init(
+        _ policy: UpstreamGuardPolicy = UpstreamGuardPolicy(), limiter: any RateLimiter = EmbeddedRateLimiter()
+    ) {
+        func makeGuard(_ endpoint: UpstreamEnvironment) -> UpstreamGuard {
+            UpstreamGuard(policy, budget: policy.budget.map { UpstreamBudget($0, of: endpoint, limiter) })
+        }
+        (production, sandbox) = (makeGuard(.production), makeGuard(.sandbox))
     }
 
     subscript(environment: UpstreamEnvironment) -> UpstreamGuard {
@@ -38,6 +45,9 @@ public final class UpstreamGuards: Sendable {
         case .sandbox: sandbox
         }
     }
+
+    /// Leaves an endpoint alone for so long: another node was asked to. A longer pause stays as it is.
+    public func pause(_ environment: UpstreamEnvironment, for span: Duration) { self[environment].pause(for: span) }
 
     /// How the way to an endpoint stands.
     public func health(of environment: UpstreamEnvironment) -> UpstreamHealth { self[environment].health }
@@ -63,7 +73,6 @@ final class UpstreamGuard: Sendable {
         var breaker: CircuitBreaker
         var limit: ConcurrencyLimit
         var pause = UpstreamPause()
-        var budget: TokenBucket?
         var retries = RetryBudget()
         var waiting: [Waiter<ConcurrencyLimit.Slot>] = []
         /// What a question takes lately; zero while none has come back.
@@ -71,15 +80,17 @@ final class UpstreamGuard: Sendable {
     }
 
     private let state: Mutex<State>
+    private let budget: UpstreamBudget?
     private let maximumWaiting: Int
     private let retryPolicy = RetryPolicy()
 
-    init(_ policy: UpstreamGuardPolicy) {
+    init(_ policy: UpstreamGuardPolicy, budget: UpstreamBudget?) {
+        self.budget = budget
         maximumWaiting = policy.maximumWaiting
         state = Mutex(
             State(
                 breaker: CircuitBreaker(policy.breaker, mode: policy.breakerMode),
-                limit: ConcurrencyLimit(policy.concurrency), budget: policy.budget.map { TokenBucket($0) }))
+                limit: ConcurrencyLimit(policy.concurrency)))
     }
 }
 
@@ -88,8 +99,19 @@ final class UpstreamGuard: Sendable {
 extension UpstreamGuard {
     /// Asks for leave, and waits for a place if all are taken.
     func enter(by deadline: Instant) async -> Entry {
+        if let budget {
+            // Only who would be let in pays.
+            if let reason = state.withLock({ $0.obstacle(maximumWaiting, at: .now, by: deadline) }) {
+                return .heldBack(reason)
+            }
+            guard await budget.take() else { return .heldBack(.upstreamBudget) }
+        }
+        return await lineUp(by: deadline)
+    }
+
+    private func lineUp(by deadline: Instant) async -> Entry {
         let now = Instant.now
-        switch state.withLock({ $0.line(up: maximumWaiting, at: now, for: now.duration(to: deadline)) }) {
+        switch state.withLock({ $0.line(up: maximumWaiting, at: now, by: deadline) }) {
         case .heldBack(let reason): return .heldBack(reason)
         case .slot(let slot): return pass(for: slot)
         case .wait(let waiter):
@@ -132,11 +154,18 @@ extension UpstreamGuard.State {
         case heldBack(DegradedReason)
     }
 
-    fileprivate mutating func line(up maximumWaiting: Int, at now: Instant, for span: Duration) -> Place {
-        if pause.remaining(at: now) != nil { return .heldBack(.upstreamPaused) }
-        if isOpen(at: now) { return .heldBack(.circuitOpen) }
-        guard waiting.count < maximumWaiting, expectedWait <= span / 2 else { return .heldBack(.upstreamSaturated) }
-        if case .refused? = budget?.take(at: now) { return .heldBack(.upstreamBudget) }
+    /// Why nobody is let in, or into the line, now.
+    fileprivate mutating func obstacle(
+        _ maximumWaiting: Int, at now: Instant, by deadline: Instant
+    ) -> DegradedReason? {
+        if pause.remaining(at: now) != nil { return .upstreamPaused }
+        if isOpen(at: now) { return .circuitOpen }
+        let hasRoom = waiting.count < maximumWaiting && expectedWait <= now.duration(to: deadline) / 2
+        return hasRoom ? nil : .upstreamSaturated
+    }
+
+    fileprivate mutating func line(up maximumWaiting: Int, at now: Instant, by deadline: Instant) -> Place {
+        if let reason = obstacle(maximumWaiting, at: now, by: deadline) { return .heldBack(reason) }
         if waiting.isEmpty, case .acquired(let slot) = limit.acquire() { return .slot(slot) }
         let waiter = Waiter<ConcurrencyLimit.Slot>()
         waiting.append(waiter)
@@ -193,6 +222,12 @@ extension UpstreamGuard {
         }
     }
 
+    /// Leaves the endpoint alone for so long.
+    func pause(for span: Duration) {
+        let now = Instant.now
+        state.withLock { $0.pause.pause(until: now + span, at: now) }
+    }
+
     /// How it stands.
     var health: UpstreamHealth {
         let now = Instant.now
@@ -201,7 +236,7 @@ extension UpstreamGuard {
                 breaker: state.breaker.state.name, breakerMode: state.breaker.mode,
                 breakerOpensFor: state.breaker.state.remaining(at: now), pausedFor: state.pause.remaining(at: now),
                 inFlight: state.limit.inFlight, concurrencyLimit: state.limit.limit, waiting: state.waiting.count,
-                budgetRemaining: state.budget?.remaining(at: now))
+                budgetRemaining: budget?.remaining(at: now))
         }
     }
 }

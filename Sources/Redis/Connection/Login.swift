@@ -44,7 +44,9 @@ struct Login {
     mutating func receive(_ reply: RedisValue) -> Progress {
         guard let step = remaining.popFirst() else { return .done }
         // A name is for whoever looks: a user who may not set one can still do everything else.
-        if case .error(let refusal) = reply, step != .setName { return .refused(refusal) }
+        if case .error(let refusal) = reply, step != .setName || refusal.kind != .noPermission {
+            return .refused(refusal)
+        }
         return remaining.isEmpty ? .done : .going
     }
 }

@@ -23,6 +23,8 @@ public enum RedisEvent: Hashable, Sendable {
     case flushed(RedisFlush)
     /// Somebody published this on one of `channels`.
     case published(channel: String, message: [UInt8])
+    /// Something about the way several nodes belong together.
+    case topology(RedisTopologyEvent)
 }
 
 /// Why all that is known of the tracked names may be out of date.

@@ -15,6 +15,8 @@ struct VerifyReceiptUpstream: Upstream {
     let secrets: SharedSecrets
     /// Told what Apple announces about the endpoints' end.
     let lifecycle: UpstreamLifecycle
+    /// Tells the other nodes.
+    let notes: any FleetNotes
     /// One line for each question.
     let log: UpstreamLog
 
@@ -58,10 +60,9 @@ struct VerifyReceiptUpstream: Upstream {
                 case .undated: Timestamp(millisecondsSince1970: 1000)
                 }
             }, sunset: announcements.sunset)
-        let links = announcements.links.compactMap { link in
-            LifecycleLink.Relation(rawValue: link.relation.rawValue).map { LifecycleLink($0, target: link.target) }
-        }
-        lifecycle.learn(dates, links: links, of: environment)
+        let links = announcements.links.compactMap { LifecycleLink($0) }
+        guard lifecycle.learn(dates, links: links, of: environment) else { return }
+        notes.tell(.lifecycle(dates, links: links), of: environment)
     }
 }
 

@@ -12,11 +12,19 @@ struct Client: Hashable, Sendable {
     let apps: PermittedApps
     /// Its API keys; two at most, so that one can be replaced while the other still works.
     let keys: [StoredKey]
+    /// What it may do beside asking.
+    var may: Set<Permission> = []
+
+    /// What is for few. The raw values are those of the clients file.
+    enum Permission: String, CaseIterable, Sendable {
+        /// Have what Apple said of a transaction forgotten.
+        case purge
+    }
 }
 
 extension Client {
     /// Everybody on this machine, where no clients are configured.
-    static let loopback = Client(name: "loopback", apps: .all, keys: [])
+    static let loopback = Client(name: "loopback", apps: .all, keys: [], may: Set(Permission.allCases))
 }
 
 /// What the gateway knows of an API key: enough to recognise it, not enough to use it.

@@ -11,6 +11,7 @@ internal import Yams
 /// clients:
 ///   - name: shop-backend
 ///     apps: [com.example.shop]      # bundle IDs, or "*" for any app
+///     may: [purge]                  # optional: what else it may do
 ///     keys:
 ///       - id: rgk_5f0c9a3e71b2d846
 ///         hash: hmac-sha256:9f2c...  # as `receipt-gateway hash-key` prints it
@@ -68,14 +69,27 @@ struct ClientsFile {
     }
 
     private mutating func readClient(_ node: Node) {
-        let fields = fields(of: node, named: ["name", "apps", "keys"])
+        let fields = fields(of: node, named: ["name", "apps", "keys", "may"])
         let name = text(fields["name"], named: "name", of: node)
         let apps = readPermittedApps(fields["apps"], of: node)
         let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readKey($0) }
         if fields["keys"] == nil { report("a client needs keys", at: node) }
         if keys.filter({ $0.isActive(at: now) }).count > 2 { report("a client has two active keys at most", at: node) }
         guard let name, let apps else { return }
-        clients.append(Client(name: name, apps: apps, keys: keys))
+        clients.append(Client(name: name, apps: apps, keys: keys, may: readPermissions(fields["may"])))
+    }
+
+    private mutating func readPermissions(_ node: Node?) -> Set<Client.Permission> {
+        var permissions: Set<Client.Permission> = []
+        for node in node.map({ elements(of: $0, named: "may") }) ?? [] {
+            guard let permission = Client.Permission(rawValue: node.scalar?.string ?? "") else {
+                let words = Client.Permission.allCases.map(\.rawValue).joined(separator: ", ")
+                report("a client may: \(words); and nothing else", at: node)
+                continue
+            }
+            permissions.insert(permission)
+        }
+        return permissions
     }
 
     private mutating func readPermittedApps(_ node: Node?, of client: Node) -> PermittedApps? {

@@ -37,7 +37,7 @@ struct ConfigurationKey: Sendable {
         accepted: String, accepts: @escaping @Sendable (Value) -> Bool
     ) {
         (self.name, self.meaning, self.accepted) = (name, meaning, accepted)
-        isSecret = Value.self == Secret?.self
+        isSecret = Value.isSecret
         text = { $0[keyPath: path].configurationText }
         set = { (configuration, text) throws(ConfigurationValueFault) in
             let value = try Value(configuration: text)

@@ -5,7 +5,7 @@
 /// the test of docs/configuration.md all read it.
 enum ConfigurationKeys {
     /// All settings.
-    static let all: [ConfigurationKey] = http + admin + shutdown + access + judgement + apple + logs
+    static let all: [ConfigurationKey] = http + admin + shutdown + access + judgement + apple + redis + logs
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -65,8 +65,11 @@ enum ConfigurationKeys {
             "clients_file", \.clientsFile,
             "YAML file with the clients, their hashed API keys and their apps; without it only loopback is served."),
         ConfigurationKey(
-            "api_key_pepper", \.apiKeyPepper, "The secret under which the clients file hashes API keys."),
+            pepperName, \.apiKeyPepper, "The secret under which the clients file hashes API keys."),
     ]
+
+    /// The one setting that `hash-key` needs.
+    static let pepperName = "api_key_pepper"
 
     private static let judgement = [
         ConfigurationKey("trust_roots", \.trustRoots, "Certificates trusted beside Apple's roots."),
@@ -119,8 +122,29 @@ enum ConfigurationKeys {
             "cache.apple.size", \.apple.cacheSize, in: .bytes(0)...(.mebibytes(65_536)),
             "Most memory for what Apple said of receipts; 0 keeps nothing."),
         ConfigurationKey(
+            "cache.keys", \.cacheKeys,
+            "`id:base64` of 32 random bytes, up to four separated by commas: the first names and seals what is shared."),
+        ConfigurationKey(
             "verify_receipt.undecided", \.undecidedReply,
             "What POST /verifyReceipt answers when nothing can be said: status 21005 as Apple does, or HTTP 503."),
+    ]
+
+    private static let redis = [
+        ConfigurationKey(
+            "redis.url", \.redis.url,
+            "Where the store is that all nodes share; without it this node runs alone."),
+        ConfigurationKey("redis.user", \.redis.user, "Whom to be for Redis, in place of the URL's user."),
+        ConfigurationKey("redis.password", \.redis.password, "The password, in place of the URL's."),
+        ConfigurationKey(
+            "redis.ca_file", \.redis.caFile, "PEM file with the authorities to trust instead of the system's."),
+        ConfigurationKey("redis.certificate_file", \.redis.certificateFile, "PEM file with our certificate for Redis."),
+        ConfigurationKey("redis.key_file", \.redis.keyFile, "PEM file with the certificate's private key."),
+        ConfigurationKey(
+            "redis.deadline", \.redis.deadline, in: .milliseconds(1) ... .seconds(5),
+            "How long a command to Redis may take."),
+        ConfigurationKey(
+            "redis.connect_deadline", \.redis.connectDeadline, in: .milliseconds(10) ... .seconds(30),
+            "How long an attempt to connect to Redis may take, the login included."),
     ]
 
     private static let logs = [

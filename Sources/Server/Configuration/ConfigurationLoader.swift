@@ -56,7 +56,7 @@ struct ConfigurationLoader {
         readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
     ) throws(ConfigurationProblems) -> Secret {
         var loader = ConfigurationLoader(environment: environment, filePath: filePath, readFile: readFile)
-        for key in ConfigurationKeys.all where key.isSecret { loader.read(key) }
+        for key in ConfigurationKeys.all where key.name == ConfigurationKeys.pepperName { loader.read(key) }
         if let pepper = loader.configuration.apiKeyPepper, loader.problems.isEmpty { return pepper }
         throw ConfigurationProblems(problems: loader.problems.isEmpty ? [.noPepper] : loader.problems)
     }

@@ -7,10 +7,16 @@ internal import Logging
 protocol ConfigurationValue: Sendable {
     /// What is accepted, for messages and the documentation: `a number of bytes such as 12MiB`.
     static var accepted: String { get }
+    /// Whether it must not be shown whole, and may come from a file of its own.
+    static var isSecret: Bool { get }
     /// The value a text stands for.
     init(configuration text: String) throws(ConfigurationValueFault)
     /// The text that stands for the value; never a secret.
     var configurationText: String { get }
+}
+
+extension ConfigurationValue {
+    static var isSecret: Bool { false }
 }
 
 /// What is wrong with a value, in words that follow the name of its key. Holds no secret.
@@ -55,6 +61,7 @@ extension String: ConfigurationValue {
 }
 
 extension Optional: ConfigurationValue where Wrapped: ConfigurationValue {
+    static var isSecret: Bool { Wrapped.isSecret }
     static var accepted: String { Wrapped.accepted }
 
     init(configuration text: String) throws(ConfigurationValueFault) {

@@ -4,7 +4,10 @@
 extension GatewayConfiguration {
     /// What is wrong although each setting is right by itself.
     var contradictions: [ConfigurationProblem] {
-        [openToTheNetworkWithoutClients, clientsWithoutPepper, bodyBeyondBudget].compactMap { $0 }
+        [
+            openToTheNetworkWithoutClients, clientsWithoutPepper, bodyBeyondBudget, sharedWithoutKeys,
+            unreadableCacheKeys,
+        ].compactMap { $0 } + redis.contradictions
     }
 
     /// Without API keys anybody who reaches the port could use the gateway.
@@ -28,6 +31,31 @@ extension GatewayConfiguration {
                 is missing, and the keys in the clients file cannot be checked without it; set GATEWAY_API_KEY_PEPPER \
                 or GATEWAY_API_KEY_PEPPER_FILE to the pepper `receipt-gateway hash-key` was used with
                 """)
+    }
+
+    /// What is shared is sealed, always.
+    private var sharedWithoutKeys: ConfigurationProblem? {
+        guard redis.url != nil, cacheKeys == nil else { return nil }
+        return ConfigurationProblem(
+            place: "gateway.cache.keys",
+            fault: """
+                is missing, and nothing is put into Redis that is not sealed; set GATEWAY_CACHE_KEYS or \
+                GATEWAY_CACHE_KEYS_FILE, the same on all nodes: \(Self.keyRecipe)
+                """)
+    }
+
+    private static let keyRecipe = #"echo "$(date +%Y%m):$(openssl rand -base64 32)""#
+
+    private var unreadableCacheKeys: ConfigurationProblem? {
+        guard let cacheKeys else { return nil }
+        do throws(StoreKeysFault) {
+            _ = try StoreKeys(cacheKeys.exposed)
+            return nil
+        } catch {
+            return ConfigurationProblem(
+                place: "gateway.cache.keys",
+                fault: "\(error.description); make a key with: \(Self.keyRecipe)")
+        }
     }
 
     private var bodyBeyondBudget: ConfigurationProblem? {

@@ -23,10 +23,14 @@ struct GatewayConfiguration: Hashable, Sendable {
     var log = LogConfiguration()
     /// The cache in this process.
     var nearCache = NearCacheConfiguration()
+    /// What everything in the shared store is named and sealed with: `StoreKeys`.
+    var cacheKeys: Secret?
     /// How receipts are judged.
     var verification = VerificationConfiguration()
     /// How Apple is asked.
     var apple = AppleConfiguration()
+    /// The store that all nodes share.
+    var redis = RedisConfiguration()
     /// What callers of `POST /verifyReceipt` get when nothing can be said about a receipt.
     var undecidedReply = UndecidedReply.apple
 }

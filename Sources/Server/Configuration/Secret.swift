@@ -25,6 +25,7 @@ extension Secret: ConfigurationValue {
     /// Enough for 128 bits in any common encoding.
     static let minimumBytes = 16
 
+    static var isSecret: Bool { true }
     static var accepted: String { "at least \(minimumBytes) random characters, from the environment or a file" }
 
     init(configuration text: String) throws(ConfigurationValueFault) {

@@ -9,6 +9,8 @@ extension HTTPField.Name {
     /// `X-Request-Id`, which joins the log lines of one request.
     static let requestID = known("X-Request-Id")
 
+    /// `Cache-Status` (RFC 9211).
+    static let cacheStatus = known("Cache-Status")
     /// `Gateway-Source`: who answered `POST /verifyReceipt`, `apple` or `local`.
     static let gatewaySource = known("Gateway-Source")
     /// `Gateway-Degraded`: why Apple did not answer although it was asked.

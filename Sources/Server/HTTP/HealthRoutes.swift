@@ -8,13 +8,21 @@ internal import JSON
 struct HealthRoutes: Sendable {
     /// Where the process is in its life.
     let lifecycle: ServerLifecycle
+    /// How it stands with the shared store.
+    let store: StoreHealth
 
-    /// `/livez` answers as long as the event loops run; `/readyz` only while requests are welcome.
+    /// `/livez` answers as long as the event loops run; `/readyz` only while requests are welcome. They are while Redis is
+    /// away, for which there are rules; not where it refuses this gateway, for which somebody has to do something.
     var routes: [Route] {
         [
             Route(method: .get, path: "/livez") { _, _ in Response(json: Self.status("alive")) },
             Route(method: .get, path: "/readyz") { _, _ in
                 guard lifecycle.stage == .ready else { throw Problem.notReady }
+                switch store.condition {
+                case .embedded, .connected, .degraded: break
+                case .connecting: throw Problem.notReady
+                case .misconfigured: throw Problem.storeMisconfigured(store.configurationFault)
+                }
                 return Response(json: Self.status("ready"))
             },
         ]

@@ -35,6 +35,8 @@ struct Problem: Error, Hashable, Sendable {
         case invalidBody = "invalid_body"
         case unauthenticated
         case appNotPermitted = "app_not_permitted"
+        case operationNotPermitted = "operation_not_permitted"
+        case invalidTransactionID = "invalid_transaction_id"
         case notFound = "not_found"
         case methodNotAllowed = "method_not_allowed"
         case requestTimeout = "request_timeout"
@@ -46,6 +48,8 @@ struct Problem: Error, Hashable, Sendable {
         case overloaded
         case answerTimeout = "answer_timeout"
         case notReady = "not_ready"
+        case storeUnreachable = "store_unreachable"
+        case storeMisconfigured = "store_misconfigured"
     }
 }
 

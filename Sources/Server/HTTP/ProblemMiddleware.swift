@@ -34,8 +34,9 @@ struct ProblemMiddleware: RouterMiddleware {
     private func answer(
         _ problem: Problem, to request: Request, context: Context, cause: any Error
     ) -> Response {
-        if problem.code == .notFound, let allowed = methods[request.uri.path] {
-            context.coreContext.endpointPath.value = request.uri.path
+        let path = RouteTemplate.of(request.uri.path)
+        if problem.code == .notFound, let allowed = methods[path] {
+            context.coreContext.endpointPath.value = path
             if request.method == .options { return .allowing(allowed) }
             return answer(.methodNotAllowed(allowed: allowed), to: request, context: context, cause: cause)
         }

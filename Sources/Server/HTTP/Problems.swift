@@ -6,6 +6,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
 internal import Receipts
+internal import Redis
 
 // Every error that reaches the edge of the gateway, and the status and problem it becomes. Nothing else in the
 // project knows HTTP statuses of errors.
@@ -18,6 +19,7 @@ extension Problem {
         case let fault as JSONFault: self.init(fault)
         case is AuthenticationFailure: self = .unauthenticated
         case let error as GatewayError: self.init(error)
+        case is StoreUnreachable: self = .storeUnreachable
         case let error as HTTPError where error.status == .notFound: self = .notFound
         default: self.init(.internalServerError, .internalError, "The gateway failed; the request may be repeated.")
         }
@@ -52,6 +54,19 @@ extension Problem {
         return problem
     }()
 
+    static let operationNotPermitted = Problem(
+        .forbidden, .operationNotPermitted, "This client may not do that.")
+
+    static let invalidTransactionID = Problem(
+        .badRequest, .invalidTransactionID, "A transaction ID has 1 to 20 digits and nothing else.")
+
+    static let storeUnreachable: Problem = {
+        var problem = Problem(
+            .serviceUnavailable, .storeUnreachable, "The store that all nodes share cannot be reached now.")
+        problem.headerFields[.retryAfter] = "1"
+        return problem
+    }()
+
     static let notFound = Problem(.notFound, .notFound, "There is nothing at this path.")
 
     /// `Allow` is required with 405 (RFC 9110 §15.5.6).
@@ -70,6 +85,18 @@ extension Problem {
         problem.headerFields[.retryAfter] = "1"
         return problem
     }()
+
+    /// Only on the admin plane. Redis's own line is left to the log: it may name users and keys.
+    static func storeMisconfigured(_ refusal: RedisRefusal?) -> Problem {
+        let what =
+            switch refusal?.kind {
+            case .noAuth: "Redis wants a password: set GATEWAY_REDIS_PASSWORD."
+            case .wrongPassword:
+                "Redis does not accept the user or the password: check GATEWAY_REDIS_USER and GATEWAY_REDIS_PASSWORD."
+            default: "Redis does not let its user do what the gateway needs: see the ACL line in docs/operations.md."
+            }
+        return Problem(.serviceUnavailable, .storeMisconfigured, what)
+    }
 }
 
 // MARK: - Of the connection

@@ -7,9 +7,20 @@ internal import Hummingbird
 /// One path, one method, and who answers.
 struct Route: Sendable {
     let method: HTTPRequest.Method
-    /// A path without parameters; the log's `route`.
+    /// A path, with `{id}` for what a caller chooses; the log's `route`.
     let path: String
     let respond: @Sendable (Request, GatewayRequestContext) async throws -> Response
+}
+
+/// Which route a path belongs to.
+enum RouteTemplate {
+    /// The path with `{id}` in place of what the caller chose.
+    static func of(_ path: String) -> String {
+        guard let prefix = PurgeRoute.path.firstRange(of: "{id}").map({ PurgeRoute.path[..<$0.lowerBound] }),
+            path.hasPrefix(prefix), path.count > prefix.count, !path.dropFirst(prefix.count).contains("/")
+        else { return path }
+        return PurgeRoute.path
+    }
 }
 
 extension Router<GatewayRequestContext> {

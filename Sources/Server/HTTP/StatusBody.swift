@@ -4,6 +4,7 @@
 internal import Gateway
 internal import JSON
 internal import Receipts
+internal import Redis
 internal import Resilience
 
 /// The JSON of an upstream in the answer to `GET /v1/status`.
@@ -24,6 +25,15 @@ extension JSONWriter {
             json.member("budget_remaining", health.budgetRemaining)
             json.key("lifecycle")
             json.lifecycle(knowledge, at: now)
+        }
+    }
+
+    /// Writes how this node stands with the shared store.
+    mutating func store(_ store: StoreHealth) {
+        object { json in
+            json.member("state", store.condition.rawValue)
+            json.member("refusal", store.configurationFault?.kind.rawValue)
+            json.member("live_nodes", store.liveNodes)
         }
     }
 

@@ -17,6 +17,8 @@ struct StatusRoute: Sendable {
     let upstreams: UpstreamKnowledge
     /// Whether Apple is asked at all.
     let asksApple: Bool
+    /// How it stands with the shared store.
+    let store: StoreHealth
     /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
 
@@ -35,6 +37,8 @@ struct StatusRoute: Sendable {
         json.object { json in
             json.member("version", Version.current)
             json.member("status", "\(lifecycle.stage)")
+            json.key("store")
+            json.store(store)
             json.key("upstreams")
             json.object { json in
                 for environment in UpstreamEnvironment.allCases {

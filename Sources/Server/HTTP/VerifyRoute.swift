@@ -31,7 +31,7 @@ struct VerifyRoute: Sendable {
         context.outcome.record { $0.add(answer) }
         var json = JSONWriter(reservingCapacity: 1024 + answer.transactions.count * 640)
         json.answer(answer)
-        return Response(json: json.bytes)
+        return Response(json: json.bytes).telling(of: answer, at: now)
     }
 
     /// Strict JSON, then strict base64, straight from the bytes that came.

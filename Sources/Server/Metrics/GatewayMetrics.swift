@@ -15,14 +15,17 @@ struct GatewayMetrics: Sendable {
     /// Counts on the way to Apple.
     let upstream: UpstreamMetrics
 
+    /// Counts on the way to the shared store.
+    let store: StoreMetrics
+
     /// Counts from now on, when the configuration has just been read.
     init(
-        lifecycle: ServerLifecycle, bodyBudget: BodyBudget, knowledge: UpstreamKnowledge,
+        lifecycle: ServerLifecycle, bodyBudget: BodyBudget, knowledge: UpstreamKnowledge, store health: StoreHealth,
         in surroundings: GatewaySurroundings
     ) {
         let readings =
             bodyBudget.readings + lifecycle.readings + knowledge.readings(clock: surroundings.clock)
-            + ProcessStatistics.readings
+            + health.readings + ProcessStatistics.readings
         do throws(CatalogueError) {
             registry = try PrometheusRegistry(MetricCatalogue.all, readings: readings)
         } catch {
@@ -31,6 +34,7 @@ struct GatewayMetrics: Sendable {
         edge = EdgeMetrics(registry)
         verification = VerificationMetrics(registry)
         upstream = UpstreamMetrics(registry, logger: surroundings.logger)
+        store = StoreMetrics(registry)
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
         registry.gauge(MetricCatalogue.configurationLoaded).set(surroundings.clock().seconds)
     }

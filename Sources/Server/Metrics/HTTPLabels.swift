@@ -9,6 +9,7 @@ enum RouteLabel: String, CaseIterable, Sendable {
     case verify = "/v1/verify"
     case verifyReceipt = "/verifyReceipt"
     case status = "/v1/status"
+    case purge = "/v1/cache/transactions/{id}"
     case other
 
     /// The route of a request's target, which may hold a query, or more slashes than it needs.
@@ -18,12 +19,13 @@ enum RouteLabel: String, CaseIterable, Sendable {
     }
 
     private static func template(_ target: String) -> String {
-        "/" + URI(target).path.split(separator: "/").joined(separator: "/")
+        RouteTemplate.of("/" + URI(target).path.split(separator: "/").joined(separator: "/"))
     }
 }
 
 /// A method that some route takes, or any other.
 enum MethodLabel: String, CaseIterable, Sendable {
+    case delete = "DELETE"
     case get = "GET"
     case head = "HEAD"
     case options = "OPTIONS"
@@ -32,6 +34,7 @@ enum MethodLabel: String, CaseIterable, Sendable {
 
     init(_ method: HTTPRequest.Method?) {
         switch method {
+        case .delete: self = .delete
         case .get: self = .get
         case .head: self = .head
         case .options: self = .options

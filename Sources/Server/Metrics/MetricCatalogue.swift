@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import PrometheusExport
-internal import Receipts
 internal import Gateway
+internal import Receipts
+internal import Redis
+internal import Resilience
 
 /// Every metric of the gateway. docs/metrics.md says what they mean and when to worry.
 enum MetricCatalogue {
     /// All families.
-    static let all = http + verification + upstream + lifecycleOfUpstream + gateway + process
+    static let all = http + verification + upstream + lifecycleOfUpstream + store + gateway + process
 
     // MARK: - HTTP: the data plane only
 
@@ -93,10 +95,20 @@ enum MetricCatalogue {
     static let findingLookups = MetricFamily(
         "receipt_gateway_finding_lookups_total", .counter, "Searches for what Apple said of a receipt.",
         by: FindingLookupLabel.self)
+    static let earlyRefreshes = MetricFamily(
+        "receipt_gateway_finding_early_refreshes_total", .counter,
+        "What Apple said of a receipt, fetched again before its time was over.")
+    static let findingsForgotten = MetricFamily(
+        "receipt_gateway_findings_forgotten_total", .counter,
+        "What Apple said of receipts, forgotten because somebody named its transaction.")
+    static let sharedCacheFaults = MetricFamily(
+        "receipt_gateway_shared_cache_faults_total", .counter,
+        "What was to be found or kept in the store that all nodes share, and could not be used.",
+        by: SharedCacheFault.self)
     private static let upstream = [
         upstreamRequests, upstreamDuration, upstreamHeldBack, upstreamRetries, upstreamInFlight, upstreamWaiting,
         upstreamLimit, upstreamPause, breakerState, breakerTransitions, disagreements, contradictions,
-        flightsJoined, findingLookups,
+        flightsJoined, findingLookups, earlyRefreshes, findingsForgotten, sharedCacheFaults,
     ]
 
     // MARK: - The end of Apple's endpoints
@@ -112,6 +124,51 @@ enum MetricCatalogue {
         "Share of the receipts that are answered without the endpoint where they can be, from 0 to 1.",
         by: UpstreamEnvironment.self)
     private static let lifecycleOfUpstream = [deprecation, sunset, shareMoved]
+
+    // MARK: - The shared store, and the fleet around it
+
+    static let storeState = MetricFamily(
+        "receipt_gateway_store_state", .gauge, "1 for how this node stands with the shared store, 0 for the others.",
+        by: StoreCondition.self)
+    static let storeCommands = MetricFamily(
+        "receipt_gateway_store_commands_total", .counter, "Commands to Redis, by what came of them.",
+        by: StoreCommandOutcome.self)
+    static let storeRefusals = MetricFamily(
+        "receipt_gateway_store_refusals_total", .counter, "Errors that Redis answered with.",
+        by: RedisRefusal.Kind.self)
+    static let storeRoundTrips = MetricFamily(
+        "receipt_gateway_store_round_trip_duration_seconds",
+        .histogram(buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1]),
+        "From sending commands to Redis to the last of their replies, or to giving up.")
+    static let storeConnections = MetricFamily(
+        "receipt_gateway_store_connections", .gauge, "Connections to Redis.", by: RedisConnectionRole.self)
+    static let storeConnects = MetricFamily(
+        "receipt_gateway_store_connects_total", .counter, "Attempts to connect to Redis, by what came of them.",
+        by: StoreConnectLabels.self)
+    static let storeDisconnects = MetricFamily(
+        "receipt_gateway_store_disconnects_total", .counter, "Connections to Redis that ended.",
+        by: RedisConnectionRole.self)
+    static let storeBreakerState = MetricFamily(
+        "receipt_gateway_store_circuit_breaker_state", .gauge,
+        "1 for the state the breaker in front of Redis is in, 0 for the others.", by: CircuitBreaker.State.Name.self)
+    static let storeBreakerTransitions = MetricFamily(
+        "receipt_gateway_store_circuit_breaker_transitions_total", .counter,
+        "Changes of the state of the breaker in front of Redis.", by: StoreBreakerLabels.self)
+    static let storeInvalidations = MetricFamily(
+        "receipt_gateway_store_invalidations_total", .counter, "Keys that Redis said have changed.")
+    static let liveNodes = MetricFamily(
+        "receipt_gateway_fleet_live_nodes", .gauge,
+        "Nodes that share the store and are alive, as far as this one knows.")
+    static let flightLeases = MetricFamily(
+        "receipt_gateway_flight_leases_total", .counter,
+        "Questions to Apple, by what the other nodes had to do with them.", by: LeaseOutcome.self)
+    static let fleetNotes = MetricFamily(
+        "receipt_gateway_fleet_notes_total", .counter, "What nodes tell one another of Apple's endpoints.",
+        by: FleetNoteLabels.self)
+    private static let store = [
+        storeState, storeCommands, storeRefusals, storeRoundTrips, storeConnections, storeConnects, storeDisconnects,
+        storeBreakerState, storeBreakerTransitions, storeInvalidations, liveNodes, flightLeases, fleetNotes,
+    ]
 
     // MARK: - The gateway itself
 

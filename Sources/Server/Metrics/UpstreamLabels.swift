@@ -68,6 +68,10 @@ struct FindingLookupLabel: SeriesLabels {
     static let allCases = [Provenance.Cache.miss, .shared, .stale].map { FindingLookupLabel(cache: $0) }
 }
 
+extension SharedCacheFault: SeriesLabels {
+    static let labelNames = ["fault"]
+}
+
 extension UpstreamEnvironment: SeriesLabels {
     static var labelNames: [String] { ["environment"] }
 }

@@ -19,6 +19,10 @@ final class UpstreamMetrics: GatewayObserver {
     private let contradictions: [Contradiction: PrometheusCounter]
     private let joins: PrometheusCounter
     private let lookups: [FindingLookupLabel: PrometheusCounter]
+    private let earlyRefreshes: PrometheusCounter
+    private let forgotten: PrometheusCounter
+    private let cacheFaults: [SharedCacheFault: PrometheusCounter]
+    private let leases: [LeaseOutcome: PrometheusCounter]
     private let degraded: [DegradedReason: PrometheusCounter]
 
     init(_ registry: PrometheusRegistry, logger: Logger) {
@@ -35,8 +39,15 @@ final class UpstreamMetrics: GatewayObserver {
         contradictions = registry.counters(MetricCatalogue.contradictions)
         joins = registry.counter(MetricCatalogue.flightsJoined)
         lookups = registry.counters(MetricCatalogue.findingLookups)
+        earlyRefreshes = registry.counter(MetricCatalogue.earlyRefreshes)
+        forgotten = registry.counter(MetricCatalogue.findingsForgotten)
+        cacheFaults = registry.counters(MetricCatalogue.sharedCacheFaults)
+        leases = registry.counters(MetricCatalogue.flightLeases)
         degraded = registry.counters(MetricCatalogue.degraded)
     }
+
+    /// Something of the shared cache was of no use.
+    func observe(_ fault: SharedCacheFault) { cacheFaults[fault]?.increment() }
 
     func observe(_ event: GatewayEvent) {
         switch event {
@@ -62,6 +73,9 @@ final class UpstreamMetrics: GatewayObserver {
                 metadata: ["upstream": "\(environment.rawValue)", "contradiction": "\(contradiction.rawValue)"])
         case .joinedFlight: joins.increment()
         case .lookedUp(let result): lookups[FindingLookupLabel(cache: result)]?.increment()
+        case .refreshedEarly: earlyRefreshes.increment()
+        case .forgot(let count): forgotten.increment(by: Int64(count))
+        case .leased(let outcome): leases[outcome]?.increment()
         case .degraded(let reason): degraded[reason]?.increment()
         }
     }

@@ -98,6 +98,9 @@ extension GatewayEvent {
         case .contradicted(let environment, let contradiction): "contradicted \(environment) \(contradiction)"
         case .joinedFlight: "joined"
         case .lookedUp(let result): "looked up \(result)"
+        case .refreshedEarly: "refreshed early"
+        case .forgot(let count): "forgot \(count)"
+        case .leased(let outcome): "leased \(outcome)"
         case .degraded(let reason): "degraded \(reason)"
         }
     }

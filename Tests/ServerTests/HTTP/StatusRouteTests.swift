@@ -26,6 +26,7 @@ struct StatusRouteTests {
             #expect(
                 answer?.body == """
                     {"version":"\(Version.current)","status":"ready",\
+                    "store":{"state":"embedded","live_nodes":1},\
                     "upstreams":{"production":\(upstream),"sandbox":\(upstream)}}
                     """)
             #expect(answer?.headers["cache-control"] == "no-store")
@@ -60,7 +61,8 @@ struct StatusRouteTests {
         let authenticator = Authenticator(clients: [clients], hasher: KeyHasher(pepper: Secret("pepper")))
         let route = StatusRoute(
             authenticator: authenticator, lifecycle: ServerLifecycle(),
-            upstreams: UpstreamKnowledge(AppleConfiguration()), asksApple: true, clock: { Self.sunset })
+            upstreams: UpstreamKnowledge(AppleConfiguration()), asksApple: true,
+            store: StoreHealth(isEmbedded: true), clock: { Self.sunset })
         let context = GatewayRequestContext.forTests
         #expect(throws: AuthenticationFailure.self) { try route.respond(to: .forTests(.get), context: context) }
         let keyed = try route.respond(

@@ -42,6 +42,7 @@ extension ObjectIdentifier {
     static let cpsQualifier: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 2, 1]
     static let userNoticeQualifier: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 2, 2]
     static let serverAuthentication: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 3, 1]
+    static let clientAuthentication: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 3, 2]
     static let codeSigning: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 3, 3]
     static let ocsp: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 48, 1]
     static let caIssuers: ObjectIdentifier = [1, 3, 6, 1, 5, 5, 7, 48, 2]

@@ -38,7 +38,7 @@ public struct TLSAuthority: Sendable {
     }
 }
 
-/// What a server shows in a TLS handshake, and what it proves it with.
+/// What a server shows in a TLS handshake, or a client that is asked to, and what it proves it with.
 public struct TLSIdentity: Sendable, Hashable {
     /// The server's certificate (RFC 7468); the authority's is not part of it.
     public let certificatePEM: String
@@ -74,7 +74,7 @@ extension CertificateTemplate {
             extensions: [
                 .endEntity,
                 .keyUsage([.digitalSignature, .keyEncipherment]),
-                .extendedKeyUsage(.serverAuthentication),
+                .extendedKeyUsage(.serverAuthentication, .clientAuthentication),
                 names,
                 .subjectKeyIdentifier(key.keyIdentifier),
                 .authorityKeyIdentifier(authority.keyIdentifier),

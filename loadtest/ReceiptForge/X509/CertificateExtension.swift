@@ -49,8 +49,8 @@ extension CertificateExtension {
         return Self(identifier: .authorityKeyIdentifier, value: .sequence(keyIdentifier))
     }
 
-    static func extendedKeyUsage(_ purpose: ObjectIdentifier) -> Self {
-        Self(identifier: .extendedKeyUsage, isCritical: true, value: .sequence(purpose.element))
+    static func extendedKeyUsage(_ purposes: ObjectIdentifier...) -> Self {
+        Self(identifier: .extendedKeyUsage, isCritical: true, value: .sequence(of: purposes.map(\.element)))
     }
 
     /// Apple's markers have no content: NULL inside, not critical.

@@ -31,6 +31,11 @@ struct StoreNames: Sendable {
     }
 }
 
+extension String {
+    /// A name that nobody else has: 128 random bits.
+    static func randomName() -> String { (0..<16).map { _ in UInt8.random(in: .min ... .max) }.base64URL }
+}
+
 extension [UInt8] {
     /// In base64url without padding (RFC 4648 §5).
     var base64URL: String {

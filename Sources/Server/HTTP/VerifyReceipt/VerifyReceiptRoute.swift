@@ -47,7 +47,7 @@ struct VerifyReceiptRoute: Sendable {
         let answer = try await verification.verify(question, at: now)
         metrics.count(answer)
         context.outcome.record { $0.add(answer) }
-        return response(to: question, answer, at: now)
+        return response(to: question, answer, at: now).telling(of: answer, at: now)
     }
 
     private func question(in body: ByteBuffer, from client: Client) throws(MalformedRequest) -> VerificationRequest {
@@ -100,7 +100,6 @@ extension VerifyReceiptRoute {
         if provenance.isDegraded {
             response.headers[.gatewayDegraded] = provenance.degradedReasons.map(\.rawValue).joined(separator: ", ")
         }
-        if answer.upstreamBody != nil { response.headers[.age] = String(provenance.age(at: now)) }
         return response
     }
 
@@ -132,13 +131,6 @@ extension Response {
         self.init(json: json.bytes)
         headers[.gatewaySource] = source.rawValue
         headers[.gatewayReason] = reason
-    }
-}
-
-extension Provenance {
-    /// RFC 9111 §5.1, in whole seconds.
-    fileprivate func age(at now: Timestamp) -> Int64 {
-        max(0, (now.millisecondsSince1970 - verifiedAt.millisecondsSince1970) / 1000)
     }
 }
 

@@ -1,0 +1,67 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Synchronization
+
+/// Tells answers that were kept here from what may have changed since, without knowing who kept what.
+///
+/// Each name has a place among a fixed number of counters, and whoever learns that something changed adds one to its
+/// counter. Who looks something up takes a stamp *before*, keeps it with what was found, and passes it over once the
+/// stamp is out of date. So a change that comes between the look-up and the keeping is not missed, and two names that
+/// share a counter cost a look-up at most.
+public final class InvalidationBoard: Sendable {
+    /// How many counters there are: a node that hears of a thousand changes a second loses a quarter of what it keeps in
+    /// a second at most, and its share of names that are asked again and again is looked up again.
+    public static let slotCount = 4096
+
+    private let counters = InlineArray<4096, Atomic<UInt64>> { _ in Atomic(0) }
+    private let epoch = Atomic<UInt64>(0)
+
+    /// Nothing has changed yet.
+    public init() {}
+
+    /// What is kept under this name may have changed.
+    public func invalidate(_ name: some Hashable) {
+        counters[Self.slot(of: name)].add(1, ordering: .releasing)
+    }
+
+    /// Anything may have changed: whoever tells of changes was not heard for a while.
+    public func invalidateAll() {
+        epoch.add(1, ordering: .releasing)
+    }
+
+    /// The present state of these names, to be taken before they are looked up.
+    public func stamp(of names: some Sequence<some Hashable>) -> InvalidationStamp {
+        let slots = names.map { UInt16(Self.slot(of: $0)) }
+        return InvalidationStamp(board: self, slots: slots, count: count(of: slots), epoch: currentEpoch)
+    }
+
+    fileprivate var currentEpoch: UInt64 { epoch.load(ordering: .acquiring) }
+
+    /// Counters only grow: the sum is the same only if each is.
+    fileprivate func count(of slots: [UInt16]) -> UInt64 {
+        slots.reduce(0) { $0 &+ counters[Int($1)].load(ordering: .acquiring) }
+    }
+
+    private static func slot(of name: some Hashable) -> Int {
+        Int(UInt(bitPattern: name.hashValue) % UInt(slotCount))
+    }
+}
+
+/// How things stood when something was looked up.
+public struct InvalidationStamp: Sendable {
+    private let board: InvalidationBoard
+    private let slots: [UInt16]
+    private let count: UInt64
+    private let epoch: UInt64
+
+    fileprivate init(board: InvalidationBoard, slots: [UInt16], count: UInt64, epoch: UInt64) {
+        (self.board, self.slots, self.count, self.epoch) = (board, slots, count, epoch)
+    }
+
+    /// Whether nothing has changed since, as far as anybody told.
+    public var isCurrent: Bool { epoch == board.currentEpoch && isUnchanged }
+
+    /// The same, whether or not changes could be heard of all the time.
+    public var isUnchanged: Bool { count == board.count(of: slots) }
+}

@@ -1,0 +1,184 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import Synchronization
+
+/// A cluster: each command goes to the master of its key's slot, and on to where that one sends it.
+final class ClusterClient: RedisTopology {
+    /// What one `send` may take beside its time.
+    enum Limits {
+        /// How often a command is sent. A slot on its way needs two or three, a node that is just being connected some more.
+        static let maximumRounds = 12
+        /// How long a command waits that is better sent a moment later.
+        static let pause = Duration.milliseconds(4)
+        /// How many are asked for the map before the next look.
+        static let maximumGuidesAsked = 4
+    }
+
+    private let configuration: RedisClientConfiguration
+    private let observer: any RedisObserver
+    private let guides: [RedisNode]
+    private let nodes: ClusterNodes
+    private let lookout: Lookout
+    private let eventLoop: any EventLoop
+    private let map = Mutex(SlotMap())
+
+    /// The cluster that the nodes at the URL's addresses belong to.
+    init(_ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver) {
+        (self.configuration, self.observer) = (configuration, observer)
+        let eventLoop = eventLoops.next()
+        let lookout = Lookout(Self.rule, on: eventLoop)
+        (self.lookout, self.eventLoop) = (lookout, eventLoop)
+        nodes = ClusterNodes { address in
+            RedisNode(
+                configuration.master(at: address), eventLoops: eventLoops,
+                observer: NodeObserver(observer: observer, lookout: lookout))
+        }
+        guides = configuration.url.addresses.map { address in
+            RedisNode(
+                configuration.guide(at: address), eventLoops: eventLoop,
+                observer: NodeObserver(observer: nil, lookout: lookout))
+        }
+    }
+
+    /// Between reasons, a look now and then finds masters that were added.
+    private static let rule = LookoutRule(
+        pace: .milliseconds(100), interval: .seconds(15), retryInterval: .milliseconds(500))
+
+    func start() {
+        for guide in guides { guide.start() }
+        lookout.start { [weak self] in await self?.look() ?? true }
+    }
+
+    func shutdown() async {
+        lookout.stop()
+        for node in nodes.close() + guides { await node.shutdown() }
+    }
+
+    var health: RedisHealth {
+        let known = masters.values
+        return .together(known.isEmpty ? guides.map(\.health).map(\.withoutConnections) : Array(known))
+    }
+
+    var masters: [RedisAddress: RedisHealth] {
+        map.withLock { $0.masters }.reduce(into: [:]) { masters, address in
+            masters[address] = nodes.existing(at: address)?.health ?? .disconnected(nil)
+        }
+    }
+}
+
+// MARK: - Sending
+
+extension ClusterClient {
+    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+        let end = NIODeadline.now() + TimeAmount(configuration.commandDeadline)
+        var pipeline = ClusterPipeline(commands)
+        for round in 1...Limits.maximumRounds {
+            let batches = map.withLock { pipeline.takeBatches(by: $0) }
+            for (batch, replies) in await send(batches, until: round > 1 ? end : nil) {
+                learn(from: pipeline.take(replies, to: batch, isRedirected: round > 1))
+            }
+            if pipeline.isDone || NIODeadline.now() >= end { break }
+            if pipeline.wantsPause { try? await Task.sleep(for: Limits.pause) }
+        }
+        return pipeline.results
+    }
+
+    private typealias Replies = [Result<RedisValue, RedisError>]
+
+    /// - Parameter end: when there is a timeout earlier than the node's own.
+    private func send(
+        _ batches: [ClusterPipeline.Batch], until end: NIODeadline?
+    ) async -> [(ClusterPipeline.Batch, Replies)] {
+        // Nearly always all keys live on one node.
+        if batches.count == 1 { return [(batches[0], await send(batches[0], until: end))] }
+        return await withTaskGroup { group in
+            for batch in batches { group.addTask { (batch, await self.send(batch, until: end)) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private func send(_ batch: ClusterPipeline.Batch, until end: NIODeadline?) async -> Replies {
+        guard let node = nodes.node(at: batch.node) else {
+            return batch.commands.map { _ in .failure(nodes.isClosed ? .shutDown : .notConnected) }
+        }
+        guard let end else { return await node.send(batch.commands) }
+        return await FirstOutcome.of(batch.commands, at: node, until: end, on: eventLoop)
+    }
+
+    private func learn(from news: ClusterPipeline.News) {
+        for redirection in news.redirections {
+            observer.observe(.topology(.redirected(redirection.kind)))
+            if case .moved(let slot, let master) = redirection { map.withLock { $0.move(slot, to: master) } }
+        }
+        if news.isMapInDoubt || news.redirections.contains(where: \.changesMap) { lookout.want() }
+    }
+}
+
+// MARK: - Looking
+
+extension ClusterClient {
+    /// Asks some nodes for the map, masters first, until one of them has a map.
+    private func look() async -> Bool {
+        let masters = map.withLock { $0.masters }.shuffled().compactMap { nodes.existing(at: $0) }
+        var asked = 0
+        for guide in masters + guides.shuffled() where asked < Limits.maximumGuidesAsked && guide.health.isConnected {
+            asked += 1
+            guard let found = await ask(guide) else { continue }
+            await adopt(found)
+            return found.isComplete && self.masters.values.allSatisfy(\.isConnected)
+        }
+        observer.observe(.topology(.mastersUnknown))
+        return false
+    }
+
+    /// A node that was taken out of its cluster has a map without a master.
+    private func ask(_ guide: RedisNode) async -> SlotMap? {
+        guard let reply = try? await guide.send(RedisCommand("CLUSTER", "SLOTS")),
+            let map = try? SlotMap(reply, from: guide.configuration.address), !map.masters.isEmpty
+        else { return nil }
+        return map
+    }
+
+    private func adopt(_ found: SlotMap) async {
+        let old = map.withLock { map in
+            defer { map = found }
+            return Set(map.masters)
+        }
+        let masters = Set(found.masters)
+        // All of them, also those nobody has asked anything yet: each announces changes of its own keys only.
+        for master in masters { _ = nodes.node(at: master) }
+        if old != masters { observer.observe(.topology(.mastersChanged(masters))) }
+        for node in nodes.removeAll(except: masters) { await node.shutdown() }
+    }
+}
+
+extension Redirection {
+    fileprivate var kind: RedisRefusal.Kind {
+        switch self {
+        case .moved: .moved
+        case .ask: .ask
+        case .again: .tryAgain
+        case .unserved: .clusterDown
+        }
+    }
+
+    fileprivate var changesMap: Bool {
+        switch self {
+        case .moved, .unserved: true
+        case .ask, .again: false
+        }
+    }
+}
+
+extension RedisHealth {
+    fileprivate var isConnected: Bool {
+        if case .disconnected = self { false } else { true }
+    }
+
+    /// A connection that only asks for the map takes no commands.
+    fileprivate var withoutConnections: RedisHealth {
+        if case .connected = self { .disconnected(nil) } else { self }
+    }
+}

@@ -1,0 +1,170 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import Synchronization
+
+/// The master that sentinels name, whichever it is. Another node becomes the one commands are sent to as soon as it
+/// says itself that it is a master; until then they fail as the old one makes them fail.
+final class SentinelClient: RedisTopology {
+    private struct State {
+        /// Who is sent commands.
+        var master: RedisNode?
+        /// Whom a sentinel named, and who has not said yet that it is a master.
+        var candidate: RedisNode?
+        /// Whose turn it is to be asked first.
+        var turn = 0
+        /// What the sentinel said who was asked last, if it does not know the master's name.
+        var refusal: RedisRefusal?
+        var isShutDown = false
+    }
+
+    private let name: String
+    private let configuration: RedisClientConfiguration
+    private let eventLoops: any EventLoopGroup
+    private let observer: any RedisObserver
+    private let sentinels: [RedisNode]
+    private let lookout: Lookout
+    private let state = Mutex(State())
+
+    /// The way there that is taken.
+    /// - Parameter name: what sentinels call the master.
+    init(
+        _ name: String, _ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup,
+        observer: any RedisObserver
+    ) {
+        (self.name, self.configuration) = (name, configuration)
+        (self.eventLoops, self.observer) = (eventLoops, observer)
+        let eventLoop = eventLoops.next()
+        let lookout = Lookout(Self.rule, on: eventLoop)
+        self.lookout = lookout
+        sentinels = configuration.url.addresses.map { address in
+            RedisNode(
+                configuration.sentinel(at: address), eventLoops: eventLoop,
+                observer: NodeObserver(observer: nil, lookout: lookout))
+        }
+    }
+
+    /// One question per second to one sentinel, and ten while there is no master.
+    private static let rule = LookoutRule(
+        pace: .milliseconds(50), interval: .seconds(1), retryInterval: .milliseconds(100))
+
+    func start() {
+        for sentinel in sentinels { sentinel.start() }
+        lookout.start { [weak self] in await self?.look() ?? true }
+    }
+
+    func shutdown() async {
+        lookout.stop()
+        let nodes = state.withLock { state in
+            state.isShutDown = true
+            return [state.master, state.candidate].compactMap(\.self)
+        }
+        for node in nodes + sentinels { await node.shutdown() }
+    }
+
+    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+        let (master, isShutDown) = state.withLock { ($0.master, $0.isShutDown) }
+        guard let master else {
+            return commands.map { _ in .failure(isShutDown ? .shutDown : .notConnected) }
+        }
+        let results = await master.send(commands)
+        if results.contains(where: \.castsDoubtOnTopology) { lookout.want() }
+        return results
+    }
+
+    var health: RedisHealth {
+        let (master, candidate, refusal) = state.withLock { ($0.master, $0.candidate, $0.refusal) }
+        if let master { return master.health }
+        if let refusal { return .misconfigured(refusal) }
+        return .together([candidate].compactMap { $0?.health } + sentinels.map(\.health).filter(\.isMisconfigured))
+    }
+
+    var masters: [RedisAddress: RedisHealth] {
+        state.withLock { $0.master }?.masters ?? [:]
+    }
+}
+
+// MARK: - Looking
+
+extension SentinelClient {
+    /// Asks the sentinels in turn, and the node that the first of them names what it is.
+    private func look() async -> Bool {
+        let turn = state.withLock { $0.turn }
+        for offset in sentinels.indices {
+            let sentinel = (turn + offset) % sentinels.count
+            guard let address = await ask(sentinels[sentinel]) else { continue }
+            let isInOrder = await settle(on: address)
+            // Whoever names a node that is no master may be behind the others.
+            state.withLock { $0.turn = isInOrder ? sentinel : sentinel + 1 }
+            return isInOrder
+        }
+        observer.observe(.topology(.mastersUnknown))
+        return false
+    }
+
+    private func ask(_ sentinel: RedisNode) async -> RedisAddress? {
+        let question = RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", RedisWord(name))
+        guard let reply = try? await sentinel.send(question) else { return nil }
+        let address = Self.address(in: reply, from: sentinel.configuration.address)
+        state.withLock { $0.refusal = address == nil ? RedisRefusal(line: "ERR no sentinel knows \(name)") : nil }
+        return address
+    }
+
+    /// `[host, port]`, both as strings; null for a name that is not known.
+    static func address(in reply: RedisValue, from sentinel: RedisAddress) -> RedisAddress? {
+        guard case .array(let parts) = reply, parts.count == 2,
+            case .string(let host) = parts[0], let host = String(validating: host, as: UTF8.self),
+            case .string(let port) = parts[1], let port = String(validating: port, as: UTF8.self)
+        else { return nil }
+        return .checked(host: host, port: Int(port))
+    }
+
+    /// Whether the node at `address` is a master, and takes commands from now on.
+    private func settle(on address: RedisAddress) async -> Bool {
+        guard let node = await node(at: address), await isMaster(node) else { return false }
+        let (old, isNew) = state.withLock { state -> ([RedisNode], Bool) in
+            guard !state.isShutDown else { return ([], false) }
+            defer { (state.master, state.candidate) = (node, nil) }
+            let known = [state.master, state.candidate].compactMap(\.self)
+            return (known.filter { $0 !== node }, state.master !== node)
+        }
+        if isNew { observer.observe(.topology(.mastersChanged([address]))) }
+        for node in old { await node.shutdown() }
+        return true
+    }
+
+    /// The master or the candidate if it is at `address`, else a new candidate in place of the last one.
+    private func node(at address: RedisAddress) async -> RedisNode? {
+        let (node, old) = state.withLock { state -> (RedisNode?, RedisNode?) in
+            guard !state.isShutDown else { return (nil, nil) }
+            let known = [state.master, state.candidate].compactMap(\.self)
+            if let node = known.first(where: { $0.configuration.address == address }) { return (node, nil) }
+            let node = RedisNode(
+                configuration.master(at: address), eventLoops: eventLoops,
+                observer: NodeObserver(observer: observer, lookout: lookout))
+            defer { state.candidate = node }
+            return (node, state.candidate)
+        }
+        node?.start()
+        await old?.shutdown()
+        return node
+    }
+
+    private func isMaster(_ node: RedisNode) async -> Bool {
+        guard case .array(let role) = try? await node.send(RedisCommand("ROLE")) else { return false }
+        return role.first == .string(Array("master".utf8))
+    }
+}
+
+extension Result<RedisValue, RedisError> {
+    fileprivate var castsDoubtOnTopology: Bool {
+        if case .failure(let error) = self { error.castsDoubtOnTopology } else { false }
+    }
+}
+
+extension RedisHealth {
+    fileprivate var isMisconfigured: Bool {
+        if case .misconfigured = self { true } else { false }
+    }
+}

@@ -1,0 +1,212 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The parts of a URL of Redis, taken apart in one pass from left to right.
+struct RedisURLParser {
+    /// What stands in front of `://`.
+    enum Scheme: String {
+        case redis
+        case rediss
+        case unix = "redis+unix"
+        case sentinel = "redis+sentinel"
+        case sentinelTLS = "rediss+sentinel"
+        case cluster = "redis+cluster"
+        case clusterTLS = "rediss+cluster"
+
+        /// Whether connections are made over TLS.
+        var usesTLS: Bool { self == .rediss || self == .sentinelTLS || self == .clusterTLS }
+    }
+
+    let scheme: Scheme
+    let credentials: RedisURL.Credentials
+    let sentinelCredentials: RedisURL.Credentials
+    private let hosts: Substring
+    private let path: [Substring]
+    private var options: RedisURLOptions
+
+    init(_ text: String) throws(RedisURLError) {
+        guard text.utf8.count <= RedisURL.Limits.maximumBytes else { throw .tooLong }
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .invalidCharacter }
+        guard !text.contains("#") else { throw .fragment }
+        guard let end = text.firstRange(of: "://"), let scheme = Scheme(rawValue: text[..<end.lowerBound].lowercased())
+        else { throw .unknownScheme }
+        self.scheme = scheme
+        let (place, query) = text[end.upperBound...].split(atFirst: "?")
+        options = try RedisURLOptions(query)
+        let (authority, path) = place.split(atFirst: "/")
+        self.path = path.map { $0.split(separator: "/", omittingEmptySubsequences: false) } ?? []
+        (credentials, hosts) = try Self.userInfo(of: authority)
+        sentinelCredentials = RedisURL.Credentials(
+            user: try options.take("sentinel_user").map(Self.credential),
+            password: try options.take("sentinel_password").map(Self.credential))
+        guard scheme.isSentinel || sentinelCredentials == RedisURL.Credentials() else { throw .unknownOption }
+    }
+
+    /// Where to connect, by the rules of the scheme.
+    mutating func place() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
+        let place = try scheme == .unix ? socket() : network()
+        guard options.isEmpty else { throw .unknownOption }
+        return place
+    }
+}
+
+extension RedisURLParser.Scheme {
+    fileprivate var isSentinel: Bool { self == .sentinel || self == .sentinelTLS }
+    fileprivate var isCluster: Bool { self == .cluster || self == .clusterTLS }
+    fileprivate var port: Int { isSentinel ? 26379 : 6379 }
+}
+
+// MARK: - Places
+
+extension RedisURLParser {
+    private mutating func socket() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
+        guard hosts.isEmpty else { throw .hostOfSocket }
+        let path = try Self.decoded(path.joined(separator: "/"))
+        guard !path.isEmpty, path.utf8.count < RedisAddress.Limits.maximumPathBytes, !path.utf8.contains(0)
+        else { throw .invalidSocketPath }
+        let database = try options.take("database").map(Self.database) ?? 0
+        return (.standalone, [.unixSocket("/" + path)], database)
+    }
+
+    private func network() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
+        let addresses = try addresses()
+        // `redis://host/` means the same as `redis://host`.
+        var words = path.last == "" ? path.dropLast() : path[...]
+        var topology = RedisURL.Topology.standalone
+        if scheme.isSentinel {
+            guard let name = words.popFirst(), !name.isEmpty else { throw .noMasterName }
+            topology = .sentinel(master: try Self.masterName(name))
+        } else if scheme.isCluster {
+            topology = .cluster
+        } else if addresses.count > 1 {
+            throw .severalHosts
+        }
+        let database = try words.popFirst().map(Self.database) ?? 0
+        guard words.isEmpty else { throw .unexpectedPath }
+        guard database == 0 || topology != .cluster else { throw .databaseInCluster }
+        return (topology, addresses, database)
+    }
+
+    private func addresses() throws(RedisURLError) -> [RedisAddress] {
+        guard !hosts.isEmpty else { throw .noHost }
+        let texts = hosts.split(separator: ",", omittingEmptySubsequences: false)
+        guard texts.count <= RedisURL.Limits.maximumHosts else { throw .tooManyHosts }
+        var addresses: [RedisAddress] = []
+        for text in texts {
+            let address = try address(text)
+            guard !addresses.contains(address) else { throw .repeatedHost }
+            addresses.append(address)
+        }
+        return addresses
+    }
+
+    private func address(_ text: Substring) throws(RedisURLError) -> RedisAddress {
+        let (host, port) = try Self.hostAndPort(text)
+        guard let number = port.map(Self.port) ?? scheme.port else { throw .invalidPort }
+        guard let address = RedisAddress.checked(host: host, port: number) else { throw .invalidHost }
+        return address
+    }
+
+    private static func hostAndPort(_ text: Substring) throws(RedisURLError) -> (Substring, port: Substring?) {
+        guard text.first == "[" else { return text.split(atFirst: ":") }
+        let (host, rest) = text.dropFirst().split(atFirst: "]")
+        guard let rest, host.contains(":") else { throw .invalidHost }
+        guard !rest.isEmpty else { return (host, nil) }
+        guard rest.first == ":" else { throw .invalidHost }
+        return (host, rest.dropFirst())
+    }
+}
+
+// MARK: - Words
+
+extension RedisURLParser {
+    private static func userInfo(of authority: Substring) throws(RedisURLError) -> (RedisURL.Credentials, Substring) {
+        let (userInfo, hosts) = authority.split(atFirst: "@")
+        guard let hosts else { return (RedisURL.Credentials(), authority) }
+        let (user, password) = userInfo.split(atFirst: ":")
+        guard !hosts.contains("@"), password?.contains(":") != true else { throw .invalidUserInfo }
+        let credentials = RedisURL.Credentials(
+            user: user.isEmpty ? nil : try credential(user),
+            password: try password.map(credential))
+        return (credentials, hosts)
+    }
+
+    private static func credential(_ text: Substring) throws(RedisURLError) -> String {
+        let word = try decoded(text)
+        guard word.utf8.count <= RedisURL.Limits.maximumCredentialBytes else { throw .credentialsTooLong }
+        return word
+    }
+
+    /// Sentinel's own rule for names in its configuration.
+    private static func masterName(_ text: Substring) throws(RedisURLError) -> String {
+        let name = try decoded(text)
+        guard name.utf8.count <= RedisURL.Limits.maximumMasterNameBytes,
+            name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) })
+        else { throw .invalidMasterName }
+        return name
+    }
+
+    private static func database(_ text: Substring) throws(RedisURLError) -> Int {
+        guard let number = plainNumber(text, maximumDigits: 4), RedisURL.Limits.databases.contains(number)
+        else { throw .invalidDatabase }
+        return number
+    }
+
+    private static func port(_ text: Substring) -> Int? {
+        plainNumber(text, maximumDigits: 5).flatMap { RedisAddress.Limits.ports.contains($0) ? $0 : nil }
+    }
+
+    /// Digits only: no sign, no space.
+    private static func plainNumber(_ text: Substring, maximumDigits: Int) -> Int? {
+        guard text.utf8.count <= maximumDigits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int(text)
+    }
+
+    /// RFC 3986 §2.1.
+    private static func decoded(_ text: some StringProtocol) throws(RedisURLError) -> String {
+        var bytes: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(hexadecimal), let low = rest.popFirst().flatMap(hexadecimal)
+            else { throw .invalidPercentEncoding }
+            bytes.append(high << 4 | low)
+        }
+        guard let decoded = String(validating: bytes, as: UTF8.self) else { throw .invalidPercentEncoding }
+        return decoded
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> UInt8? {
+        Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
+    }
+}
+
+/// The options behind the question mark, each to be taken once.
+struct RedisURLOptions {
+    private var values: [Substring: Substring] = [:]
+
+    init(_ query: Substring?) throws(RedisURLError) {
+        for option in (query ?? "").split(separator: "&") {
+            let (name, value) = option.split(atFirst: "=")
+            guard let value else { throw .unknownOption }
+            guard values.updateValue(value, forKey: name) == nil else { throw .repeatedOption }
+        }
+    }
+
+    /// Whether all were taken.
+    var isEmpty: Bool { values.isEmpty }
+
+    /// The value of an option that has a meaning here.
+    mutating func take(_ name: Substring) -> Substring? { values.removeValue(forKey: name) }
+}
+
+extension StringProtocol where SubSequence == Substring {
+    /// What stands in front of the first `separator`, and what behind it; nil without one.
+    fileprivate func split(atFirst separator: Character) -> (Substring, Substring?) {
+        guard let index = firstIndex(of: separator) else { return (self[...], nil) }
+        return (self[..<index], self[self.index(after: index)...])
+    }
+}

@@ -1,0 +1,236 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Receipts
+internal import Redis
+internal import Synchronization
+
+/// Keeps findings where all nodes find them, sealed, under names that tell nothing.
+///
+/// A finding is one `GET` and one `PTTL` in one round trip. Its age is what the store says has passed since it was
+/// written, not the difference of two clocks: so a node whose clock is wrong neither misleads the others nor misses what
+/// they found out.
+///
+/// What was found here stays in this process too, and is used while the store is away.
+final class RedisFindingCache: FindingCache {
+    private let store: any RedisCommands
+    private let names: FindingNames
+    private let seal: StoreSeal
+    private let policy: FreshnessPolicy
+    private let clock: @Sendable () -> Timestamp
+    private let observe: @Sendable (SharedCacheFault) -> Void
+    private let board = InvalidationBoard()
+    /// By the name under the first key.
+    private let spares: Mutex<Generations<String, Spare>>
+
+    /// A finding that is kept here.
+    private struct Spare {
+        let known: KnownFinding
+        /// Whether it is too large for the store, so that nobody else has it.
+        let isAlone: Bool
+    }
+
+    /// - Parameters:
+    ///   - store: Redis, or who stands in front of it.
+    ///   - keys: what everything is named and sealed with.
+    ///   - spareBytes: what copies for the time without the store may take.
+    ///   - freshness: bounds what is believed about times.
+    ///   - clock: the time.
+    ///   - observe: told of everything that was of no use.
+    init(
+        store: any RedisCommands, keys: StoreKeys, spareBytes: Int, freshness: FreshnessPolicy = FreshnessPolicy(),
+        clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
+    ) {
+        self.store = store
+        names = FindingNames(keys: keys)
+        seal = StoreSeal(keys: keys)
+        policy = freshness
+        self.clock = clock
+        self.observe = observe
+        spares = Mutex(Generations(maximumBytes: spareBytes))
+    }
+
+    /// How things stand.
+    func stamp(for key: FindingKey) -> InvalidationStamp { board.stamp(of: names.names(of: key)) }
+}
+
+// MARK: - Looking up
+
+extension RedisFindingCache {
+    /// What is known: under several keys, what was found out last.
+    func finding(for key: FindingKey) async -> KnownFinding? {
+        let names = names.names(of: key)
+        let stamp = board.stamp(of: names)
+        let replies = await store.send(
+            names.flatMap { [RedisCommand("GET", key: .finding($0)), RedisCommand("PTTL", key: .finding($0))] })
+        var found: [KnownFinding] = []
+        for (index, name) in names.enumerated() {
+            switch entry(replies.dropFirst(2 * index).prefix(2), for: name) {
+            case .absent: continue
+            case .found(let known): found.append(known)
+            case .unreachable:
+                observe(.lookupFailed)
+                return spare(for: names[0])?.known
+            }
+        }
+        guard let latest = found.max(by: { $0.askedAt < $1.askedAt }) else {
+            return spare(for: names[0]).flatMap { $0.isAlone ? $0.known : nil }
+        }
+        keepSpare(latest, for: names[0], since: stamp)
+        return latest
+    }
+
+    private func keepSpare(
+        _ known: KnownFinding, for name: String, isAlone: Bool = false, since stamp: InvalidationStamp
+    ) {
+        spares.withLock { spares in
+            // Who invalidates marks the board first: so this comes before, and is removed, or is not done.
+            guard stamp.isUnchanged else { return }
+            spares.insert(Spare(known: known, isAlone: isAlone), for: name, byteCount: known.byteCount)
+        }
+    }
+
+    private func spare(for name: String) -> Spare? { spares.withLock { $0.find(name) } }
+
+    private enum Entry {
+        case absent
+        case found(KnownFinding)
+        case unreachable
+    }
+
+    private func entry(_ replies: ArraySlice<Result<RedisValue, RedisError>>, for name: String) -> Entry {
+        guard case .success(let value) = replies.first, case .success(.integer(let remaining)) = replies.last,
+            replies.count == 2
+        else { return .unreachable }
+        // Empty is what `forget` leaves behind for a moment.
+        guard case .string(let sealed) = value, !sealed.isEmpty else { return .absent }
+        do throws(SharedCacheFault) {
+            let stored = try StoredFinding(try open(sealed, for: name), policy: policy)
+            return .found(try inOurTime(stored.known, age: stored.retention - .milliseconds(remaining)))
+        } catch {
+            observe(error)
+            return .absent
+        }
+    }
+
+    private func open(_ sealed: [UInt8], for name: String) throws(SharedCacheFault) -> [UInt8] {
+        do throws(StoreSeal.Fault) {
+            return try seal.open(sealed, for: name)
+        } catch {
+            throw SharedCacheFault(error)
+        }
+    }
+
+    /// The finding with its times by this node's clock.
+    private func inOurTime(_ known: KnownFinding, age: Duration) throws(SharedCacheFault) -> KnownFinding {
+        let difference = known.askedAt.duration(to: clock().advanced(by: .zero - age))
+        guard age >= .zero - Self.tolerance, age <= policy.longestRetention,
+            abs(difference) <= StoredFindingLimits.clockDifference
+        else { throw .implausibleTimes }
+        return abs(difference) <= Self.tolerance ? known : known.moved(by: difference)
+    }
+
+    private func abs(_ span: Duration) -> Duration { span < .zero ? .zero - span : span }
+
+    /// Clocks that differ by no more than this are the same; writing takes its time too.
+    private static let tolerance: Duration = .seconds(1)
+}
+
+// MARK: - Keeping
+
+extension RedisFindingCache {
+    /// Keeps a finding for all nodes; one that is too large, or that the store does not take, for this one.
+    func insert(_ finding: KnownFinding, for key: FindingKey, naming originalTransactionIDs: [String]) async {
+        let names = names.names(of: key), stamp = board.stamp(of: names)
+        let stored = StoredFinding(known: finding, retention: policy.retention(of: finding))
+        guard let bytes = stored.bytes else { return }
+        let isAlone = bytes.count > StoredFindingLimits.bytes
+        if isAlone { observe(.tooLarge) }
+        let indices = originalTransactionIDs.flatMap { index(names[0], under: $0, finding) }
+        let results = await store.send((isAlone ? [] : [set(bytes, stored, for: names[0])]) + indices)
+        let isRefused = results.contains { if case .failure = $0 { true } else { false } }
+        if isRefused { observe(.insertFailed) }
+        guard isRefused || isAlone else { return }
+        keepSpare(finding, for: names[0], isAlone: isAlone && !isRefused, since: stamp)
+    }
+
+    private func set(_ bytes: [UInt8], _ stored: StoredFinding, for name: String) -> RedisCommand {
+        RedisCommand(
+            "SET", key: .finding(name), RedisWord(seal.seal(bytes, for: name)), "PX",
+            RedisWord(stored.retention.wholeMilliseconds))
+    }
+
+    /// Writes down that a finding names an original transaction. Of too many, those that were found out first go.
+    private func index(
+        _ name: String, under originalTransactionID: String, _ finding: KnownFinding
+    ) -> [RedisCommand] {
+        let key = RedisWord.index(names.indexNames(of: originalTransactionID)[0])
+        return [
+            RedisCommand("ZADD", key: key, RedisWord(finding.askedAt.millisecondsSince1970), RedisWord(name)),
+            RedisCommand("ZREMRANGEBYRANK", key: key, 0, RedisWord(-1 - Self.findingsInIndex)),
+            // Always as long as any finding in it may last.
+            RedisCommand("PEXPIRE", key: key, RedisWord(policy.longestRetention.wholeMilliseconds)),
+        ]
+    }
+
+    /// Findings that one original transaction leads to: receipts of the same customer, times what callers ask.
+    static let findingsInIndex = 64
+}
+
+// MARK: - Forgetting
+
+extension RedisFindingCache {
+    /// Forgets every finding that names this original transaction, on all nodes.
+    func forget(originalTransactionID: String) async throws(StoreUnreachable) -> Int {
+        let indices = names.indexNames(of: originalTransactionID).map { RedisWord.index($0) }
+        let lists = try await ask(
+            indices.map { RedisCommand("ZRANGE", key: $0, 0, RedisWord(Self.findingsInIndex - 1)) })
+        let found = lists.map(Self.names)
+        let all = Set(found.joined())
+        // What is written for a moment makes sure that all nodes hear of it, also of what the store no longer had.
+        let counts = try await ask(
+            all.flatMap { name in
+                [
+                    RedisCommand("DEL", key: .finding(name)),
+                    RedisCommand("SET", key: .finding(name), "", "PX", 1),
+                ]
+            })
+        invalidate(names: Array(all))
+        _ = try await ask(
+            zip(indices, found).filter { !$1.isEmpty }.map { index, names in
+                RedisCommand(["ZREM", index] + names.map { RedisWord($0) }, key: index)
+            })
+        return counts.reduce(0) { if case .integer(let count) = $1 { $0 + Int(clamping: count) } else { $0 } }
+    }
+
+    private func ask(_ commands: [RedisCommand]) async throws(StoreUnreachable) -> [RedisValue] {
+        guard !commands.isEmpty else { return [] }
+        let values = await store.send(commands).compactMap { try? $0.get() }
+        guard values.count == commands.count else { throw StoreUnreachable() }
+        return values
+    }
+
+    private static func names(_ reply: RedisValue) -> [String] {
+        guard case .array(let members) = reply else { return [] }
+        return members.compactMap { if case .string(let bytes) = $0 { FindingNames.name(bytes) } else { nil } }
+    }
+}
+
+// MARK: - Hearing of changes
+
+extension RedisFindingCache {
+    /// Redis tells that these keys have changed; those that are none of this cache's are passed over.
+    func invalidate(keys: [[UInt8]]) { invalidate(names: keys.compactMap(FindingNames.name(inKey:))) }
+
+    /// Findings with these names have changed.
+    func invalidate(names: [String]) {
+        for name in names { board.invalidate(name) }
+        spares.withLock { spares in
+            for name in names { spares.remove(name) }
+        }
+    }
+
+    /// Changes were not heard of for a while. Copies stay: they are for the time when the store is away.
+    func invalidateAll() { board.invalidateAll() }
+}

@@ -1,0 +1,96 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Redis
+internal import Resilience
+
+/// Redis behind a circuit breaker: while Redis is away commands fail at once, so that no request waits for nothing. The
+/// one place where faults of the store are counted.
+final class SharedStore: RedisCommands {
+    private let redis: any RedisCommands
+    private let health: StoreHealth
+    private let metrics: StoreMetrics
+
+    /// - Parameters:
+    ///   - redis: carries commands out.
+    ///   - health: learns how that goes.
+    ///   - metrics: counts it.
+    init(_ redis: any RedisCommands, health: StoreHealth, metrics: StoreMetrics) {
+        self.redis = redis
+        self.health = health
+        self.metrics = metrics
+    }
+
+    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+        guard let permit = health.permit() else {
+            metrics.countHeldBack(commands.count)
+            return commands.map { _ in .failure(.notConnected) }
+        }
+        return await exchange(commands, permit)
+    }
+
+    /// Asks for a sign of life, also while the breaker is open, if it is time to.
+    func probe() async {
+        guard let permit = health.permitProbe() else { return }
+        _ = await exchange([RedisCommand("PING")], permit)
+    }
+
+    private func exchange(
+        _ commands: [RedisCommand], _ permit: CircuitBreaker.Permit
+    ) async -> [Result<RedisValue, RedisError>] {
+        let start = Instant.now
+        let results = await redis.send(commands)
+        let took = start.duration(to: .now)
+        let moves = health.record(Outcome(results, took: took), of: permit, commands, results)
+        metrics.count(results, took: took)
+        for (transition, times) in moves { metrics.breakerMoved(transition, times) }
+        return results
+    }
+}
+
+extension Outcome {
+    /// What replies say about Redis: the worst of them counts.
+    fileprivate init(_ results: [Result<RedisValue, RedisError>], took: Duration) {
+        let faults = results.compactMap { result -> RedisError? in
+            if case .failure(let error) = result { error } else { nil }
+        }
+        if faults.contains(.shutDown) {
+            self = .neutral
+        } else if faults.contains(where: \.isSilence) {
+            self = .failure(.hard, took: took)
+        } else if faults.contains(where: \.isUselessAnswer) {
+            self = .failure(.soft, took: took)
+        } else {
+            self = .success(took: took)
+        }
+    }
+}
+
+extension RedisError {
+    /// Whether nobody answered.
+    fileprivate var isSilence: Bool {
+        switch self {
+        case .notConnected, .connectionLost, .timeout: true
+        case .pipelineFull, .protocolViolation, .refused, .shutDown: false
+        }
+    }
+
+    /// Whether the answer shows that Redis serves nobody now. A full memory or a disk that fails refuses writes only,
+    /// and what this user may not do is no trouble that passes.
+    fileprivate var isUselessAnswer: Bool {
+        switch self {
+        case .pipelineFull, .protocolViolation: true
+        case .refused(let refusal): refusal.kind.servesNobody
+        case .notConnected, .connectionLost, .timeout, .shutDown: false
+        }
+    }
+}
+
+extension RedisRefusal.Kind {
+    fileprivate var servesNobody: Bool {
+        switch self {
+        case .clusterDown, .readOnly, .loading, .masterDown, .busy, .noAuth, .wrongPassword: true
+        case .moved, .ask, .tryAgain, .noScript, .outOfMemory, .misconfigured, .noPermission, .other: false
+        }
+    }
+}

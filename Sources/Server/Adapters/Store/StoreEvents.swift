@@ -1,0 +1,108 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Logging
+internal import Redis
+internal import Synchronization
+
+/// Somebody ought to look at the shared store. However often it rings before somebody looks, it has rung once.
+struct StoreAlarm: Sendable {
+    /// Each ring that was heard.
+    let rings: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() {
+        (rings, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func ring() { continuation.yield() }
+}
+
+/// Hands on what the Redis client tells: to whoever counts, and to whoever waits for a key to change.
+final class StoreEvents: RedisObserver {
+    private let health: StoreHealth
+    private let metrics: StoreMetrics
+    private let logger: Logger
+    private let findings = Mutex<RedisFindingCache?>(nil)
+    private let lastFault = Mutex<RedisConnectionFault?>(nil)
+    /// Who waits for leases.
+    let leaseWaits = KeyWaits()
+    /// Rings when the notes may have changed.
+    let alarm = StoreAlarm()
+    /// Ends when the first attempt to connect does.
+    let firstAttempt = Waiter<Bool>()
+
+    init(health: StoreHealth, metrics: StoreMetrics, logger: Logger) {
+        self.health = health
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    /// This cache hears of changes from now on.
+    func tell(_ cache: RedisFindingCache) { findings.withLock { $0 = cache } }
+
+    func observe(_ event: RedisEvent) {
+        metrics.count(event)
+        switch event {
+        case .connected(let role): connected(role)
+        case .connectFailed(let role, let fault): failed(role, fault)
+        case .disconnected(let role, let fault): log(fault, role)
+        case .invalidated(let names): invalidated(names)
+        case .flushed:
+            findings.withLock { $0 }?.invalidateAll()
+            leaseWaits.wakeAll()
+            alarm.ring()
+        case .commandDone, .published, .topology: break
+        }
+    }
+
+    private func connected(_ role: RedisConnectionRole) {
+        health.noteLogin(role, refused: nil)
+        if role == .commands { firstAttempt.end(with: true) }
+        let wasAway = lastFault.withLock { fault in
+            defer { fault = nil }
+            return fault != nil
+        }
+        if wasAway { logger.notice("Redis is back", metadata: ["connection": "\(role.rawValue)"]) }
+    }
+
+    private func failed(_ role: RedisConnectionRole, _ fault: RedisConnectionFault) {
+        if case .refused(let refusal) = fault, refusal.isConfigurationFault {
+            health.noteLogin(role, refused: refusal)
+        }
+        if role == .commands { firstAttempt.end(with: false) }
+        log(fault, role)
+    }
+
+    private func invalidated(_ names: [[UInt8]]) {
+        // Before those wake who will look a finding up.
+        findings.withLock { $0 }?.invalidate(keys: names)
+        leaseWaits.wake(names)
+        if names.contains(where: { $0.starts(with: Self.notePrefix) }) { alarm.ring() }
+    }
+
+    private static let notePrefix = Array("gw:".utf8)
+
+    /// Once for each fault, not for each attempt.
+    private func log(_ fault: RedisConnectionFault, _ role: RedisConnectionRole) {
+        guard fault != .shutDown, lastFault.withLock({ $0.replace(with: fault) }) else { return }
+        logger.log(
+            level: fault.isConfigurationFault ? .error : .warning, "Redis is away",
+            metadata: ["connection": "\(role.rawValue)", "fault": "\(fault)"])
+    }
+}
+
+extension RedisConnectionFault {
+    fileprivate var isConfigurationFault: Bool {
+        if case .refused(let refusal) = self { refusal.isConfigurationFault } else { false }
+    }
+}
+
+extension RedisConnectionFault? {
+    /// - Returns: whether it was another before.
+    fileprivate mutating func replace(with fault: RedisConnectionFault) -> Bool {
+        defer { self = fault }
+        return self != fault
+    }
+}

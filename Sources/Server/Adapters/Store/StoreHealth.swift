@@ -1,0 +1,134 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Redis
+internal import Resilience
+internal import Synchronization
+
+/// How this node stands with the shared store. The raw values are those of the API and of metrics.
+enum StoreCondition: String, CaseIterable, Hashable, Sendable {
+    /// There is none: everything is kept in this process.
+    case embedded
+    /// Nobody has answered yet, and there is still time.
+    case connecting
+    /// It answers.
+    case connected
+    /// It does not; every node decides for itself meanwhile.
+    case degraded
+    /// It refuses the gateway, and only an operator can mend that.
+    case misconfigured
+}
+
+/// What is known of the shared store: whether it is asked, whether it answers, and how many nodes share it.
+final class StoreHealth: Sendable {
+    fileprivate struct State {
+        var breaker = CircuitBreaker(.sharedStore)
+        /// Whether the last exchange brought replies; nil before the first.
+        var answers: Bool?
+        /// Whether enough time was given to the first connection.
+        var isSettled = false
+        /// What refused the login, by what the connection is for.
+        var refusedLogins: [RedisConnectionRole: RedisRefusal] = [:]
+        /// Commands this user may not use, by name: a handful, as all stand in this program.
+        var refusedCommands: [String: RedisRefusal] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let nodes = Atomic(1)
+    private let isEmbedded: Bool
+
+    /// - Parameter isEmbedded: whether there is no shared store.
+    init(isEmbedded: Bool) { self.isEmbedded = isEmbedded }
+
+    /// How it stands.
+    var condition: StoreCondition {
+        if isEmbedded { return .embedded }
+        return state.withLock { state in
+            if state.configurationFault != nil { return .misconfigured }
+            if state.answers != true, !state.isSettled { return .connecting }
+            return state.answers == true && state.breaker.state == .closed ? .connected : .degraded
+        }
+    }
+
+    /// What only an operator can mend.
+    var configurationFault: RedisRefusal? { state.withLock { $0.configurationFault } }
+
+    /// What the circuit breaker does.
+    var breaker: CircuitBreaker.State.Name { state.withLock { $0.breaker.state.name } }
+
+    /// Nodes of the fleet that are alive, this one included; the last known number while nobody can tell.
+    var liveNodes: Int { nodes.load(ordering: .relaxed) }
+}
+
+extension CircuitBreaker.Policy {
+    /// Of the shared store. Being wrong is cheap, for probes are sent behind everybody's back, so it opens soon and for
+    /// a short time.
+    fileprivate static let sharedStore = CircuitBreaker.Policy(
+        bucketWidth: .milliseconds(500), bucketCount: 6, minimumCalls: 10, failurePercent: 50, slowPercent: 100,
+        slowCall: .seconds(10), hardFailuresInARow: 3, firstOpening: .milliseconds(500), longestOpening: .seconds(1),
+        probes: 1, probeLease: .seconds(2))
+}
+
+extension StoreHealth.State {
+    fileprivate var configurationFault: RedisRefusal? { refusedLogins.values.first ?? refusedCommands.values.first }
+}
+
+// MARK: - Learning
+
+extension StoreHealth {
+    /// The leave for one exchange on a request's behalf. Requests never are the probes of an open breaker: they would wait
+    /// for a store that is away.
+    func permit() -> CircuitBreaker.Permit? {
+        state.withLock { $0.breaker.state == .closed ? $0.permit() : nil }
+    }
+
+    /// The leave for a probe.
+    func permitProbe() -> CircuitBreaker.Permit? { state.withLock { $0.permit() } }
+
+    /// Learns from an exchange.
+    /// - Returns: how the breaker moved since the last one.
+    func record(
+        _ outcome: Outcome, of permit: CircuitBreaker.Permit, _ commands: [RedisCommand],
+        _ results: [Result<RedisValue, RedisError>]
+    ) -> [CircuitBreaker.Transition: Int] {
+        var generator = SystemRandomNumberGenerator()
+        return state.withLock { state in
+            state.breaker.record(outcome, of: permit, at: .now, using: &generator)
+            switch outcome {
+            case .success: state.answers = true
+            case .failure: state.answers = false
+            case .throttled, .neutral: break
+            }
+            for (command, result) in zip(commands, results) { state.note(result, of: command) }
+            return state.breaker.takeTransitions()
+        }
+    }
+
+    /// Redis refused a login, or accepted one with nil.
+    func noteLogin(_ role: RedisConnectionRole, refused refusal: RedisRefusal?) {
+        state.withLock { $0.refusedLogins[role] = refusal }
+    }
+
+    /// The first connection had its time, whatever came of it.
+    func settle() { state.withLock { $0.isSettled = true } }
+
+    /// So many nodes are alive, this one included.
+    func noteLiveNodes(_ count: Int) { nodes.store(max(1, count), ordering: .relaxed) }
+}
+
+extension StoreHealth.State {
+    fileprivate mutating func permit() -> CircuitBreaker.Permit? {
+        guard case .call(let permit) = breaker.permit(at: .now) else { return nil }
+        return permit
+    }
+
+    fileprivate mutating func note(_ result: Result<RedisValue, RedisError>, of command: RedisCommand) {
+        switch result {
+        case .failure(.refused(let refusal)) where refusal.isConfigurationFault:
+            refusedCommands[command.description] = refusal
+        case .success, .failure(.refused):
+            if !refusedCommands.isEmpty { refusedCommands[command.description] = nil }
+        case .failure: break
+        }
+    }
+}

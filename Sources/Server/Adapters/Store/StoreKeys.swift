@@ -1,0 +1,127 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import Receipts
+
+/// The keys that everything in the shared store is named and sealed with, as `GATEWAY_CACHE_KEYS` gives them:
+/// `id:base64,id:base64`, 32 random bytes each. The first names and seals, all open.
+struct StoreKeys: Sendable {
+    /// At least one; the first is the one that writes.
+    let all: [StoreKey]
+
+    /// What the keys may be.
+    enum Limits {
+        /// How many there may be: two while one is replaced, and room for a mistake.
+        static let keys = 4
+        /// The characters of an id; it stands in front of every sealed value.
+        static let idCharacters = 1...16
+        /// The bytes of a key.
+        static let keyBytes = 32
+    }
+
+    /// Reads a list of keys.
+    init(_ text: String) throws(StoreKeysFault) {
+        let items = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { !$0.isWhitespace } }
+        guard items.count <= Limits.keys else { throw .tooMany }
+        var keys: [StoreKey] = []
+        var secrets: Set<[UInt8]> = []
+        for (index, item) in items.enumerated() {
+            let (id, secret) = try Self.parts(of: item, number: index + 1)
+            guard !keys.contains(where: { $0.id == id }) else { throw .idTwice(number: index + 1) }
+            guard secrets.insert(secret).inserted else { throw .keyTwice(number: index + 1) }
+            keys.append(StoreKey(id: id, secret: secret))
+        }
+        all = keys
+    }
+
+    /// The key that writes.
+    var first: StoreKey { all[0] }
+
+    /// The key with this id.
+    func key(id: some Sequence<UInt8>) -> StoreKey? { all.first { $0.id.utf8.elementsEqual(id) } }
+
+    private static func parts(of item: String, number: Int) throws(StoreKeysFault) -> (id: String, secret: [UInt8]) {
+        let parts = item.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { throw .noID(number: number) }
+        guard Limits.idCharacters.contains(parts[0].utf8.count), parts[0].utf8.allSatisfy(\.isPartOfID) else {
+            throw .badID(number: number)
+        }
+        let secret: [UInt8]
+        do throws(Base64Error) {
+            secret = try Base64.decode(String(parts[1]))
+        } catch {
+            throw .notBase64(number: number)
+        }
+        guard secret.count == Limits.keyBytes else { throw .wrongLength(number: number) }
+        return (String(parts[0]), secret)
+    }
+}
+
+/// One key, and what is derived from it: whoever learns one of the two learns nothing of the other.
+struct StoreKey: Sendable {
+    /// Its name, which stands in front of what it sealed.
+    let id: String
+    /// Names what lies in the store.
+    let names: StoreNames
+    /// Seals what lies in the store.
+    let sealing: SymmetricKey
+
+    fileprivate init(id: String, secret: [UInt8]) {
+        let key = SymmetricKey(data: secret)
+        self.id = id
+        names = StoreNames(key: Self.derive("receipt-gateway names 1", from: key))
+        sealing = Self.derive("receipt-gateway seal 1", from: key)
+    }
+
+    /// HKDF with SHA-256 (RFC 5869).
+    private static func derive(_ purpose: String, from key: SymmetricKey) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key, info: Array(purpose.utf8), outputByteCount: StoreKeys.Limits.keyBytes)
+    }
+}
+
+/// What is wrong with a list of keys, by the number of the key from 1. Holds nothing of a key.
+enum StoreKeysFault: Error, Hashable, Sendable {
+    /// More keys than `StoreKeys.Limits.keys`.
+    case tooMany
+    /// No colon between an id and a key.
+    case noID(number: Int)
+    /// An id of the wrong length, or with something else than letters, digits, `_` and `-`.
+    case badID(number: Int)
+    /// The same id as an earlier one.
+    case idTwice(number: Int)
+    /// A key that is no base64.
+    case notBase64(number: Int)
+    /// A key of another length than 32 bytes.
+    case wrongLength(number: Int)
+    /// The same key as an earlier one.
+    case keyTwice(number: Int)
+}
+
+extension StoreKeysFault: CustomStringConvertible {
+    /// In words that follow the name of the setting.
+    var description: String {
+        switch self {
+        case .tooMany: "holds more than \(StoreKeys.Limits.keys) keys"
+        case .noID(let number): "has no id and colon in front of key \(number)"
+        case .badID(let number):
+            "has an id of 1 to 16 letters, digits, _ and - for each key, and not for key \(number)"
+        case .idTwice(let number): "has the id of key \(number) twice"
+        case .notBase64(let number): "has a key that is not base64: key \(number)"
+        case .wrongLength(let number): "has a key that is not 32 bytes long: key \(number)"
+        case .keyTwice(let number): "has key \(number) twice, under two ids"
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isPartOfID: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}

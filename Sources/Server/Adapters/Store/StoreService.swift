@@ -1,0 +1,61 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Redis
+internal import ServiceLifecycle
+
+/// Connects to Redis before anybody asks, watches it behind everybody's back, and leaves when nobody asks any more.
+struct StoreService: Service {
+    /// The connections.
+    let client: RedisNode
+    /// What requests use.
+    let store: SharedStore
+    let health: StoreHealth
+    let events: StoreEvents
+    let registry: NodeRegistry
+    let notes: RedisFleetNotes
+    /// How long the first connection may keep this node from being ready.
+    let patience: Duration
+
+    /// How often Redis is asked for a sign of life.
+    static let pulse: Duration = .milliseconds(500)
+
+    func run() async throws {
+        client.start()
+        await cancelWhenGracefulShutdown {
+            await begin()
+            await withDiscardingTaskGroup { group in
+                group.addTask { await watch() }
+                group.addTask { await exchangeNotes() }
+            }
+        }
+        await registry.leave()
+        await client.shutdown()
+    }
+
+    /// A node that is ready knows what the fleet knows, if Redis tells in time.
+    private func begin() async {
+        _ = await events.firstAttempt.value(patience: patience)
+        await store.probe()
+        await registry.beat()
+        await notes.exchange()
+        health.settle()
+    }
+
+    private func watch() async {
+        var lastBeat = ContinuousClock.now
+        while (try? await Task.sleep(for: Self.pulse)) != nil {
+            await store.probe()
+            guard lastBeat.duration(to: .now) >= NodeRegistry.Limits.beat else { continue }
+            lastBeat = .now
+            await registry.beat()
+            // For whatever was not announced.
+            events.alarm.ring()
+        }
+    }
+
+    private func exchangeNotes() async {
+        for await _ in events.alarm.rings { await notes.exchange() }
+    }
+}

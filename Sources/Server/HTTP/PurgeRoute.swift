@@ -1,0 +1,42 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import Receipts
+
+/// `DELETE /v1/cache/transactions/{id}`: forgets what Apple said of every receipt that names an original transaction,
+/// because something happened to it since.
+struct PurgeRoute: Sendable {
+    /// Who knows what Apple said; nil if Apple is not asked, so that nothing is known.
+    let apple: AppleDesk?
+    /// Tells who asks.
+    let authenticator: Authenticator
+    /// The time, which tests set.
+    let clock: @Sendable () -> Timestamp
+
+    /// The path, with the ID in it.
+    static let path = "/v1/cache/transactions/{id}"
+    /// The digits of an ID: as many as 64 bits need.
+    static let digits = 1...20
+
+    /// Answers with how many answers of Apple's were forgotten.
+    func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
+        let client = try authenticator.client(for: request.headers, at: clock())
+        context.outcome.record { $0.client = client.name }
+        guard client.may.contains(.purge) else { throw Problem.operationNotPermitted }
+        let id = context.parameters.get("id") ?? ""
+        guard Self.digits.contains(id.utf8.count), id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            throw Problem.invalidTransactionID
+        }
+        let count = try await apple?.forget(originalTransactionID: id) ?? 0
+        var json = JSONWriter()
+        json.object { json in
+            json.key("forgotten")
+            json.integer(count)
+        }
+        return Response(json: json.bytes)
+    }
+}

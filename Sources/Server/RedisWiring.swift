@@ -1,0 +1,130 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import NIOPosix
+internal import Redis
+
+/// What this node shares with the others through Redis, or keeps for itself where there is none.
+struct FleetStore: Sendable {
+    /// What Apple said of receipts.
+    let findings: any FindingCache
+    /// Who in the fleet asks Apple.
+    let leases: any FlightLeases
+    /// What nodes tell one another.
+    let notes: any FleetNotes
+    /// Runs the connections; nil if there is nothing to connect to.
+    let service: StoreService?
+}
+
+extension FleetStore {
+    /// The store as configured.
+    /// - Throws: what is wrong with the files the configuration names.
+    init(
+        _ configuration: GatewayConfiguration, upstreams: UpstreamKnowledge, health: StoreHealth,
+        metrics: GatewayMetrics, in surroundings: GatewaySurroundings
+    ) throws(ConfigurationProblems) {
+        let cacheBytes = configuration.apple.cacheSize.bytes
+        guard let client = try RedisNodeConfiguration(configuration.redis), let keys = try StoreKeys(configuration)
+        else {
+            self.init(
+                findings: EmbeddedFindingCache(maximumBytes: cacheBytes), leases: EmbeddedFlightLeases(),
+                notes: EmbeddedFleetNotes(), service: nil)
+            return
+        }
+        self.init(
+            client, keys: keys, spareBytes: cacheBytes, patience: configuration.redis.patience, upstreams: upstreams,
+            health: health, metrics: metrics, in: surroundings)
+    }
+
+    private init(
+        _ client: RedisNodeConfiguration, keys: StoreKeys, spareBytes: Int, patience: Duration,
+        upstreams: UpstreamKnowledge, health: StoreHealth, metrics: GatewayMetrics,
+        in surroundings: GatewaySurroundings
+    ) {
+        let upstreamMetrics = metrics.upstream, metrics = metrics.store
+        let events = StoreEvents(health: health, metrics: metrics, logger: surroundings.logger)
+        let redis = RedisNode(client, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
+        let store = SharedStore(redis, health: health, metrics: metrics)
+        let findings = RedisFindingCache(
+            store: store, keys: keys, spareBytes: spareBytes, clock: surroundings.clock,
+            observe: { upstreamMetrics.observe($0) })
+        events.tell(findings)
+        let notes = RedisFleetNotes(store, upstreams: upstreams, metrics: metrics, alarm: events.alarm)
+        self.init(
+            findings: findings,
+            leases: RedisFlightLeases(store: store, names: keys.first.names, waits: events.leaseWaits), notes: notes,
+            service: StoreService(
+                client: redis, store: store, health: health, events: events,
+                registry: NodeRegistry(store, health: health), notes: notes,
+                patience: patience))
+    }
+}
+
+extension RedisConfiguration {
+    /// How long the first connection is waited for.
+    fileprivate var patience: Duration { connectDeadline + deadline }
+}
+
+extension StoreKeys {
+    /// The keys as configured; nil if there are none.
+    fileprivate init?(_ configuration: GatewayConfiguration) throws(ConfigurationProblems) {
+        guard let text = configuration.cacheKeys?.exposed else { return nil }
+        do throws(StoreKeysFault) {
+            try self.init(text)
+        } catch {
+            throw ConfigurationProblems(
+                problems: [ConfigurationProblem(place: "gateway.cache.keys", fault: error.description)])
+        }
+    }
+}
+
+extension RedisNodeConfiguration {
+    /// The connections as configured; nil if there is nothing to connect to.
+    fileprivate init?(_ configuration: RedisConfiguration) throws(ConfigurationProblems) {
+        guard let url = configuration.url, let first = url.addresses.first else { return nil }
+        switch first {
+        case .host(let host, let port): self.init(address: .host(host, port: port))
+        case .unixSocket(let path): self.init(address: .unixSocket(path))
+        }
+        do throws(RedisTLS.Fault) {
+            tls =
+                url.usesTLS
+                ? try RedisTLS(
+                    caFile: configuration.caFile, certificateFile: configuration.certificateFile,
+                    keyFile: configuration.keyFile) : nil
+        } catch {
+            throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
+        }
+        user = configuration.user ?? url.credentials.user
+        password = configuration.password?.secret.exposed ?? url.credentials.password
+        database = url.database
+        commandDeadline = configuration.deadline
+        connectDeadline = configuration.connectDeadline
+        scripts = RedisFlightLeases.scripts + RedisFleetNotes.scripts + NodeRegistry.scripts
+        trackedPrefixes = [
+            FindingNames.findingPrefix, RedisFlightLeases.prefix, RedisFleetNotes.pausePrefix,
+            RedisFleetNotes.lifecyclePrefix,
+        ]
+    }
+}
+
+extension ConfigurationProblem {
+    /// A file for TLS that is not what it should be.
+    fileprivate init(_ fault: RedisTLS.Fault) {
+        switch fault {
+        case .authorities(let path):
+            self.init(place: path, fault: "is no PEM file with certificates that can be read (gateway.redis.ca_file)")
+        case .certificate(let path):
+            self.init(
+                place: path, fault: "is no PEM file with certificates that can be read (gateway.redis.certificate_file)"
+            )
+        case .privateKey(let path):
+            self.init(
+                place: path, fault: "is no PEM file with a private key that can be read (gateway.redis.key_file)")
+        case .unmatched:
+            self.init(
+                place: "gateway.redis.key_file", fault: "is not the key of gateway.redis.certificate_file")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Receipts
+import Testing
+
+@testable import Gateway
+
+/// The promise to whoever sells subscriptions: no answer says active past the end, however it was cached.
+struct BoundaryTests {
+    @Test(arguments: 0..<60) func `nothing is active past its boundary, whatever came before`(seed: UInt64) async throws
+    {
+        var chance = Chance(seed: seed)
+        let clock = TestClock(Samples.created)
+        let upstream = ScriptedUpstream([:])
+        let desk = AppleDesk(
+            upstream: upstream, cache: EmbeddedFindingCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle(),
+            verifier: Samples.verifier, observer: EventLog(), clock: { clock.time }, chance: { 0.5 })
+        let service = VerificationService(verifier: Samples.verifier, nearCacheBytes: 1 << 20, apple: desk)
+        let receipts = (0..<3).map { _ in Samples.receipt(with: chance.periods()) }
+        var paths: Set<Provenance.Cache> = []
+        for _ in 0..<120 {
+            if chance.number(4) == 0 {
+                upstream.rewrite([.production: [.otherEnvironment], .sandbox: [chance.reply()]])
+            }
+            let now = clock.time.advanced(by: .seconds(chance.step()))
+            clock.set(now)
+            var request = VerificationRequest(
+                evidence: .appReceipt(receipts[chance.number(3)]), mode: Mode.allCases[chance.number(4)])
+            request.maximumAge = chance.number(5) == 0 ? .seconds(chance.number(100)) : nil
+            let answer = try await service.verify(request, at: now)
+            paths.insert(answer.provenance.cache)
+            for subscription in answer.subscriptions where subscription.state == .active {
+                #expect(subscription.transaction.expiresDate.map { now < $0 } == true)
+                #expect(subscription.transaction.cancellationDate == nil)
+            }
+            for subscription in answer.subscriptions where subscription.state == .inGracePeriod {
+                #expect(subscription.renewal?.gracePeriodExpiresDate.map { now < $0 } == true)
+            }
+            if let boundary = nextBoundary(
+                after: now, in: answer.transactions, answer.subscriptions.compactMap(\.renewal))
+            {
+                #expect(answer.freshUntil <= boundary)
+            }
+        }
+        #expect(paths.count >= 3)
+    }
+}
+
+/// Random numbers that are the same each time.
+private struct Chance {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &+ 1 }
+
+    /// From 0 to below `bound`.
+    mutating func number(_ bound: Int64) -> Int64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int64(state >> 33) % bound
+    }
+
+    mutating func number(_ bound: Int) -> Int { Int(number(Int64(bound)) as Int64) }
+
+    /// Mostly forwards a little, sometimes a lot, sometimes back.
+    mutating func step() -> Int64 {
+        switch number(10) as Int {
+        case 0: -number(40)
+        case 1: number(400)
+        case 2: number(4000)
+        default: number(15)
+        }
+    }
+
+    mutating func periods() -> [Period] {
+        (0..<(1 + number(3) as Int)).map { index in
+            let start = number(500) - 100
+            let period = Period("\(index)", start..<(start + 1 + number(600)), of: "\(number(2) as Int)")
+            return number(6) == 0 ? period.cancelled : period
+        }
+    }
+
+    mutating func reply() -> UpstreamReply {
+        switch number(8) as Int {
+        case 0: .failure(.serverError)
+        case 1: .refusal(.accountNotFound)
+        case 2: .refusal(.notAuthenticated)
+        default: .answer(answer())
+        }
+    }
+
+    private mutating func answer() -> UpstreamAnswer {
+        let transactions = periods().map { period in
+            var transaction = Transaction(productID: "monthly", transactionID: "a\(period.transactionID)")
+            transaction.originalTransactionID = period.originalTransactionID
+            transaction.purchaseDate = Samples.time(period.start)
+            transaction.expiresDate = period.end.map { Samples.time($0) }
+            transaction.cancellationDate = period.isCancelled ? Samples.time(period.start + 1) : nil
+            return transaction
+        }
+        var renewal = Renewal(originalTransactionID: "0")
+        if number(3) == 0 { renewal.gracePeriodExpiresDate = Samples.time(number(1500)) }
+        renewal.isInBillingRetry = number(3) == 0
+        return UpstreamAnswer(
+            environment: .sandbox, bundleID: Samples.app, transactions: transactions, renewals: [renewal],
+            latestReceipt: nil, body: [])
+    }
+}

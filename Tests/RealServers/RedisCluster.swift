@@ -1,0 +1,78 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A Redis cluster of masters without replicas. A lost master takes its slots with it; the others go on.
+public final class RedisCluster: Sendable {
+    /// The masters, in the order of their slots.
+    public let masters: [RealServer]
+
+    /// How long a silent node is waited for before the others hold it to be gone.
+    public static let nodeTimeout: Duration = .milliseconds(1000)
+
+    /// Starts the masters and gives each the same share of the slots; returns when every node serves.
+    /// - Parameters:
+    ///   - spare: how many nodes without a slot stand at the end of `masters`.
+    ///   - options: further directives for each.
+    public init(masters count: Int = 3, spare: Int = 0, _ options: [String] = []) async throws {
+        var masters: [RealServer] = []
+        for _ in 0..<(count + spare) { masters.append(try await Self.node(options)) }
+        self.masters = masters
+        for (index, master) in masters.enumerated() {
+            try master.ask("CLUSTER", "SET-CONFIG-EPOCH", "\(index + 1)")
+            guard index < count else { continue }
+            let slots = (first: 16384 * index / count, last: 16384 * (index + 1) / count - 1)
+            try master.ask("CLUSTER", "ADDSLOTSRANGE", "\(slots.first)", "\(slots.last)")
+        }
+        try meet()
+        for master in masters {
+            try await master.ask("CLUSTER", "INFO") { answer in
+                answer.contains("cluster_state:ok") && answer.contains("cluster_known_nodes:\(count + spare)")
+                    && answer.contains("cluster_slots_ok:16384")
+            }
+        }
+    }
+
+    /// The hosts of a URL: `127.0.0.1:7000,127.0.0.1:7001`.
+    public var hosts: String { masters.map { "127.0.0.1:\($0.port)" }.joined(separator: ",") }
+
+    /// What the nodes call one of them.
+    public func id(of master: Int) throws -> String { try masters[master].ask("CLUSTER", "MYID") }
+
+    /// Begins to move a slot: until `finishMove`, what is not there any more is asked for at the new master.
+    public func beginMove(slot: Int, from source: Int, to target: Int) throws {
+        try masters[target].ask("CLUSTER", "SETSLOT", "\(slot)", "IMPORTING", try id(of: source))
+        try masters[source].ask("CLUSTER", "SETSLOT", "\(slot)", "MIGRATING", try id(of: target))
+    }
+
+    /// Moves the keys that a slot has now.
+    public func moveKeys(slot: Int, from source: Int, to target: Int) throws {
+        let keys = try masters[source].ask("CLUSTER", "GETKEYSINSLOT", "\(slot)", "1000")
+        for key in keys.split(separator: "\n") {
+            try masters[source].ask("MIGRATE", "127.0.0.1", "\(masters[target].port)", String(key), "0", "2000")
+        }
+    }
+
+    /// Makes the new master known to all, the new one first.
+    public func finishMove(slot: Int, to target: Int) throws {
+        let id = try id(of: target)
+        try masters[target].ask("CLUSTER", "SETSLOT", "\(slot)", "NODE", id)
+        for master in masters { try master.ask("CLUSTER", "SETSLOT", "\(slot)", "NODE", id) }
+    }
+
+    private static func node(_ options: [String]) async throws -> RealServer {
+        // Unless told, the nodes speak to each other at their port + 10000, which may be none.
+        let bus = try Loopback.freePort()
+        return try await RealServer.redis(
+            [
+                "--cluster-enabled", "yes", "--cluster-port", "\(bus)", "--cluster-node-timeout",
+                "\(Int(nodeTimeout / .milliseconds(1)))", "--cluster-require-full-coverage", "no",
+            ] + options)
+    }
+
+    private func meet() throws {
+        for master in masters.dropFirst() {
+            let bus = try master.ask("CONFIG", "GET", "cluster-port").split(separator: "\n").last ?? ""
+            try masters[0].ask("CLUSTER", "MEET", "127.0.0.1", "\(master.port)", String(bus))
+        }
+    }
+}

@@ -1,0 +1,38 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+
+extension RealServer {
+    /// What a Redis answers, in the words of `redis-cli`.
+    @discardableResult
+    public func ask(_ words: String...) throws -> String { try ask(words) }
+
+    private func ask(_ words: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = try Self.find("redis-cli")
+        process.arguments = ["-h", "127.0.0.1", "-p", "\(port)", "-t", "2"] + words
+        process.standardInput = FileHandle.nullDevice
+        let output = Pipe()
+        (process.standardOutput, process.standardError) = (output, output)
+        try process.run()
+        let answer = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
+    }
+
+    /// Asks again and again until the answer is as it should be.
+    public func ask(
+        _ words: String..., until isRight: (String) -> Bool, within limit: Duration = .seconds(30)
+    ) async throws {
+        let end = ContinuousClock.now + limit
+        while true {
+            let answer = (try? ask(words)) ?? ""
+            if isRight(answer) { return }
+            guard ContinuousClock.now < end else {
+                throw Fault.notListening(words.joined(separator: " "), wrote: answer)
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}

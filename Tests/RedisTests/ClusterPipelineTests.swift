@@ -1,0 +1,113 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Redis
+
+struct ClusterPipelineTests {
+    private let a = RedisAddress.host("a", port: 1)
+    private let b = RedisAddress.host("b", port: 1)
+    private var map = SlotMap()
+
+    /// `foo` is at a, `bar` at b, `hello` nowhere.
+    init() {
+        map.move(HashSlot(of: "foo"), to: a)
+        map.move(HashSlot(of: "bar"), to: b)
+    }
+
+    private func refused(_ line: String) -> Result<RedisValue, RedisError> {
+        .failure(.refused(RedisRefusal(line: line)))
+    }
+
+    private func words(_ batch: ClusterPipeline.Batch?) -> [[String]] {
+        batch.map { $0.commands.map { $0.words.map { String(decoding: $0.bytes, as: UTF8.self) } } } ?? []
+    }
+
+    @Test func `commands travel by node, and results come back in the order of the commands`() throws {
+        var pipeline = ClusterPipeline([
+            RedisCommand("GET", key: "foo"), RedisCommand("GET", key: "bar"), RedisCommand("TTL", key: "foo"),
+            RedisCommand("PING"), RedisCommand("GET", key: "hello"),
+        ])
+        let batches = pipeline.takeBatches(by: map)
+        #expect(batches.map(\.node) == [a, b])
+        #expect(words(batches.first) == [["GET", "foo"], ["TTL", "foo"], ["PING"]])
+        #expect(words(batches.last) == [["GET", "bar"]])
+        _ = pipeline.take([.success(.integer(2))], to: batches[1])
+        _ = pipeline.take([.success(.integer(1)), .success(.integer(3)), .success(.integer(4))], to: batches[0])
+        #expect(pipeline.isDone)
+        #expect(
+            pipeline.results == [
+                .success(.integer(1)), .success(.integer(2)), .success(.integer(3)), .success(.integer(4)),
+                .failure(.notConnected),
+            ])
+    }
+
+    @Test func `what has moved is sent on by the corrected map, alone`() throws {
+        var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
+        let first = try #require(pipeline.takeBatches(by: map).first)
+        let news = pipeline.take([refused("MOVED 12182 b:1"), .success(.integer(1))], to: first)
+        #expect(news.redirections == [.moved(HashSlot(of: "foo"), to: b)])
+        #expect(!pipeline.isDone)
+        var moved = map
+        moved.move(HashSlot(of: "foo"), to: b)
+        let second = try #require(pipeline.takeBatches(by: moved).first)
+        #expect(second.node == b)
+        #expect(words(second) == [["GET", "foo"]])
+        _ = pipeline.take([.success(.integer(0))], to: second)
+        #expect(pipeline.isDone)
+        #expect(pipeline.results == [.success(.integer(0)), .success(.integer(1))])
+    }
+
+    @Test func `each command that is asked elsewhere has an ASKING of its own, whose reply is nobody's`() throws {
+        var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
+        let first = try #require(pipeline.takeBatches(by: map).first)
+        let news = pipeline.take([refused("ASK 12182 b:1"), refused("ASK 12182 b:1")], to: first)
+        #expect(!news.isMapInDoubt && !pipeline.wantsPause)
+        let second = try #require(pipeline.takeBatches(by: map).first)
+        #expect(second.node == b)
+        #expect(words(second) == [["ASKING"], ["GET", "foo"], ["ASKING"], ["TTL", "foo"]])
+        let ok = Result<RedisValue, RedisError>.success(.status("OK"))
+        _ = pipeline.take([ok, .success(.integer(1)), ok, .success(.integer(2))], to: second)
+        #expect(pipeline.results == [.success(.integer(1)), .success(.integer(2))])
+        #expect(pipeline.isDone)
+    }
+
+    @Test func `TRYAGAIN is sent again after a pause`() throws {
+        var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
+        let first = try #require(pipeline.takeBatches(by: map).first)
+        _ = pipeline.take([refused("TRYAGAIN Multiple keys request during rehashing of slot")], to: first)
+        #expect(!pipeline.isDone && pipeline.wantsPause)
+        #expect(pipeline.takeBatches(by: map).first?.node == a)
+        #expect(!pipeline.wantsPause)
+    }
+
+    @Test func `a node somebody pointed to is waited for, and its ASKING is not lost`() throws {
+        var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
+        let first = try #require(pipeline.takeBatches(by: map).first)
+        _ = pipeline.take([refused("ASK 12182 c:1")], to: first)
+        let second = try #require(pipeline.takeBatches(by: map).first)
+        _ = pipeline.take([.failure(.notConnected), .failure(.notConnected)], to: second, isRedirected: true)
+        #expect(!pipeline.isDone && pipeline.wantsPause)
+        #expect(words(pipeline.takeBatches(by: map).first) == [["ASKING"], ["GET", "foo"]])
+    }
+
+    @Test(arguments: [RedisError.notConnected, .connectionLost, .timeout])
+    func `a node that is gone is not tried again`(
+        _ error: RedisError
+    ) throws {
+        var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
+        let first = try #require(pipeline.takeBatches(by: map).first)
+        let news = pipeline.take([.failure(error)], to: first)
+        #expect(news.isMapInDoubt)
+        #expect(pipeline.isDone)
+        #expect(pipeline.results == [.failure(error)])
+    }
+
+    @Test func `a refusal that is an answer says nothing about the cluster`() throws {
+        var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
+        let first = try #require(pipeline.takeBatches(by: map).first)
+        let news = pipeline.take([refused("WRONGTYPE Operation against a key")], to: first)
+        #expect(!news.isMapInDoubt && news.redirections.isEmpty && pipeline.isDone)
+    }
+}

@@ -1,0 +1,126 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOPosix
+import RealServers
+import Redis
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct LoginTests {
+    /// The line of docs/operations.md.
+    private static let acl =
+        "~rc:* ~rcl:* ~rl:* ~gw:* &__redis__:invalidate -@all +evalsha +eval +script|load +get +set +del +pttl +time "
+        + "+client|id +client|tracking +client|setname +subscribe +ping +auth"
+
+    private static let script = RedisScript("return redis.call('SET', KEYS[1], ARGV[1])")
+
+    @Test func `the user of the ACL line can do everything we do, and nothing else`() async throws {
+        let redis = try await RealServer.redis(
+            ["--user", "default", "off", "--user"] + "gateway on >secret \(Self.acl)".words)
+        try await TestNode.with(
+            redis.address,
+            { configuration in
+                (configuration.user, configuration.password) = ("gateway", "secret")
+                configuration.scripts = [Self.script]
+                configuration.trackedPrefixes = ["rc:"]
+            }
+        ) { test in
+            await test.log.wait(for: .flushed(.subscribed))
+            #expect(
+                await test.node.send([Self.script.call(keys: ["rc:a"], ["1"]), RedisCommand("GET", key: "rc:a")])
+                    == [.success(.status("OK")), .success(.text("1"))])
+            #expect(test.node.health == .connected(1))
+            let refusals = await test.node.send([RedisCommand("FLUSHALL"), RedisCommand("GET", key: "others")])
+            #expect(refusals.map(\.refusalKind) == [.noPermission, .noPermission])
+            #expect(test.node.health.misconfiguration?.kind == .noPermission)
+        }
+    }
+
+    @Test(arguments: [
+        (nil, nil, RedisRefusal.Kind.noAuth), (nil, "wrong", .wrongPassword), ("nobody", "secret", .wrongPassword),
+    ])
+    func `a login that is refused shows, and works as soon as it is mended`(
+        _ user: String?, _ password: String?, _ kind: RedisRefusal.Kind
+    ) async throws {
+        let redis = try await RealServer.redis(["--requirepass", "secret"])
+        try await TestNode.with(
+            redis.address, waits: false,
+            {
+                ($0.user, $0.password) = (user, password)
+            }
+        ) { test in
+            await test.log.wait { events in
+                events.contains { if case .connectFailed(.commands, .refused) = $0 { true } else { false } }
+            }
+            #expect(test.node.health.misconfiguration?.kind == kind)
+            #expect(await test.node.send([RedisCommand("PING")]) == [.failure(.notConnected)])
+            try await TestNode.with(redis.address, { $0.password = "secret" }) { mender in
+                let words: [String] = [
+                    "ACL", "SETUSER", user ?? "default", password.map { ">\($0)" } ?? "nopass", "~*", "+@all", "on",
+                ]
+                let mend = RedisCommand(words.map { RedisWord($0) }, key: nil)
+                #expect(await mender.node.send([mend]) == [.success(.status("OK"))])
+            }
+            await test.log.wait(for: .connected(.commands))
+            #expect(test.node.health == .connected(1))
+        }
+    }
+
+    @Test func `a database that does not exist is a fault of the configuration`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address, waits: false, { $0.database = 99 }) { test in
+            await test.log.wait { events in
+                events.contains { if case .connectFailed(.commands, .refused) = $0 { true } else { false } }
+            }
+            #expect(test.node.health.misconfiguration?.line == "ERR DB index is out of range")
+        }
+    }
+
+    @Test func `the database and the name are those of the configuration`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address, { ($0.database, $0.clientName) = (3, "node-7") }) { test in
+            let results = await test.node.send([RedisCommand("CLIENT", "GETNAME"), RedisCommand("CLIENT", "INFO")])
+            #expect(results.first == .success(.text("node-7")))
+            #expect(results.last?.text.contains(" db=3 ") == true)
+        }
+    }
+
+    @Test func `a user who may not track keeps commands, and the fault shows`() async throws {
+        let redis = try await RealServer.redis(["--user"] + "gateway on >secret ~* &* +@all -client|tracking".words)
+        try await TestNode.with(
+            redis.address,
+            {
+                ($0.user, $0.password, $0.trackedPrefixes) = ("gateway", "secret", ["rc:"])
+            }
+        ) { test in
+            await test.log.wait { events in
+                events.contains { if case .connectFailed(.subscriber, .refused) = $0 { true } else { false } }
+            }
+            #expect(test.node.health.misconfiguration?.kind == .noPermission)
+            #expect(!test.node.isSubscribed)
+            #expect(await test.node.send([RedisCommand("PING")]) == [.success(.status("PONG"))])
+        }
+    }
+}
+
+extension Result<RedisValue, RedisError> {
+    var refusalKind: RedisRefusal.Kind? {
+        if case .failure(.refused(let refusal)) = self { refusal.kind } else { nil }
+    }
+
+    /// Of a string; empty otherwise.
+    var text: String {
+        if case .success(.string(let bytes)) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
+    }
+}
+
+extension RedisHealth {
+    var misconfiguration: RedisRefusal? {
+        if case .misconfigured(let refusal) = self { refusal } else { nil }
+    }
+}
+
+extension String {
+    fileprivate var words: [String] { split(separator: " ").map(String.init) }
+}

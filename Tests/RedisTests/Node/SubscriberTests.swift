@@ -1,0 +1,85 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOPosix
+import RealServers
+import Redis
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SubscriberTests {
+    @Test func `changes of tracked names are announced, and flushes`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address, { $0.trackedPrefixes = ["rc:", "gw:"] }) { test in
+            await test.log.wait(for: .flushed(.subscribed))
+            #expect(test.node.isSubscribed)
+            _ = await test.node.send([RedisCommand("SET", key: "other", "1")])
+            _ = await test.node.send([RedisCommand("SET", key: "rc:1", "1")])
+            await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))
+            _ = await test.node.send([RedisCommand("DEL", key: "rc:1")])
+            await test.log.wait(for: .invalidated([Array("rc:1".utf8)]), count: 2)
+            _ = await test.node.send([RedisCommand("SET", key: "gw:1", "1", "PX", "1")])
+            await test.log.wait(for: .invalidated([Array("gw:1".utf8)]))
+            _ = await test.node.send([RedisCommand("FLUSHALL")])
+            await test.log.wait(for: .flushed(.told))
+            #expect(!test.log.events.contains(.invalidated([Array("other".utf8)])))
+        }
+    }
+
+    @Test func `a channel is heard without tracking anything`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address, { $0.channels = ["news"] }) { test in
+            await test.log.wait(for: .connected(.subscriber))
+            _ = await test.node.send([RedisCommand("PUBLISH", "news", "hello")])
+            await test.log.wait(for: .published(channel: "news", message: Array("hello".utf8)))
+            #expect(!test.log.events.contains(.flushed(.subscribed)))
+        }
+    }
+
+    @Test func `after CLIENT KILL both come back, and what was kept meanwhile is forgotten`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address, { $0.trackedPrefixes = ["rc:"] }) { test in
+            await test.log.wait(for: .flushed(.subscribed))
+            _ = await test.node.send([RedisCommand("CLIENT", "KILL", "TYPE", "pubsub")])
+            await test.log.wait(for: .flushed(.subscriberLost))
+            await test.log.wait(for: .flushed(.subscribed), count: 2)
+            _ = await test.node.send([RedisCommand("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")])
+            await test.log.wait(for: .connected(.commands), count: 2)
+            _ = await test.node.send([RedisCommand("SET", key: "rc:1", "1")])
+            await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))
+        }
+    }
+
+    @Test func `a subscriber that hears nothing any more is given up, and comes back`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(
+            redis.address,
+            {
+                ($0.trackedPrefixes, $0.pingInterval) = (["rc:"], .milliseconds(100))
+                $0.connectDeadline = .milliseconds(250)
+            }
+        ) { test in
+            await test.log.wait(for: .flushed(.subscribed))
+            redis.freeze()
+            await test.log.wait(for: .disconnected(.subscriber, .stalled))
+            await test.log.wait(for: .flushed(.subscriberLost))
+            await test.log.wait(for: .connectFailed(.subscriber, .stalled))
+            redis.thaw()
+            await test.log.wait(for: .flushed(.subscribed), count: 2)
+        }
+    }
+
+    @Test func `a restart loses nothing silently`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address, { $0.trackedPrefixes = ["rc:"] }) { test in
+            await test.log.wait(for: .flushed(.subscribed))
+            redis.kill()
+            await test.log.wait(for: .flushed(.subscriberLost))
+            try await redis.start()
+            await test.log.wait(for: .flushed(.subscribed), count: 2)
+            await test.log.wait(for: .connected(.commands), count: 2)
+            _ = await test.node.send([RedisCommand("SET", key: "rc:1", "1")])
+            await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))
+        }
+    }
+}
