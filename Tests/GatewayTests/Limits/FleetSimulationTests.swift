@@ -83,8 +83,10 @@ private final class Simulation {
         dice = Dice(seed: seed)
         ledger = Ledger(policy)
         let way = Mutex(Dice(seed: seed))
+        // Requests come one after another here: a way longer than their distance would be all the load there is.
+        let longest = policy.tokenBucket.emissionInterval / 40
         buckets.behave { manners in
-            manners.way = { way.withLock { ($0.span(upTo: .milliseconds(2)), $0.span(upTo: .milliseconds(2))) } }
+            manners.way = { way.withLock { ($0.span(upTo: longest), $0.span(upTo: longest)) } }
         }
     }
 
@@ -102,12 +104,16 @@ private final class Simulation {
         return (ledger, Double(ledger.total) / arrived)
     }
 
-    /// Bursts and rests: each node has tokens in hand when the next burst begins.
+    /// A full bucket that all nodes take from in advance, a pause in which it fills, and then all there is at once.
     func runBursts() async -> Ledger {
-        for _ in 0..<40 {
+        for _ in 0..<10 {
             clock.advance(by: policy.tokenBucket.timeToFill)
-            for _ in 0..<100 { for node in nodes { await ask(node, cost: 1) } }
-            clock.advance(by: .milliseconds(950))
+            for _ in 0..<50 {
+                clock.advance(by: .milliseconds(40))
+                for node in nodes { await ask(node, cost: 1) }
+            }
+            clock.advance(by: .milliseconds(500))
+            for node in nodes { for _ in 0..<20 { await ask(node, cost: 1) } }
             for _ in 0..<policy.burst { await ask(nodes[0], cost: 1) }
         }
         return ledger

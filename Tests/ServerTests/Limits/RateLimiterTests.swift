@@ -1,0 +1,132 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Gateway
+import RealServers
+import Redis
+import Synchronization
+import Testing
+
+@testable import Server
+
+/// What every rate limiter does: the one in this process, and the one in Redis.
+struct RateLimiterTests {
+    enum Kind: CaseIterable, Sendable {
+        case embedded, redis, redisThroughTwoNodes
+    }
+
+    private static func withLimiter(_ kind: Kind, _ body: ([any RateLimiter]) async throws -> Void) async throws {
+        guard kind != .embedded else { return try await body([EmbeddedRateLimiter()]) }
+        let fleet = try await RedisFleet(nodes: kind == .redis ? 1 : 2)
+        try await fleet.use { try await body(fleet.limiters) }
+    }
+
+    private func charge(_ quota: Int, per window: Duration, burst: Int? = nil, cost: Int = 1) -> RateCharge {
+        let policy = RatePolicy(name: "q\(quota)", quota: quota, window: window, burst: burst)
+        return RateCharge(RateBucket(tenant: "tenant", policy: policy, subject: "subject"), cost: cost)
+    }
+
+    @Test(arguments: Kind.allCases) func `a burst is admitted, and no more`(kind: Kind) async throws {
+        try await Self.withLimiter(kind) { limiters in
+            for number in 0..<8 {
+                let admission = await limiters[number % limiters.count].admit([charge(6, per: .seconds(3600))])
+                #expect(admission.isAdmitted == (number < 6))
+                #expect(admission.outcomes.first?.remaining == max(0, 5 - number))
+                let wait = try #require(admission.outcomes.first).timeUntilFull
+                #expect(wait > .seconds(600 * min(number + 1, 6) - 5) && wait <= .seconds(600 * min(number + 1, 6)))
+                if number >= 6 { #expect(try #require(admission.retryAfter) > .seconds(0)) }
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `after the span it was told, a request is admitted`(kind: Kind) async throws {
+        try await Self.withLimiter(kind) { limiters in
+            let charges = [charge(20, per: .seconds(1), burst: 2)]
+            for _ in 0..<5 {
+                while true {
+                    let admission = await limiters[0].admit(charges)
+                    guard let wait = admission.retryAfter else { break }
+                    #expect(!admission.isAdmitted && wait <= .milliseconds(50))
+                    try await Task.sleep(for: wait)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `refused requests take nothing from any bucket`(kind: Kind) async throws {
+        try await Self.withLimiter(kind) { limiters in
+            let (large, small) = (charge(100, per: .seconds(86_400)), charge(5, per: .seconds(86_400)))
+            var admitted = 0
+            for number in 0..<200 {
+                admitted += await limiters[number % limiters.count].admit([large, small]).isAdmitted ? 1 : 0
+            }
+            #expect(admitted == 5)
+            let rest = charge(100, per: .seconds(86_400), cost: 95)
+            #expect(await limiters[0].admit([rest]).isAdmitted)
+            #expect(await !limiters[0].admit([large]).isAdmitted)
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a cost takes so many tokens, and too high a cost none`(kind: Kind)
+        async throws
+    {
+        try await Self.withLimiter(kind) { limiters in
+            let never = await limiters[0].admit([charge(10, per: .seconds(3600), cost: 11)])
+            #expect(!never.isAdmitted && never.retryAfter == nil)
+            #expect(await limiters[0].admit([charge(10, per: .seconds(3600), cost: 7)]).isAdmitted)
+            #expect(await !limiters[0].admit([charge(10, per: .seconds(3600), cost: 4)]).isAdmitted)
+            #expect(await limiters[0].admit([charge(10, per: .seconds(3600), cost: 3)]).isAdmitted)
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a policy in shadow mode refuses nobody`(kind: Kind) async throws {
+        try await Self.withLimiter(kind) { limiters in
+            let shadow = RatePolicy(name: "s", quota: 3, window: .seconds(3600), isShadow: true)
+            let shadowed = RateCharge(RateBucket(tenant: "tenant", policy: shadow))
+            for number in 0..<8 {
+                let admission = await limiters[0].admit([shadowed, charge(6, per: .seconds(3600))])
+                #expect(admission.isAdmitted == (number < 6))
+                #expect((admission.outcomes.first?.decision == .admitted) == (number < 3))
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `no charge is no limit`(kind: Kind) async throws {
+        try await Self.withLimiter(kind) { #expect(await $0[0].admit([]).isAdmitted) }
+    }
+
+    @Test(arguments: Kind.allCases, [true, false])
+    func `many at once are admitted up to the burst and what arrives meanwhile`(
+        kind: Kind, isLeased: Bool
+    ) async throws {
+        try await Self.withLimiter(kind) { limiters in
+            let policies = [
+                RatePolicy(name: "second", quota: 500, window: .seconds(1), isLeased: isLeased),
+                RatePolicy(name: "minute", quota: 30_000, window: .seconds(60), burst: 1200, isLeased: isLeased),
+            ]
+            let charges = policies.map { RateCharge(RateBucket(tenant: "tenant", policy: $0)) }
+            let start = ContinuousClock.now
+            let admitted = Mutex<[ContinuousClock.Instant]>([])
+            await withDiscardingTaskGroup { group in
+                for number in 0..<64 {
+                    group.addTask {
+                        while start.duration(to: .now) < .seconds(2) {
+                            let isAdmitted = await limiters[number % limiters.count].admit(charges).isAdmitted
+                            if isAdmitted { admitted.withLock { $0.append(.now) } }
+                            await Task.yield()
+                        }
+                    }
+                }
+            }
+            let instants = admitted.withLock { $0.sorted() }
+            // Each stretch from the start: what is admitted by then was taken by then.
+            for (index, instant) in instants.enumerated() {
+                let arrived = start.duration(to: instant) / .seconds(1) * 500
+                #expect(Double(index + 1) <= 500 + arrived)
+                if Double(index + 1) > 500 + arrived { break }
+            }
+            // Unless this machine was away for long, hardly anything is lost.
+            #expect(instants.count > 1000)
+        }
+    }
+}

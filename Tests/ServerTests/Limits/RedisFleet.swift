@@ -1,0 +1,65 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Gateway
+import NIOPosix
+import RealServers
+import Redis
+import Synchronization
+import Testing
+
+@testable import Server
+
+/// A real Redis and the limiters of some nodes that share it.
+final class RedisFleet: Sendable {
+    let server: RealServer
+    let redis: CountingRedis
+    let limiters: [FleetRateLimiter]
+    let buckets: RedisTokenBuckets
+    private let node: RedisNode
+
+    init(nodes: Int) async throws {
+        server = try await RealServer.redis()
+        var configuration = RedisNodeConfiguration(address: .host("127.0.0.1", port: server.port))
+        configuration.scripts = [RedisTokenBuckets.script]
+        // The deadline is not what is tested here, and this machine may be busy.
+        configuration.commandDeadline = .seconds(5)
+        let node = RedisNode(
+            configuration, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: NobodyObserves())
+        node.start()
+        self.node = node
+        let redis = CountingRedis(node)
+        let buckets = RedisTokenBuckets(redis, names: StoreNames(key: SymmetricKey(size: .bits256)))
+        (self.redis, self.buckets) = (redis, buckets)
+        limiters = (0..<nodes).map { _ in FleetRateLimiter(buckets, liveNodes: { nodes }) }
+        while await node.send([RedisCommand("PING")]) != [.success(.status("PONG"))] { await Task.yield() }
+    }
+
+    func use(_ body: () async throws -> Void) async throws {
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
+        await node.shutdown()
+        server.kill()
+        try outcome.get()
+    }
+}
+
+/// Counts what is sent.
+final class CountingRedis: RedisCommands {
+    private let redis: any RedisCommands
+    private let sent = Mutex(0)
+
+    init(_ redis: any RedisCommands) { self.redis = redis }
+
+    var count: Int { sent.withLock(\.self) }
+
+    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+        sent.withLock { $0 += commands.count }
+        return await redis.send(commands)
+    }
+}
+
+private struct NobodyObserves: RedisObserver {
+    func observe(_ event: RedisEvent) {}
+}

@@ -1,0 +1,159 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Gateway
+import Redis
+import Testing
+
+@testable import Server
+
+struct RedisTokenBucketsTests {
+    private static let policy = RatePolicy(name: "minute", quota: 600, window: .seconds(60))
+    private static let bucket = RateBucket(tenant: "com.example.tenant", policy: policy, subject: "com.example.app")
+
+    private func order(_ line: TokenOrder.Line, requests: Int = 1) -> TokenOrder {
+        TokenOrder(requests: requests, lines: [line])
+    }
+
+    @Test func `a key names the policy, tells nothing of tenant and subject, and lies with those of its tenant`() {
+        let buckets = RedisTokenBuckets(Scripted(), names: StoreNames(key: SymmetricKey(size: .bits256)))
+        let key = buckets.key(of: Self.bucket)
+        #expect(key.wholeMatch(of: /rl:\{[\w-]{43}\}:minute:600-100000:[\w-]{43}/) != nil)
+        var (other, tighter) = (Self.bucket, Self.bucket)
+        other.subject = ""
+        tighter.policy = RatePolicy(name: "minute", quota: 300, window: .seconds(60), burst: 600)
+        #expect(buckets.key(of: other) != key && buckets.key(of: tighter) != key)
+        #expect(buckets.key(of: other).prefix(48) == key.prefix(48))
+    }
+
+    /// `nan`, infinities, far future and past, other words, other types.
+    @Test(arguments: [
+        ["SET", "nan"], ["SET", "-nan"], ["SET", "inf"], ["SET", "-inf"], ["SET", "9e99"], ["SET", "-1"], ["SET", ""],
+        ["SET", "junk"], ["SET", "0x7fffffffffffffff"], ["LPUSH", "x"], ["SADD", "x"], ["SET", "99999999999999999999"],
+    ])
+    func `whatever somebody writes into a bucket, it fills again`(write: [String]) async throws {
+        let fleet = try await RedisFleet(nodes: 1)
+        try await fleet.use {
+            let policy = RatePolicy(name: "p", quota: 20, window: .seconds(1), burst: 2)
+            let bucket = RateBucket(tenant: "t", policy: policy)
+            let key = RedisWord(fleet.buckets.key(of: bucket))
+            _ = try await fleet.redis.send(RedisCommand(RedisWord(write[0]), key: key, RedisWord(write[1])))
+            var admitted = 0
+            for _ in 0..<100 where admitted < 3 {
+                let delivery = try await fleet.buckets.take(order(.init(RateCharge(bucket))))
+                admitted += delivery.admitted
+                let line = try #require(delivery.lines.first)
+                #expect(line.timeUntilFull <= .milliseconds(100) && line.timeUntilNext <= .milliseconds(50))
+                try await Task.sleep(for: line.timeUntilNext)
+            }
+            #expect(admitted == 3)
+            let life = try await fleet.redis.send(RedisCommand("PTTL", key: key))
+            guard case .integer(let milliseconds) = life else { return #expect(Bool(false), "\(life)") }
+            // Gone already, or soon: never for ever, which would be -1.
+            #expect(milliseconds != -1 && milliseconds <= 101)
+        }
+    }
+
+    @Test func `tokens in advance are half of what is left, and only from a bucket that has given up a life's worth`()
+        async throws
+    {
+        let fleet = try await RedisFleet(nodes: 1)
+        try await fleet.use {
+            let line = TokenOrder.Line(RateCharge(Self.bucket), inAdvance: 10_000, life: .seconds(10))
+            let first = try await fleet.buckets.take(order(line))
+            // 600 − 100 given up − 1 taken = 499.
+            #expect(first.lines.first?.inAdvance == 249 && first.lines.first?.remaining == 250)
+            let second = try await fleet.buckets.take(order(line))
+            #expect(second.lines.first?.inAdvance == 124)
+        }
+    }
+
+    @Test func `like requests are admitted together as far as each bucket goes, less what is prepaid`() async throws {
+        let fleet = try await RedisFleet(nodes: 1)
+        try await fleet.use {
+            let day = RateBucket(
+                tenant: "com.example.tenant", policy: RatePolicy(name: "day", quota: 7, window: .seconds(86_400)))
+            let lines = [
+                TokenOrder.Line(RateCharge(Self.bucket, cost: 10), prepaid: 35),
+                .init(RateCharge(day, cost: 2), prepaid: 3),
+            ]
+            let delivery = try await fleet.buckets.take(TokenOrder(requests: 50, lines: lines))
+            #expect(delivery.admitted == 5)
+            #expect(delivery.lines.map(\.requests) == [50, 5])
+            #expect(delivery.lines.map(\.remaining) == [585, 0])
+            #expect(try #require(delivery.lines.last).timeUntilNext > .seconds(2 * 12_342))
+        }
+    }
+
+    @Test func `a thousand requests at once cost two operations, and a busy client few`() async throws {
+        let fleet = try await RedisFleet(nodes: 1)
+        try await fleet.use {
+            let policy = RatePolicy(name: "p", quota: 1_000_000, window: .seconds(60))
+            let charges = [RateCharge(RateBucket(tenant: "t", policy: policy))]
+            let before = fleet.redis.count
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<1000 { group.addTask { #expect(await fleet.limiters[0].admit(charges).isAdmitted) } }
+            }
+            #expect(fleet.redis.count - before < 50)
+            for _ in 0..<20_000 { #expect(await fleet.limiters[0].admit(charges).isAdmitted) }
+            #expect(fleet.redis.count - before < 500)
+        }
+    }
+
+    @Test(arguments: ["FLUSH", "KILL"]) func `limits go on when Redis forgets the script, and when it comes back`(
+        fault: String
+    ) async throws {
+        let fleet = try await RedisFleet(nodes: 1)
+        try await fleet.use {
+            let charges = [RateCharge(Self.bucket)]
+            #expect(await fleet.limiters[0].admit(charges).sources == [.store])
+            if fault == "FLUSH" {
+                _ = try await fleet.redis.send(RedisCommand("SCRIPT", "FLUSH"))
+            } else {
+                fleet.server.kill()
+                #expect(await fleet.limiters[0].admit(charges).sources == [.localShare])
+                try await fleet.server.start()
+                while await fleet.limiters[0].admit(charges).isDegraded { await Task.yield() }
+            }
+            #expect(await fleet.limiters[0].admit(charges).sources == [.store])
+        }
+    }
+
+    // MARK: - Answers
+
+    @Test(arguments: [
+        (RedisError.timeout, SharedBucketsFault.unreachable), (.notConnected, .unreachable),
+        (.refused(RedisRefusal(line: "NOAUTH Authentication required.")), .misconfigured),
+        (.refused(RedisRefusal(line: "NOPERM this user has no permissions")), .misconfigured),
+        (.refused(RedisRefusal(line: "OOM command not allowed")), .unreachable), (.protocolViolation, .nonsense),
+    ])
+    func `what ails Redis is told apart`(error: RedisError, fault: SharedBucketsFault) async {
+        let buckets = RedisTokenBuckets(Scripted(.failure(error)), names: StoreNames(key: SymmetricKey(size: .bits256)))
+        await #expect(throws: fault) { try await buckets.take(order(.init(RateCharge(Self.bucket)))) }
+    }
+
+    @Test(arguments: [
+        [], [1], [1, 1, 0, 0, 0], [2, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [-1, 1, 0, 0, 0, 0], [1, 1, 0, -1, 0, 0],
+    ])
+    func `an answer that makes no sense is none`(numbers: [Int64]) async {
+        let reply = RedisValue.array(numbers.map { .integer($0) })
+        let buckets = RedisTokenBuckets(Scripted(.success(reply)), names: StoreNames(key: SymmetricKey(size: .bits256)))
+        await #expect(throws: SharedBucketsFault.nonsense) {
+            try await buckets.take(order(.init(RateCharge(Self.bucket))))
+        }
+    }
+}
+
+/// Says the same to everything.
+private struct Scripted: RedisCommands {
+    private let reply: Result<RedisValue, RedisError>
+
+    init(_ reply: Result<RedisValue, RedisError> = .success(.null)) { self.reply = reply }
+
+    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] { commands.map { _ in reply } }
+}
+
+extension RateAdmission {
+    var sources: [Source] { outcomes.map(\.source) }
+}
