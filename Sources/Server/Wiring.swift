@@ -60,7 +60,7 @@ func buildGatewayServer(
         verifier: verifier, observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
         verifier: verifier, nearCacheBytes: configuration.nearCache.size.bytes, apple: apple?.desk,
-        rates: EmbeddedRateLimiter(), places: CountedPlaces(places: EmbeddedInFlightLimiter(), metrics: metrics.limits))
+        rates: fleet.limiter, places: CountedPlaces(places: EmbeddedInFlightLimiter(), metrics: metrics.limits))
     let charging = RequestCharging(
         addresses: configuration.http.remoteAddresses,
         sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
