@@ -1,9 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Gateway
+import HTTPTypes
 import PrometheusExport
 import RealServers
 import Redis
+import Resilience
 import Synchronization
 import Testing
 
