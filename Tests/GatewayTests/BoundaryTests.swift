@@ -20,14 +20,14 @@ struct BoundaryTests {
         let receipts = (0..<3).map { _ in Samples.receipt(with: chance.periods()) }
         var paths: Set<Provenance.Cache> = []
         for _ in 0..<120 {
-            if chance.number(4) == 0 {
+            if chance.isOne(in: 4) {
                 upstream.rewrite([.production: [.otherEnvironment], .sandbox: [chance.reply()]])
             }
             let now = clock.time.advanced(by: .seconds(chance.step()))
             clock.set(now)
             var request = VerificationRequest(
                 evidence: .appReceipt(receipts[chance.number(3)]), mode: Mode.allCases[chance.number(4)])
-            request.maximumAge = chance.number(5) == 0 ? .seconds(chance.number(100)) : nil
+            request.maximumAge = chance.isOne(in: 5) ? .seconds(chance.number(100)) : nil
             let answer = try await service.verify(request, at: now)
             paths.insert(answer.provenance.cache)
             for subscription in answer.subscriptions where subscription.state == .active {
@@ -72,11 +72,26 @@ private struct Chance {
     }
 
     mutating func periods() -> [Period] {
+<<<<<<< HEAD
         (0..<(1 + number(3) as Int)).map { index in
             let start: Int64 = number(500) - 100
             let period = Period("\(index)", start..<(start + 1 + number(600)), of: "\(number(2) as Int)")
             return number(6) == 0 ? period.cancelled : period
+=======
+        let count: Int = 1 + number(3)
+        return (0..<count).map { index in
+            let start: Int64 = number(500) - 100
+            let length: Int64 = 1 + number(600)
+            let chain: Int = number(2), isCancelled = isOne(in: 6)
+            let period = Period("\(index)", start..<(start + length), of: "\(chain)")
+            return isCancelled ? period.cancelled : period
+>>>>>>> r-h4
         }
+    }
+
+    mutating func isOne(in bound: Int) -> Bool {
+        let number: Int = number(bound)
+        return number == 0
     }
 
     mutating func reply() -> UpstreamReply {
@@ -98,8 +113,8 @@ private struct Chance {
             return transaction
         }
         var renewal = Renewal(originalTransactionID: "0")
-        if number(3) == 0 { renewal.gracePeriodExpiresDate = Samples.time(number(1500)) }
-        renewal.isInBillingRetry = number(3) == 0
+        if isOne(in: 3) { renewal.gracePeriodExpiresDate = Samples.time(number(1500)) }
+        renewal.isInBillingRetry = isOne(in: 3)
         return UpstreamAnswer(
             environment: .sandbox, bundleID: Samples.app, transactions: transactions, renewals: [renewal],
             latestReceipt: nil, body: [])

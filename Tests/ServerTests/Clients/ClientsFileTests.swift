@@ -43,6 +43,15 @@ struct ClientsFileTests {
         #expect(problems?.problems.map(\.description).contains(problem) == true, "\(problems?.description ?? "")")
     }
 
+    @Test func `what a client may do beside asking is read`() throws {
+        let client = "clients:\n- {name: a, apps: '*', keys: [], may: "
+        #expect(try read(client + "[purge]}").first?.may == [.purge])
+        #expect(try read(client + "[]}").first?.may == [])
+        for fault in ["[everything]", "purge", "[[purge]]", "[Purge]"] {
+            #expect(throws: ConfigurationProblems.self) { try read(client + fault + "}") }
+        }
+    }
+
     @Test func `a third key is accepted while one of them has expired`() throws {
         let expired = key("c", ", expires: 2025-12-31")
         #expect(try read(client(keys: [key("a"), key("b"), expired])).first?.keys.count == 3)

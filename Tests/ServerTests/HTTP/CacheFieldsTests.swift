@@ -1,0 +1,61 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Hummingbird
+import Receipts
+import Testing
+
+@testable import Gateway
+@testable import Server
+
+struct CacheFieldsTests {
+    private static let now = Timestamp(millisecondsSince1970: 1_000_000_000)
+    private static func end(_ seconds: Int64) -> Timestamp { now.advanced(by: .seconds(seconds)) }
+
+    private static let known = KnownFinding(.accountNotFound, askedAt: now, freshUntil: end(412))
+    private static let passing = KnownFinding(.accountNotFound, askedAt: now, freshUntil: now)
+
+    @Test(
+        arguments: [
+            (nil, [], nil), (.hit(freshUntil: end(412)), [], "hit; ttl=412"),
+            (.hit(freshUntil: end(0)), [], "hit; ttl=0"), (.hit(freshUntil: end(-12)), [], "hit; ttl=-12"),
+            (.forwarded(.miss, found: known, isCollapsed: false), [], "fwd=miss; fwd-status=200; stored; ttl=412"),
+            (
+                .forwarded(.miss, found: known, isCollapsed: true), [],
+                "fwd=miss; fwd-status=200; stored; collapsed; ttl=412"
+            ),
+            (.forwarded(.stale, found: passing, isCollapsed: false), [], "fwd=stale; fwd-status=200"),
+            (
+                .forwarded(.request, found: known, isCollapsed: false), [],
+                "fwd=request; fwd-status=200; stored; ttl=412"
+            ),
+            (.forwarded(.stale), [.upstreamServerError], "fwd=stale; fwd-status=503"),
+            (.forwarded(.stale), [.circuitOpen], "fwd=stale; fwd-status=503"),
+            (.forwarded(.miss), [.upstreamTimeout], "fwd=miss; fwd-status=504"),
+            (.forwarded(.miss, isCollapsed: true), [.upstreamSlow], "fwd=miss; fwd-status=504; collapsed"),
+            (.forwarded(.miss), [.upstreamUnreachable], "fwd=miss; fwd-status=502"),
+            (.forwarded(.miss), [.upstreamPaused], "fwd=miss; fwd-status=429"),
+        ] as [(CacheStatus?, [DegradedReason], String?)])
+    func `what caches had to do with it is said in the words of RFC 9211`(
+        status: CacheStatus?, reasons: [DegradedReason], field: String?
+    ) {
+        var answer = Answer(
+            .undecided(.upstreamDidNotAnswer),
+            Provenance(source: .local, cache: .miss, verifiedAt: Self.now, degradedReasons: reasons),
+            freshUntil: Self.now)
+        answer.cacheStatus = status
+        #expect(answer.cacheStatusField(at: Self.now) == field.map { "receipt-gateway; \($0)" })
+    }
+
+    @Test(
+        arguments: [(.apple, -5, "0"), (.apple, 0, "0"), (.apple, 61, "61"), (.local, 61, nil)]
+            as [(Provenance.Source, Int64, String?)])
+    func `the age is that of Apple's word`(source: Provenance.Source, seconds: Int64, age: String?) {
+        let answer = Answer(
+            .rejected(.accountNotFound), Provenance(source: source, cache: .shared, verifiedAt: Self.now),
+            freshUntil: Self.now)
+        let response = Response(status: .ok).telling(of: answer, at: Self.end(seconds))
+        #expect(response.headers[.age] == age && response.headers[.cacheStatus] == nil)
+    }
+}

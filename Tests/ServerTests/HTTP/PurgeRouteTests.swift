@@ -1,0 +1,60 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Hummingbird
+import Testing
+
+@testable import Gateway
+@testable import Server
+
+@Suite("DELETE /v1/cache/transactions/{id}", .timeLimit(.minutes(5)))
+struct PurgeRouteTests {
+    @Test(arguments: [
+        ("DELETE /v1/cache/transactions/2000000123456789", 200), ("DELETE /v1/cache/transactions/0", 200),
+        ("DELETE /v1/cache/transactions/12345678901234567890", 200),
+        ("DELETE /v1/cache/transactions/123456789012345678901", 400), ("DELETE /v1/cache/transactions/12a", 400),
+        ("DELETE /v1/cache/transactions/%D9%A1", 400), ("DELETE /v1/cache/transactions/*", 400),
+        ("DELETE /v1/cache/transactions/", 404), ("DELETE /v1/cache/transactions", 404),
+        ("DELETE /v1/cache/transactions/1/2", 404), ("GET /v1/cache/transactions/1", 405),
+        ("POST /v1/cache/transactions/1", 405), ("OPTIONS /v1/cache/transactions/1", 204),
+    ])
+    func `an ID is digits`(line: String, status: Int) async throws {
+        try await RunningGateway.with { gateway in
+            let answer = try await gateway.ask(line)
+            #expect(answer?.status == status, "\(answer?.body ?? "")")
+            if status == 200 { #expect(answer?.body == #"{"forgotten":0}"#) }
+            if status == 405 { #expect(answer?.headers["allow"] == "DELETE, OPTIONS") }
+            // Whose transaction it was is nobody's business.
+            #expect(gateway.log.containing("2000000123456789").isEmpty)
+        }
+    }
+
+    @Test(arguments: [false, true]) func `only who may`(isPermitted: Bool) async throws {
+        let key = APIKey.random(), hasher = KeyHasher(pepper: Secret("pepper"))
+        let client = Client(
+            name: "shop", apps: .all, keys: [StoredKey(id: key.id, hash: hasher.hash(key.secret), expires: nil)],
+            may: isPermitted ? [.purge] : [])
+        let route = PurgeRoute(
+            apple: nil, authenticator: Authenticator(clients: [client], hasher: hasher), clock: { .now() })
+        var context = GatewayRequestContext.forTests
+        context.coreContext.parameters = ["id": "1"]
+        let request = Request.forTests(.delete, [.authorization: "Bearer \(key.exposed)"])
+        if isPermitted {
+            #expect(try await route.respond(to: request, context: context).status == .ok)
+        } else {
+            await #expect(throws: Problem.operationNotPermitted) {
+                try await route.respond(to: request, context: context)
+            }
+        }
+        await #expect(throws: AuthenticationFailure.self) {
+            try await route.respond(to: .forTests(.delete), context: context)
+        }
+    }
+
+    @Test func `a store that cannot be reached is a reason to come back`() {
+        let problem = Problem(StoreUnreachable())
+        #expect(problem.status == .serviceUnavailable && problem.code == .storeUnreachable)
+        #expect(problem.headerFields[.retryAfter] == "1")
+    }
+}

@@ -1,0 +1,283 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Receipts
+import Redis
+import Testing
+
+@testable import Gateway
+@testable import Server
+
+/// What is particular to findings in Redis.
+@Suite(.timeLimit(.minutes(5))) struct RedisFindingCacheTests {
+    private static let ids = [StoreSamples.originalTransactionID]
+
+    // MARK: Keys
+
+    @Test func `a key is replaced without a cold cache`() async throws {
+        try await StoreRedis.with { redis in
+            let first = StoreSamples.firstKey, second = StoreSamples.secondKey
+            let key = try StoreSamples.key()
+            // Each step with nodes of the one before still running.
+            let steps = [first, "\(first),\(second)", "\(second),\(first)", second].map { redis.cache($0) }
+            await steps[0].insert(try StoreSamples.known(), for: key, naming: Self.ids)
+            for step in 0...2 { #expect(await steps[step].finding(for: key) != nil) }
+            #expect(await steps[3].finding(for: key) == nil)
+            // Under either name: whoever can reads what was found out last.
+            await steps[2].insert(try StoreSamples.known(at: 101), for: key, naming: Self.ids)
+            for step in 1...3 { #expect(await steps[step].finding(for: key)?.askedAt == StoreSamples.time(101)) }
+            #expect(try await steps[2].forget(originalTransactionID: Self.ids[0]) == 2)
+            for cache in steps { #expect(await cache.finding(for: key) == nil) }
+        }
+    }
+
+    @Test func `nothing in Redis can be read`() async throws {
+        try await StoreRedis.with { redis in
+            let secret = "0123456789abcdef0123456789abcdef"
+            let cache = redis.cache()
+            await cache.insert(try StoreSamples.known(), for: try StoreSamples.key(), naming: Self.ids)
+            await cache.insert(
+                try StoreSamples.known(), for: try StoreSamples.key { $0.callersSecret = SharedSecret(secret) },
+                naming: Self.ids)
+            await cache.insert(
+                StoreSamples.gone(at: 100, until: 3700),
+                for: try StoreSamples.key { $0.excludesOldTransactions = true }, naming: Self.ids)
+            let entries = try await redis.dump()
+            #expect(Set(entries.map(\.key)).count == 4 && entries.count >= 8)
+            let traces = Self.traces(secret: secret)
+            #expect(Self.found(traces, in: entries).isEmpty)
+            // The search itself finds what lies open.
+            _ = try await redis.node.send(RedisCommand("SET", key: "open", RedisWord(StoreSamples.body())))
+            #expect(Self.found(traces, in: try await redis.dump()).count >= 4)
+        }
+    }
+
+    /// Whatever tells of a customer, in every form in which it might lie there.
+    private static func traces(secret: String) -> [[UInt8]] {
+        let words = [StoreSamples.bundleID, ids[0], "2000000987654321", secret, "monthly", "latest_receipt", "Sandbox"]
+        let plain = words.map { Array($0.utf8) } + [Array(StoreSamples.receipt[200..<232])]
+        return plain.flatMap { bytes in
+            // Base64 of what stands within something depends on where: all three places are looked for.
+            let encoded = (0..<3).map { shift -> [UInt8] in
+                var text: [UInt8] = []
+                Base64.append(encoding: [UInt8](repeating: 0, count: shift) + bytes, to: &text)
+                return Array(text.dropFirst(4).dropLast(4))
+            }
+            let hexadecimal = Array(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined().utf8)
+            return ([bytes, hexadecimal] + encoded).filter { $0.count >= 6 }
+        }
+    }
+
+    private static func found(_ traces: [[UInt8]], in entries: [(key: [UInt8], value: [UInt8])]) -> [[UInt8]] {
+        traces.filter { trace in entries.contains { $0.key.contains(trace) || $0.value.contains(trace) } }
+    }
+
+    // MARK: Time
+
+    @Test(arguments: [-7000, -3600, 3600, 7000] as [Int64]) func `a node whose clock is wrong misleads nobody`(
+        difference: Int64
+    ) async throws {
+        try await StoreRedis.with { redis in
+            let right = redis.cache(clock: StoreClock(100)), wrong = redis.cache(clock: StoreClock(100 + difference))
+            let key = try StoreSamples.key()
+            for (writer, reader, here, there) in [
+                (wrong, right, 100 + difference, 100), (right, wrong, 100, 100 + difference),
+            ] {
+                await writer.insert(StoreSamples.gone(at: here, until: here + 60), for: key, naming: [])
+                let seen = try #require(await reader.finding(for: key))
+                // What has passed since is what Redis says has passed.
+                let now = StoreSamples.time(there)
+                #expect(seen.askedAt <= now && now < seen.askedAt.advanced(by: .seconds(60)))
+                #expect(seen.askedAt.duration(to: seen.freshUntil) == .seconds(60))
+                #expect(seen.isFresh(at: now, maximumAge: nil))
+            }
+        }
+    }
+
+    @Test func `what is fresh by a clock that is behind is not fresh past its boundary`() async throws {
+        try await StoreRedis.with { redis in
+            // The period ends at 1000; the writer believes it has 600 seconds left, the reader knows it has 10.
+            let known = KnownFinding(
+                .answered(try StoreSamples.answer()), askedAt: StoreSamples.time(400),
+                freshUntil: StoreSamples.time(1000))
+            let key = try StoreSamples.key()
+            await redis.cache(clock: StoreClock(400)).insert(known, for: key, naming: [])
+            let seen = try #require(await redis.cache(clock: StoreClock(990)).finding(for: key))
+            #expect(seen.freshUntil == StoreSamples.time(1000))
+        }
+    }
+
+    @Test func `what lies there for longer than any finding may is no finding`() async throws {
+        try await StoreRedis.with { redis in
+            let clock = StoreClock(100), faults = FaultLog()
+            let cache = redis.cache(clock: clock, faults: faults)
+            let key = try StoreSamples.key(), name = RedisWord.finding(StoreSamples.name(of: key))
+            await cache.insert(try StoreSamples.known(), for: key, naming: [])
+            for command in [RedisCommand("PERSIST", key: name), RedisCommand("PEXPIRE", key: name, 999_999_999)] {
+                _ = try await redis.node.send(command)
+                #expect(await cache.finding(for: key) == nil)
+            }
+            // Hours later somebody puts an old value back.
+            _ = try await redis.node.send(RedisCommand("PEXPIRE", key: name, 86_430_000))
+            #expect(await cache.finding(for: key) != nil)
+            clock.set(100 + 7300)
+            #expect(await cache.finding(for: key) == nil)
+            #expect(faults.all == [.implausibleTimes, .implausibleTimes, .implausibleTimes])
+        }
+    }
+
+    @Test func `Redis forgets a finding when nobody has a use for it any more`() async throws {
+        try await StoreRedis.with { redis in
+            let key = try StoreSamples.key(), name = RedisWord.finding(StoreSamples.name(of: key))
+            let disagreement = KnownFinding(
+                .unanswered(.upstreamDisagrees), askedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(300))
+            for (known, seconds) in [
+                (try StoreSamples.known(), 86_430), (StoreSamples.gone(at: 0, until: 3600), 3660), (disagreement, 300),
+            ] as [(KnownFinding, Int64)] {
+                await redis.cache().insert(known, for: key, naming: [])
+                guard case .integer(let left) = try await redis.node.send(RedisCommand("PTTL", key: name)) else {
+                    Issue.record("no number")
+                    return
+                }
+                #expect(left <= seconds * 1000 && left > (seconds - 60) * 1000)
+            }
+        }
+    }
+
+    // MARK: Faults
+
+    @Test func `whatever somebody put there is a miss, and counted`() async throws {
+        try await StoreRedis.with { redis in
+            let faults = FaultLog(), cache = redis.cache(faults: faults)
+            let key = try StoreSamples.key(), name = StoreSamples.name(of: key)
+            let seal = StoreSeal(keys: StoreSamples.keys())
+            let stranger = StoreSeal(keys: StoreSamples.keys(StoreSamples.secondKey))
+            let bytes = try #require(
+                StoredFinding(known: try StoreSamples.known(), retention: .seconds(86_430)).bytes)
+            let values = [
+                [1], Array("x".utf8), seal.seal(bytes, for: "another name"), stranger.seal(bytes, for: name),
+                seal.seal([1, 2, 3], for: name),
+            ]
+            for value in values {
+                _ = try await redis.node.send(
+                    RedisCommand("SET", key: .finding(name), RedisWord(value), "PX", 86_430_000))
+                #expect(await cache.finding(for: key) == nil)
+            }
+            #expect(faults.all == [.sealMalformed, .sealMalformed, .sealInvalid, .sealUnknownKey, .unreadable])
+            // Of another type: an error of Redis's.
+            _ = await redis.node.send([
+                RedisCommand("DEL", key: .finding(name)), RedisCommand("RPUSH", key: .finding(name), "x"),
+            ])
+            #expect(await cache.finding(for: key) == nil && faults.all.last == .lookupFailed)
+        }
+    }
+
+    @Test func `while the store is away what was found in it still helps`() async throws {
+        try await StoreRedis.with { redis in
+            let store = FailingStore(redis.node), faults = FaultLog()
+            let cache = redis.cache(faults: faults, through: store)
+            let found = try StoreSamples.key(), kept = try StoreSamples.key { $0.excludesOldTransactions = true }
+            // Another node found it out, and this one looks it up, once it has heard of it.
+            let stamp = cache.stamp(for: found)
+            await redis.cache().insert(try StoreSamples.known(), for: found, naming: Self.ids)
+            while stamp.isCurrent { await Task.yield() }
+            #expect(await cache.finding(for: found) != nil)
+            store.fail(.timeout)
+            #expect(await cache.finding(for: found) != nil)
+            #expect(await cache.finding(for: kept) == nil)
+            await cache.insert(try StoreSamples.known(), for: kept, naming: Self.ids)
+            #expect(await cache.finding(for: kept) != nil)
+            await #expect(throws: StoreUnreachable.self) {
+                try await cache.forget(originalTransactionID: Self.ids[0])
+            }
+            #expect(Set(faults.all) == [.lookupFailed, .insertFailed] && faults.all.count == 4)
+            store.fail(nil)
+            // Nobody else knows of it, and a purge would not have reached it.
+            #expect(await cache.finding(for: kept) == nil)
+        }
+    }
+
+    @Test func `a finding too large for the store is kept by its node, and forgotten there`() async throws {
+        try await StoreRedis.with { redis in
+            let faults = FaultLog(), cache = redis.cache(faults: faults), neighbour = redis.cache()
+            let key = try StoreSamples.key()
+            await cache.insert(try StoreSamples.known(padding: StoredFindingLimits.bytes), for: key, naming: Self.ids)
+            #expect(faults.all == [.tooLarge])
+            #expect(await cache.finding(for: key) != nil)
+            #expect(await neighbour.finding(for: key) == nil)
+            _ = try await neighbour.forget(originalTransactionID: Self.ids[0])
+            while await cache.finding(for: key) != nil { await Task.yield() }
+        }
+    }
+
+    // MARK: Changes
+
+    @Test func `all nodes hear of what is forgotten, also of what the store has lost`() async throws {
+        try await StoreRedis.with { redis in
+            let key = try StoreSamples.key(), name = RedisWord.finding(StoreSamples.name(of: key))
+            let one = redis.cache(), other = redis.cache()
+            await one.insert(try StoreSamples.known(), for: key, naming: Self.ids)
+            _ = try await redis.node.send(RedisCommand("DEL", key: name))
+            // What was announced so far has arrived once a flush has: announcements come in order.
+            let flush = other.stamp(for: key)
+            one.invalidateAll()
+            other.invalidateAll()
+            #expect(!flush.isCurrent)
+            let stamp = other.stamp(for: key)
+            #expect(try await one.forget(originalTransactionID: Self.ids[0]) == 0)
+            while stamp.isCurrent { await Task.yield() }
+        }
+    }
+
+    @Test func `a flush puts everything out of date`() async throws {
+        try await StoreRedis.with { redis in
+            let stamp = redis.cache().stamp(for: try StoreSamples.key())
+            _ = try await redis.node.send(RedisCommand("FLUSHALL"))
+            while stamp.isCurrent { await Task.yield() }
+        }
+    }
+
+    @Test func `an index does not grow beyond its limit`() async throws {
+        try await StoreRedis.with { redis in
+            let cache = redis.cache()
+            for number in 0..<Int64(RedisFindingCache.findingsInIndex + 5) {
+                await cache.insert(
+                    StoreSamples.gone(at: number, until: 3600),
+                    for: try StoreSamples.key { $0.callersSecret = SharedSecret("\(number)") }, naming: Self.ids)
+            }
+            #expect(
+                try await cache.forget(originalTransactionID: Self.ids[0]) == RedisFindingCache.findingsInIndex)
+        }
+    }
+
+    @Test func `members of an index that are no names are passed over`() async throws {
+        try await StoreRedis.with { redis in
+            let index = RedisWord.index(FindingNames(keys: StoreSamples.keys()).indexNames(of: "1")[0])
+            _ = try await redis.node.send(RedisCommand("SET", key: "rc:1:victim", "x"))
+            for member in ["victim", "", String(repeating: "*", count: 43)] {
+                _ = try await redis.node.send(RedisCommand("ZADD", key: index, 1, RedisWord(member)))
+            }
+            #expect(try await redis.cache().forget(originalTransactionID: "1") == 0)
+            #expect(try await redis.node.send(RedisCommand("GET", key: "rc:1:victim")) == .string(Array("x".utf8)))
+        }
+    }
+
+    // MARK: Cost
+
+    @Test func `what a finding takes in Redis`() async throws {
+        try await StoreRedis.with { redis in
+            let key = try StoreSamples.key(), names = FindingNames(keys: StoreSamples.keys())
+            await redis.cache().insert(try StoreSamples.known(), for: key, naming: Self.ids)
+            func bytes(_ name: RedisWord) async throws -> Int64 {
+                let usage = try await redis.node.send(RedisCommand(["MEMORY", "USAGE", name], key: nil))
+                guard case .integer(let bytes) = usage else { return .max }
+                return bytes
+            }
+            let finding = try await bytes(.finding(StoreSamples.name(of: key)))
+            let index = try await bytes(.index(names.indexNames(of: Self.ids[0])[0]))
+            // Beside what Apple said, as the allocator rounds it up: the name, the header, the nonce and the tag.
+            #expect(finding <= Int64(StoreSamples.body().count) * 5 / 4 + 300, "\(finding)")
+            #expect(index <= 400, "\(index)")
+        }
+    }
+}

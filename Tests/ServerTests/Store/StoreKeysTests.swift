@@ -1,0 +1,45 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Server
+
+struct StoreKeysTests {
+    private static let secret = String(repeating: "QUFB", count: 10) + "QUE="
+    private static let other = String(repeating: "QkJC", count: 10) + "QkI="
+
+    @Test func `the first key writes, all are known by their ids`() throws {
+        let keys = try StoreKeys(" a:\(Self.secret),\n b_2-:\(Self.other)\n")
+        #expect(keys.all.map(\.id) == ["a", "b_2-"] && keys.first.id == "a")
+        #expect(keys.key(id: "b_2-".utf8)?.id == "b_2-" && keys.key(id: "c".utf8) == nil)
+        #expect(keys.all[0].names.name("x", []) != keys.all[1].names.name("x", []))
+    }
+
+    @Test func `what names is not what seals`() throws {
+        let key = try StoreKeys("a:\(Self.secret)").first
+        #expect(key.names.name("x", []) != StoreNames(key: key.sealing).name("x", []))
+    }
+
+    @Test(
+        arguments: [
+            ("", .noID(number: 1)), (secret, .noID(number: 1)), ("a:\(secret),", .noID(number: 2)),
+            (":\(secret)", .badID(number: 1)), ("a.c:\(secret)", .badID(number: 1)),
+            ("\u{E9}:\(secret)", .badID(number: 1)), ("abcdefghijklmnopq:\(secret)", .badID(number: 1)),
+            ("a:\(secret),a:\(other)", .idTwice(number: 2)), ("a:\(secret),b:\(secret)", .keyTwice(number: 2)),
+            ("a:!", .notBase64(number: 1)), ("a:", .notBase64(number: 1)), ("a:QUFB", .wrongLength(number: 1)),
+            ("a:\(secret)QUFB", .notBase64(number: 1)), ("a:x,b:x,c:x,d:x,e:x", .tooMany),
+        ] as [(String, StoreKeysFault)])
+    func `a list with a fault is refused, and the fault tells nothing of a key`(text: String, fault: StoreKeysFault) {
+        #expect(throws: fault) { try StoreKeys(text) }
+        #expect(!fault.description.contains(Self.secret.prefix(4)))
+    }
+
+    @Test func `an id may have sixteen characters, a list four keys`() throws {
+        #expect(try StoreKeys("abcdefghijklmnop:\(Self.secret)").all.count == 1)
+        let list = ["QUFB", "QkJC", "Q0ND", "RERE"].enumerated().map { index, word in
+            "\(index):" + String(repeating: word, count: 10) + "QUE="
+        }
+        #expect(try StoreKeys(list.joined(separator: ",")).all.count == 4)
+    }
+}

@@ -1,0 +1,227 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppStore
+import NIOCore
+import NIOPosix
+import RealServers
+import ReceiptForge
+import Receipts
+import Redis
+import Synchronization
+
+@testable import Gateway
+@testable import Server
+
+/// A receipt, what Apple says of it, and keys to seal that with.
+enum StoreSamples {
+    static let pki = ForgedPKI(seed: 1)
+    static let contents = FaultForge(pki: pki).contents
+    static let created = Timestamp(millisecondsSince1970: contents.creationDate.secondsSince1970 * 1000)
+    static let bundleID = contents.bundleID
+    static let originalTransactionID = "2000000123456789"
+    static let receipt = pki.sign(contents)
+
+    static let verifier: ReceiptVerifier = {
+        var store = TrustStore.apple
+        guard (try? store.add(pem: pki.rootPEM, environments: [.sandbox])) != nil else {
+            preconditionFailure("the forge's root is no trust anchor")
+        }
+        return ReceiptVerifier(trustStore: store)
+    }()
+
+    static let firstKey = "2026a:" + String(repeating: "QUFB", count: 10) + "QUE="
+    static let secondKey = "2026b:" + String(repeating: "QkJC", count: 10) + "QkI="
+
+    static func keys(_ text: String = firstKey) -> StoreKeys {
+        guard let keys = try? StoreKeys(text) else { preconditionFailure("the keys of the tests are none") }
+        return keys
+    }
+
+    /// Seconds after the receipt was created.
+    static func time(_ seconds: Int64) -> Timestamp { created.advanced(by: .seconds(seconds)) }
+
+    static func verified(_ bytes: [UInt8] = receipt) throws -> VerifiedReceipt {
+        try verifier.verify(bytes, at: Timestamp(millisecondsSince1970: 4_000_000_000_000))
+    }
+
+    static func key(
+        _ bytes: [UInt8] = receipt, _ edit: (inout VerificationRequest) -> Void = { _ in }
+    ) throws -> FindingKey {
+        var request = VerificationRequest(evidence: .appReceipt(bytes))
+        edit(&request)
+        return FindingKey(try verified(bytes), request)
+    }
+
+    /// Where a finding lies under the first key.
+    static func name(of key: FindingKey) -> String { FindingNames(keys: keys()).names(of: key)[0] }
+
+    /// Apple's JSON: one subscription, paid for until 1000 seconds after the receipt was made.
+    static func body(padding: Int = 0, environment: String = "Sandbox") -> [UInt8] {
+        let transaction = """
+            {"product_id":"monthly","transaction_id":"2000000987654321",\
+            "original_transaction_id":"\(originalTransactionID)",\
+            "purchase_date_ms":"\(time(0).millisecondsSince1970)",\
+            "expires_date_ms":"\(time(1000).millisecondsSince1970)"}
+            """
+        var latest: [UInt8] = []
+        Base64.append(encoding: receipt, to: &latest)
+        return Array(
+            """
+            {"status":0,"environment":"\(environment)",\
+            "receipt":{"bundle_id":"\(bundleID)","in_app":[\(transaction)]},\
+            "latest_receipt_info":[\(transaction)],"latest_receipt":"\(String(decoding: latest, as: UTF8.self))",\
+            "note":"\(String(repeating: "x", count: padding))"}
+            """.utf8)
+    }
+
+    static func answer(padding: Int = 0) throws -> UpstreamAnswer {
+        let response = try VerifyReceiptResponse(parsing: body(padding: padding))
+        guard case .answer(let answer) = UpstreamReply(response, from: .sandbox) else {
+            throw SharedCacheFault.unreadable
+        }
+        return answer
+    }
+
+    /// What Apple said `seconds` after the receipt was made, fresh for half a minute.
+    static func known(at seconds: Int64 = 100, padding: Int = 0) throws -> KnownFinding {
+        KnownFinding(
+            .answered(try answer(padding: padding)), askedAt: time(seconds), freshUntil: time(seconds + 30),
+            took: .milliseconds(250))
+    }
+
+    /// That an account is gone, which is fresh until a time.
+    static func gone(at seconds: Int64, until end: Int64) -> KnownFinding {
+        KnownFinding(.accountNotFound, askedAt: time(seconds), freshUntil: time(end))
+    }
+}
+
+/// A clock that a test sets.
+final class StoreClock: Sendable {
+    private let now: Mutex<Timestamp>
+
+    init(_ seconds: Int64) { now = Mutex(StoreSamples.time(seconds)) }
+
+    var time: Timestamp { now.withLock(\.self) }
+    func set(_ seconds: Int64) { now.withLock { $0 = StoreSamples.time(seconds) } }
+}
+
+/// Writes down what was of no use.
+final class FaultLog: Sendable {
+    private let faults = Mutex<[SharedCacheFault]>([])
+
+    func add(_ fault: SharedCacheFault) { faults.withLock { $0.append(fault) } }
+    var all: [SharedCacheFault] { faults.withLock(\.self) }
+}
+
+/// A real Redis with a connection.
+struct StoreRedis: Sendable {
+    let server: RealServer
+    let node: RedisNode
+    let events: Events
+
+    /// Hands announcements on to whoever listens.
+    final class Events: RedisObserver {
+        private let listeners = Mutex<[@Sendable (RedisEvent) -> Void]>([])
+        private let connections = AsyncStream.makeStream(of: RedisConnectionRole.self)
+
+        func observe(_ event: RedisEvent) {
+            if case .connected(let role) = event { connections.continuation.yield(role) }
+            for listener in listeners.withLock(\.self) { listener(event) }
+        }
+
+        func listen(_ listener: @escaping @Sendable (RedisEvent) -> Void) {
+            listeners.withLock { $0.append(listener) }
+        }
+
+        /// Returns when commands and announcements both have a connection.
+        func waitUntilConnected() async {
+            var roles: Set<RedisConnectionRole> = []
+            for await role in connections.stream {
+                roles.insert(role)
+                if roles.count == 2 { return }
+            }
+        }
+    }
+
+    /// Starts a Redis, and connects to it, around `body`.
+    static func with(
+        isolation: isolated (any Actor)? = #isolation, _ body: (StoreRedis) async throws -> Void
+    ) async throws {
+        let server = try await RealServer.redis()
+        var configuration = RedisNodeConfiguration(address: .host("127.0.0.1", port: server.port))
+        configuration.commandDeadline = .seconds(5)
+        configuration.connectDeadline = .seconds(5)
+        configuration.trackedPrefixes = [FindingNames.findingPrefix]
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1), events = Events()
+        let node = RedisNode(configuration, eventLoops: group, observer: events)
+        node.start()
+        await events.waitUntilConnected()
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await body(StoreRedis(server: server, node: node, events: events)))
+        } catch { outcome = .failure(error) }
+        await node.shutdown()
+        try await group.shutdownGracefully()
+        server.stop()
+        try outcome.get()
+    }
+
+    /// A node's cache in this Redis, which hears of changes.
+    func cache(
+        _ keys: String = StoreSamples.firstKey, clock: StoreClock = StoreClock(100), faults: FaultLog = FaultLog(),
+        through store: (any RedisCommands)? = nil
+    ) -> RedisFindingCache {
+        let cache = RedisFindingCache(
+            store: store ?? node, keys: StoreSamples.keys(keys), spareBytes: 64 << 20, clock: { clock.time },
+            observe: faults.add)
+        events.listen { event in
+            switch event {
+            case .invalidated(let names): cache.invalidate(keys: names)
+            case .flushed: cache.invalidateAll()
+            default: break
+            }
+        }
+        return cache
+    }
+
+    /// Everything in the store: keys, and values as they lie there.
+    func dump() async throws -> [(key: [UInt8], value: [UInt8])] {
+        guard case .array(let keys) = try await node.send(RedisCommand("KEYS", "*")) else { return [] }
+        var entries: [(key: [UInt8], value: [UInt8])] = []
+        for case .string(let key) in keys {
+            let commands = [
+                RedisCommand("GET", key: RedisWord(key)),
+                RedisCommand("ZRANGE", key: RedisWord(key), 0, -1, "WITHSCORES"),
+                RedisCommand("DUMP", key: RedisWord(key)),
+            ]
+            for case .success(let value) in await node.send(commands) { entries.append((key, value.allBytes)) }
+        }
+        return entries
+    }
+}
+
+extension RedisValue {
+    fileprivate var allBytes: [UInt8] {
+        switch self {
+        case .string(let bytes): bytes
+        case .array(let values): values.flatMap(\.allBytes)
+        default: []
+        }
+    }
+}
+
+/// A store that fails when it is told to.
+final class FailingStore: RedisCommands {
+    private let store: any RedisCommands
+    private let error = Mutex<RedisError?>(nil)
+
+    init(_ store: any RedisCommands) { self.store = store }
+
+    func fail(_ error: RedisError?) { self.error.withLock { $0 = error } }
+
+    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+        if let error = error.withLock(\.self) { return commands.map { _ in .failure(error) } }
+        return await store.send(commands)
+    }
+}

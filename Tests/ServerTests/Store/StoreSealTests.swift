@@ -1,0 +1,58 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Server
+
+struct StoreSealTests {
+    private let seal = StoreSeal(keys: StoreSamples.keys())
+    private let value = Array("what Apple said".utf8)
+
+    @Test func `what was sealed opens under its name, and looks different each time`() throws {
+        let sealed = seal.seal(value, for: "n")
+        #expect(try seal.open(sealed, for: "n") == value)
+        #expect(seal.seal(value, for: "n") != sealed)
+        #expect(try seal.open(seal.seal([], for: ""), for: "") == [])
+        #expect(sealed.count == 2 + 5 + 12 + value.count + 16)
+    }
+
+    @Test func `a value under another name does not open`() {
+        let sealed = seal.seal(value, for: "n")
+        #expect(throws: StoreSeal.Fault.notAuthentic) { try seal.open(sealed, for: "m") }
+    }
+
+    @Test func `no changed bit goes unnoticed`() {
+        let sealed = seal.seal(value, for: "n")
+        for index in sealed.indices {
+            for bit in 0..<8 {
+                var changed = sealed
+                changed[index] ^= 1 << bit
+                #expect(throws: StoreSeal.Fault.self) { try seal.open(changed, for: "n") }
+            }
+        }
+    }
+
+    @Test func `no value that was cut short or made longer opens`() {
+        let sealed = seal.seal(value, for: "n")
+        for length in sealed.indices {
+            #expect(throws: StoreSeal.Fault.self) { try seal.open(Array(sealed.prefix(length)), for: "n") }
+        }
+        #expect(throws: StoreSeal.Fault.notAuthentic) { try seal.open(sealed + [0], for: "n") }
+    }
+
+    @Test func `another version, an unknown key and a wrong key are told apart`() {
+        let sealed = seal.seal(value, for: "n")
+        #expect(throws: StoreSeal.Fault.malformed) { try seal.open([2] + sealed.dropFirst(), for: "n") }
+        let stranger = StoreSeal(keys: StoreSamples.keys(StoreSamples.secondKey))
+        #expect(throws: StoreSeal.Fault.unknownKey) { try stranger.open(sealed, for: "n") }
+        let sameID = StoreSeal(keys: StoreSamples.keys(StoreSamples.secondKey.replacing("2026b", with: "2026a")))
+        #expect(throws: StoreSeal.Fault.notAuthentic) { try sameID.open(sealed, for: "n") }
+    }
+
+    @Test func `any of several keys opens, the first seals`() throws {
+        let both = StoreSeal(keys: StoreSamples.keys("\(StoreSamples.secondKey),\(StoreSamples.firstKey)"))
+        #expect(try both.open(seal.seal(value, for: "n"), for: "n") == value)
+        #expect(throws: StoreSeal.Fault.unknownKey) { try seal.open(both.seal(value, for: "n"), for: "n") }
+    }
+}
