@@ -55,12 +55,15 @@ public struct RedisRefusal: Error, Hashable, Sendable {
 
     /// What it is.
     public let kind: Kind
-    /// The whole line, with nothing of ours in it that is secret; for logs, shortened to 200 characters.
+    /// The line without what it repeats of the command's arguments, which may be secret; for logs, at most 200
+    /// characters.
     public let line: String
 
     /// - Parameter line: without the leading `-`.
     public init(line: String) {
-        self.line = String(line.prefix(200))
+        // A Redis whose AUTH was renamed away answers AUTH by repeating the password.
+        let end = line.firstRange(of: ", with args beginning with")?.lowerBound ?? line.endIndex
+        self.line = String(line[..<end].prefix(200))
         kind = Kind(rawValue: String(line.prefix { $0 != " " })) ?? .other
     }
 

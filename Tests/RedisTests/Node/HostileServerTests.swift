@@ -71,12 +71,16 @@ struct HostileServerTests {
         }
     }
 
-    @Test func `a server that has too many clients is tried again soon`() async throws {
-        try await HostileServer.with([], greets: false, greeting: "-ERR max number of clients reached\r\n") { address in
+    @Test(arguments: [
+        "ERR max number of clients reached", "LOADING Redis is loading the dataset in memory",
+        "BUSY Redis is busy running a script.",
+    ])
+    func `a server that has no time now is tried again soon`(_ line: String) async throws {
+        try await HostileServer.with([], greets: false, greeting: "-\(line)\r\n") { address in
             try await TestNode.with(address, waits: false, { $0.reconnection.afterRefusal = .seconds(3600) }) { test in
-                let refusal = RedisRefusal(line: "ERR max number of clients reached")
-                await test.log.wait(for: .connectFailed(.commands, .refused(refusal)), count: 2)
-                #expect(test.node.health == .disconnected(.refused(refusal)))
+                let fault = RedisConnectionFault.refused(RedisRefusal(line: line))
+                await test.log.wait(for: .connectFailed(.commands, fault), count: 2)
+                #expect(test.node.health == .disconnected(fault))
             }
         }
     }

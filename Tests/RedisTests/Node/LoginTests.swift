@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct LoginTests {
-    /// The line of docs/operations.md.
+    /// What a node with scripts and a subscriber needs.
     private static let acl =
         "~rc:* ~rcl:* ~rl:* ~gw:* &__redis__:invalidate -@all +evalsha +eval +script|load +get +set +del +pttl +time "
         + "+client|id +client|tracking +client|setname +subscribe +ping +auth"
@@ -64,6 +64,16 @@ struct LoginTests {
             }
             await test.log.wait(for: .connected(.commands))
             #expect(test.node.health == .connected(1))
+        }
+    }
+
+    @Test func `a Redis that repeats the password in its refusal is not repeated`() async throws {
+        let redis = try await RealServer.redis(["--rename-command", "AUTH", ""])
+        try await TestNode.with(redis.address, waits: false, { $0.password = "very-secret" }) { test in
+            await test.log.wait { events in
+                events.contains { if case .connectFailed(.commands, .refused) = $0 { true } else { false } }
+            }
+            #expect(test.node.health.misconfiguration?.line == "ERR unknown command 'AUTH'")
         }
     }
 

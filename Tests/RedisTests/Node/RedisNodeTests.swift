@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOPosix
 import RealServers
 import Redis
 import Testing
@@ -78,6 +79,47 @@ struct RedisNodeTests {
             await test.node.shutdown()
             #expect(await test.node.send([RedisCommand("PING")]) == [.failure(.shutDown)])
             #expect(test.node.health == .disconnected(.shutDown))
+        }
+    }
+
+    @Test func `what the socket does not take is bounded`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(
+            redis.address,
+            {
+                ($0.limits.maximumUnsentBytes, $0.commandDeadline) = (1 << 20, .milliseconds(500))
+            }
+        ) { test in
+            redis.freeze()
+            // More than the sockets of the system take.
+            let large = RedisWord([UInt8](repeating: 0, count: 32 << 20))
+            #expect(await test.node.send([RedisCommand("ECHO", large)]) == [.failure(.timeout)])
+            #expect(await test.node.send([RedisCommand("PING")]) == [.failure(.pipelineFull)])
+        }
+    }
+
+    @Test func `a node that was never started has no connection`() async throws {
+        let log = EventLog()
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let node = RedisNode(RedisNodeConfiguration(address: .unixSocket("/nowhere")), eventLoops: loop, observer: log)
+        #expect(await node.send([RedisCommand("PING")]) == [.failure(.notConnected)])
+        #expect(node.health == .disconnected(nil))
+        await node.shutdown()
+        #expect(
+            await node.send([RedisCommand("PING"), RedisCommand("PING")]) == [.failure(.shutDown), .failure(.shutDown)])
+        #expect(log.events.count == 3)
+    }
+
+    @Test func `what is counted tells how commands went`() async throws {
+        let redis = try await RealServer.redis()
+        try await TestNode.with(redis.address) { test in
+            _ = await test.node.send([RedisCommand("PING"), RedisCommand("NONSENSE")])
+            let outcomes = test.log.events.compactMap { event -> RedisError?? in
+                if case .commandDone(let error, let took) = event, took > .zero { .some(error) } else { nil }
+            }
+            #expect(outcomes.count == 2)
+            #expect(outcomes.first == .some(nil))
+            guard case .refused = outcomes.last ?? nil else { Issue.record("\(outcomes)"); return }
         }
     }
 }

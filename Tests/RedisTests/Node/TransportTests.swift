@@ -37,6 +37,15 @@ struct TransportTests {
         }
     }
 
+    @Test func `a name is compared with the certificate's, whichever of its addresses answers`() async throws {
+        let redis = try await redis(hosts: ["localhost"])
+        let tls = try redis.tls(showsCertificate: true)
+        try await TestNode.with(.host("localhost", port: redis.port), { $0.tls = tls }) { test in
+            #expect(await test.node.send([RedisCommand("PING")]) == [.success(.status("PONG"))])
+        }
+        try await expectNoConnection(to: redis.address, tls)
+    }
+
     @Test func `without a certificate of ours, where one is wanted, there is no connection`() async throws {
         let redis = try await redis(hosts: ["127.0.0.1"])
         let tls = try redis.tls(showsCertificate: false)
