@@ -186,6 +186,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "Gateway", "JSON", "PrometheusExport", "RealServers", "ReceiptForge", "Receipts", "Redis",
                 "Resilience", "Server",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

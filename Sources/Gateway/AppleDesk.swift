@@ -54,7 +54,8 @@ public final class AppleDesk: Sendable {
         self.chance = chance
         turns = FleetTurns(leases: leases)
         inquiries = Inquiries(
-            upstream, guards: guards, verifier: verifier, patience: patience, limiter: limiter, notes: notes, observer: observer,
+            upstream, guards: guards, verifier: verifier, patience: patience, limiter: limiter, notes: notes,
+            observer: observer,
             clock: clock)
     }
 

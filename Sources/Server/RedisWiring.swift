@@ -97,7 +97,8 @@ extension RedisClientConfiguration {
             password: configuration.password?.secret.exposed ?? url.credentials.password)
         commandDeadline = configuration.deadline
         connectDeadline = configuration.connectDeadline
-        scripts = RedisFlightLeases.scripts + RedisFleetNotes.scripts + NodeRegistry.scripts
+        scripts =
+            RedisFlightLeases.scripts + RedisFleetNotes.scripts + NodeRegistry.scripts
             + [RedisTokenBuckets.script]
         trackedPrefixes = [
             FindingNames.findingPrefix, RedisFlightLeases.prefix, RedisFleetNotes.pausePrefix,

@@ -72,12 +72,6 @@ private struct Chance {
     }
 
     mutating func periods() -> [Period] {
-<<<<<<< HEAD
-        (0..<(1 + number(3) as Int)).map { index in
-            let start: Int64 = number(500) - 100
-            let period = Period("\(index)", start..<(start + 1 + number(600)), of: "\(number(2) as Int)")
-            return number(6) == 0 ? period.cancelled : period
-=======
         let count: Int = 1 + number(3)
         return (0..<count).map { index in
             let start: Int64 = number(500) - 100
@@ -85,7 +79,6 @@ private struct Chance {
             let chain: Int = number(2), isCancelled = isOne(in: 6)
             let period = Period("\(index)", start..<(start + length), of: "\(chain)")
             return isCancelled ? period.cancelled : period
->>>>>>> r-h4
         }
     }
 

@@ -56,7 +56,9 @@ struct LinkValue: Hashable {
     /// What of it concerns the endpoint's end. A link with an `anchor` is about something else than what was asked for
     /// (RFC 8288 §3.2), and a relative target would be another one where it is published again.
     var announcements: [AnnouncementLink] {
-        guard AnnouncementLink.isPublishable(target), !parameters.contains(where: { $0.name == "anchor" }) else { return [] }
+        guard AnnouncementLink.isPublishable(target), !parameters.contains(where: { $0.name == "anchor" }) else {
+            return []
+        }
         // RFC 8288 §3.3: several relations may stand in one `rel`; a second `rel` is ignored.
         let relations = parameters.first { $0.name == "rel" }?.value.lowercased().split(separator: " ") ?? []
         return relations.compactMap { AnnouncementLink.Relation(rawValue: String($0)) }

@@ -47,7 +47,8 @@ final class Inquiries: Sendable {
 
     init(
         _ upstream: any Upstream, guards: UpstreamGuards, verifier: ReceiptVerifier, patience: UpstreamPatience,
-        limiter: any RateLimiter, notes: any FleetNotes, observer: any GatewayObserver, clock: @escaping @Sendable () -> Timestamp
+        limiter: any RateLimiter, notes: any FleetNotes, observer: any GatewayObserver,
+        clock: @escaping @Sendable () -> Timestamp
     ) {
         self.upstream = upstream
         self.verifier = verifier

@@ -3,6 +3,7 @@
 
 import Crypto
 import Gateway
+import RealServers
 import Redis
 import Testing
 
