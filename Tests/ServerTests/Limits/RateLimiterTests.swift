@@ -106,19 +106,19 @@ struct RateLimiterTests {
             ]
             let charges = policies.map { RateCharge(RateBucket(tenant: "tenant", policy: $0)) }
             let start = ContinuousClock.now
-            let admitted = Mutex<[ContinuousClock.Instant]>([])
+            let admitted = Admissions()
             await withDiscardingTaskGroup { group in
                 for number in 0..<64 {
                     group.addTask {
                         while start.duration(to: .now) < .seconds(2) {
                             let isAdmitted = await limiters[number % limiters.count].admit(charges).isAdmitted
-                            if isAdmitted { admitted.withLock { $0.append(.now) } }
+                            if isAdmitted { admitted.add() }
                             await Task.yield()
                         }
                     }
                 }
             }
-            let instants = admitted.withLock { $0.sorted() }
+            let instants = admitted.sorted
             // Each stretch from the start: what is admitted by then was taken by then.
             for (index, instant) in instants.enumerated() {
                 let arrived = start.duration(to: instant) / .seconds(1) * 500
@@ -128,5 +128,16 @@ struct RateLimiterTests {
             // Unless this machine was away for long, hardly anything is lost.
             #expect(instants.count > 1000)
         }
+    }
+}
+
+/// When requests were admitted.
+private final class Admissions: Sendable {
+    private let instants = Mutex<[ContinuousClock.Instant]>([])
+
+    var sorted: [ContinuousClock.Instant] { instants.withLock { $0.sorted() } }
+
+    func add() {
+        instants.withLock { $0.append(.now) }
     }
 }

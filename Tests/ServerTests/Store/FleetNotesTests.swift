@@ -134,7 +134,8 @@ struct FleetNotesTests {
         try redis.ask("ZADD", "gw:nodes", "1000", "silent", "9999999999999", "future")
         let node = try StoreNode(.test(redis))
         try await StoreNode.run([node]) {
-            #expect(try redis.ask("ZCARD", "gw:nodes") == "1")
+            let count = try redis.ask("ZCARD", "gw:nodes")
+            #expect(count == "1")
             #expect(node.health.liveNodes == 1)
         }
     }
