@@ -59,7 +59,8 @@ import Testing
         try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
             try await test.connected(masters: 3)
             let load = Load()
-            async let running: Void = load.run(test.client) { RedisWord("{foo}\($0 % 200)") }
+            async let running: Void = load.run(test.client) { RedisWord("{foo}\($0 % 900)") }
+            // So many keys are there, and the next ones are new: those are asked for at the new master.
             try await test.until { load.all.count > 200 }
             try cluster.beginMove(slot: slot, from: 2, to: 3)
             await test.log.wait(for: .topology(.redirected(.ask)), count: 10)
