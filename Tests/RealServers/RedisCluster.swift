@@ -47,9 +47,10 @@ public final class RedisCluster: Sendable {
     /// Moves the keys that a slot has now.
     public func moveKeys(slot: Int, from source: Int, to target: Int) throws {
         let keys = try masters[source].ask("CLUSTER", "GETKEYSINSLOT", "\(slot)", "1000")
-        for key in keys.split(separator: "\n") {
-            try masters[source].ask("MIGRATE", "127.0.0.1", "\(masters[target].port)", String(key), "0", "2000")
-        }
+        guard !keys.isEmpty else { return }
+        try masters[source].ask(
+            ["MIGRATE", "127.0.0.1", "\(masters[target].port)", "", "0", "2000", "KEYS"]
+                + keys.split(separator: "\n").map(String.init))
     }
 
     /// Makes the new master known to all, the new one first.

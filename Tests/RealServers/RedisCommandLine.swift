@@ -8,7 +8,9 @@ extension RealServer {
     @discardableResult
     public func ask(_ words: String...) throws -> String { try ask(words) }
 
-    private func ask(_ words: [String]) throws -> String {
+    /// The same.
+    @discardableResult
+    public func ask(_ words: [String]) throws -> String {
         let process = Process()
         process.executableURL = try Self.find("redis-cli")
         process.arguments = ["-h", "127.0.0.1", "-p", "\(port)", "-e"] + words

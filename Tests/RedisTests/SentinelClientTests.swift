@@ -53,7 +53,6 @@ import Testing
             let failed = load.all.filter { $0.error != nil }.map(\.at)
             if let first = failed.first, let last = failed.last {
                 #expect(last - first < .seconds(15))
-                print("failover: \(failed.count) failed within \(last - first), the longest took \(longest)")
             }
         }
     }

@@ -100,11 +100,10 @@ extension ClusterClient {
     }
 
     private func send(_ batch: ClusterPipeline.Batch, until end: NIODeadline?) async -> Replies {
-        guard let node = nodes.node(at: batch.node) else {
+        guard let node = batch.isForGuest ? nodes.guest(at: batch.node) : nodes.node(at: batch.node) else {
             return batch.commands.map { _ in .failure(nodes.isClosed ? .shutDown : .notConnected) }
         }
-        guard let end else { return await node.send(batch.commands) }
-        return await FirstOutcome.of(batch.commands, at: node, until: end, on: eventLoop)
+        return await node.send(batch.commands)
     }
 
     private func learn(from news: ClusterPipeline.News) {

@@ -7,6 +7,8 @@ internal import Synchronization
 final class ClusterNodes: Sendable {
     private struct State {
         var nodes: [RedisAddress: RedisNode] = [:]
+        /// Who was pointed to since the last look, and may not be in the map yet.
+        var guests: Set<RedisAddress> = []
         var isClosed = false
     }
 
@@ -34,6 +36,13 @@ final class ClusterNodes: Sendable {
         return node
     }
 
+    /// The same, for a node that a master pointed to: it outlives the next look, also if the map does not name it.
+    func guest(at address: RedisAddress) -> RedisNode? {
+        let node = node(at: address)
+        if node != nil { state.withLock { _ = $0.guests.insert(address) } }
+        return node
+    }
+
     /// Whether there will never be a node again.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
@@ -42,10 +51,12 @@ final class ClusterNodes: Sendable {
         state.withLock { $0.nodes[address] }
     }
 
-    /// Forgets the others, and returns them for their shutdown.
+    /// Forgets the others, but for guests, and returns them for their shutdown.
     func removeAll(except addresses: Set<RedisAddress>) -> [RedisNode] {
         state.withLock { state in
-            let removed = state.nodes.filter { !addresses.contains($0.key) }
+            let kept = addresses.union(state.guests)
+            state.guests = []
+            let removed = state.nodes.filter { !kept.contains($0.key) }
             for address in removed.keys { state.nodes[address] = nil }
             return Array(removed.values)
         }

@@ -12,11 +12,14 @@ struct ClusterPipeline {
         private(set) var commands: [RedisCommand] = []
         /// Of each command sent, whose reply it gets; nil for `ASKING`.
         fileprivate var steps: [Step?] = []
+        /// Whether some other node pointed to this one.
+        private(set) var isForGuest = false
 
         fileprivate mutating func append(_ command: RedisCommand, _ step: Step) {
             if step.way != .byMap {
                 commands.append(RedisCommand("ASKING"))
                 steps.append(nil)
+                isForGuest = true
             }
             commands.append(command)
             steps.append(step)
