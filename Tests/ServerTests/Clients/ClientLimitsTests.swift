@@ -102,10 +102,10 @@ struct ClientLimitsTests {
                 "cost is more than the burst of 4: such a request could never be made"
             ),
             (
-                "limits: [{name: a, quota: 1, windov: 1s}]",
+                "limits: [{name: a, quota: 1, window: 1s, burts: 1}]",
                 """
-                windov is no field here (name, quota, window, burst, per, cost, when_store_fails, shadow, lease; did \
-                you mean window?)
+                burts is no field here (name, quota, window, burst, per, cost, when_store_fails, shadow, lease; did \
+                you mean burst?)
                 """
             ),
             ("limits: [{name: 'a\"b', quota: 1, window: 1s}]", "name must be up to 32 letters, digits and any of .-_"),
