@@ -60,7 +60,8 @@ func buildGatewayServer(
         verifier: verifier, observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
         verifier: verifier, nearCacheBytes: configuration.nearCache.size.bytes, apple: apple?.desk,
-        rates: fleet.limiter, places: CountedPlaces(places: EmbeddedInFlightLimiter(), metrics: metrics.limits))
+        rates: fleet.limiter,
+        places: CountedPlaces(places: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits))
     let charging = RequestCharging(
         addresses: configuration.http.remoteAddresses,
         sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
@@ -87,8 +88,7 @@ func buildGatewayServer(
         configuration, routes, authenticator, surroundings, lifecycle, budget, metrics.edge)
     let admin = adminPlane(
         configuration, HealthRoutes(lifecycle: lifecycle, store: storeHealth).routes + [.metrics(metrics.registry)],
-        surroundings,
-        lifecycle)
+        surroundings, lifecycle)
     let shutdown = ShutdownService(
         requests: surroundings.shutdownRequests, lifecycle: lifecycle,
         drainDelay: configuration.shutdown.drainDelay, logger: surroundings.logger)

@@ -106,6 +106,14 @@ struct RateLimitTests {
         #expect(await places.enter(shop))
     }
 
+    @Test(arguments: [(10, 1, 10), (10, 3, 3), (10, 10, 1), (2, 5, 1), (1, 0, 1)])
+    func `each node has its share of the places, and always one`(maximum: Int, nodes: Int, share: Int) async {
+        let places = EmbeddedInFlightLimiter { nodes }
+        let limit = InFlightLimit(tenant: "shop", maximum: maximum)
+        for _ in 1...share { #expect(await places.enter(limit)) }
+        #expect(await !places.enter(limit))
+    }
+
     // MARK: Steps
 
     private static func gateway() -> VerificationService { VerificationService(verifier: Samples.verifier) }

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// Gives places to requests in flight: a tenant has no more of them at one time, over all nodes, than it may.
+/// Gives places to requests in flight.
 public protocol InFlightLimiter: Sendable {
     /// Takes a place for one more request; false if all are taken. Who gets one must `leave` it.
     func enter(_ limit: InFlightLimit) async -> Bool
@@ -15,7 +15,7 @@ public protocol InFlightLimiter: Sendable {
 public struct InFlightLimit: Hashable, Sendable {
     /// The client they belong to.
     public var tenant: String
-    /// The most at one time, over all nodes.
+    /// The most at one time, all nodes together.
     public var maximum: Int
 
     /// A limit.
@@ -25,19 +25,28 @@ public struct InFlightLimit: Hashable, Sendable {
     }
 }
 
-/// The places of one node that is alone.
+/// Gives the places that are this node's share: an n-th of them, where n nodes are alive, and always one.
+///
+/// So the fleet keeps the limit without asking anybody, with whatever is shared or not; but for a moment, when a node
+/// joins while others still have more than their new share in flight, and where there are more nodes than places. The
+/// price is that a client which reaches few of the nodes gets few of its places.
 public final class EmbeddedInFlightLimiter: InFlightLimiter {
     /// By tenant; those that have none in flight are not in it.
     private let inFlight = Mutex<[String: Int]>([:])
+    private let liveNodes: @Sendable () -> Int
 
     /// Nobody is in flight.
-    public init() {}
+    /// - Parameter liveNodes: how many nodes share the places, this one included.
+    public init(liveNodes: @escaping @Sendable () -> Int = { 1 }) {
+        self.liveNodes = liveNodes
+    }
 
-    /// Takes a place if one is free on this node.
+    /// Takes a place if one of this node's is free.
     public func enter(_ limit: InFlightLimit) async -> Bool {
-        inFlight.withLock { inFlight in
+        let share = max(1, limit.maximum / max(1, liveNodes()))
+        return inFlight.withLock { inFlight in
             let count = inFlight[limit.tenant, default: 0]
-            guard count < limit.maximum else { return false }
+            guard count < share else { return false }
             inFlight[limit.tenant] = count + 1
             return true
         }

@@ -91,6 +91,6 @@ extension StoreStage {
 
     /// Commands to Redis that were not answered, on all nodes.
     func storeTrouble() async throws -> Double {
-        try await fleet.sum("redis_commands_total") - fleet.sum("redis_commands_total", ["outcome": "answered"])
+        try await fleet.sum("store_commands_total") - fleet.sum("store_commands_total", ["outcome": "ok"])
     }
 }
