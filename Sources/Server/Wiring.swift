@@ -47,7 +47,8 @@ func buildGatewayServer(
     let lifecycle = ServerLifecycle()
     let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
     let knowledge = UpstreamKnowledge(configuration.apple)
-    let storeHealth = StoreHealth(isEmbedded: configuration.redis.url == nil)
+    let storeHealth = StoreHealth(
+        isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
     let metrics = GatewayMetrics(
         lifecycle: lifecycle, bodyBudget: budget, knowledge: knowledge, store: storeHealth, in: surroundings)
     let clients = try ClientsFile(configuration, at: surroundings.clock())

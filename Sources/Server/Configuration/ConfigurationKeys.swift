@@ -153,6 +153,9 @@ enum ConfigurationKeys {
         ConfigurationKey(
             "redis.connect_deadline", \.redis.connectDeadline, in: .milliseconds(10) ... .seconds(30),
             "How long an attempt to connect to Redis may take, the login included."),
+        ConfigurationKey(
+            "redis.expected_nodes", \.redis.expectedNodes, in: 1...1000,
+            "How many nodes to share limits with until Redis has told how many there are."),
     ]
 
     private static let logs = [

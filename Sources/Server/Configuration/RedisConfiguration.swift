@@ -21,6 +21,8 @@ struct RedisConfiguration: Hashable, Sendable {
     var deadline: Duration = .milliseconds(50)
     /// How long an attempt to connect may take, the login included.
     var connectDeadline: Duration = .milliseconds(250)
+    /// How many nodes to reckon with until Redis has told.
+    var expectedNodes = 1
 }
 
 /// A password that somebody else chose: unlike a `Secret` it may be short.

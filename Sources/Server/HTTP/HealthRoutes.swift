@@ -12,7 +12,9 @@ struct HealthRoutes: Sendable {
     let store: StoreHealth
 
     /// `/livez` answers as long as the event loops run; `/readyz` only while requests are welcome. They are while Redis is
-    /// away, for which there are rules; not where it refuses this gateway, for which somebody has to do something.
+    /// away, for which there are rules. They are not where it has refused this gateway from the beginning: a rollout with
+    /// a wrong password must not go on. A gateway that it refuses later on serves all the same, and says so in its
+    /// metrics, for its likes are refused as well, and somebody has to serve.
     var routes: [Route] {
         [
             Route(method: .get, path: "/livez") { _, _ in Response(json: Self.status("alive")) },
@@ -21,6 +23,7 @@ struct HealthRoutes: Sendable {
                 switch store.condition {
                 case .embedded, .connected, .degraded: break
                 case .connecting: throw Problem.notReady
+                case .misconfigured where store.hasAnswered: break
                 case .misconfigured: throw Problem.storeMisconfigured(store.configurationFault)
                 }
                 return Response(json: Self.status("ready"))

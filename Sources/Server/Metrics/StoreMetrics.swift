@@ -62,6 +62,7 @@ final class StoreMetrics: Sendable {
             connections[role]?.decrement(by: 1)
             disconnects[role]?.increment()
         case .invalidated(let names): invalidations.increment(by: Int64(names.count))
+        case .topology(.redirected(let kind)): refusals[kind]?.increment()
         case .commandDone, .flushed, .published, .topology: break
         }
     }

@@ -11,7 +11,7 @@ struct FaultOutcome {
     let recovery: Duration
     /// Of clients without a limit.
     let free: [Visit]
-    /// Of a client with a limit of `StoreStage.quota` in a second.
+    /// Of a client with a limit of `Fleet.quota` in a second.
     let limited: [Visit]
 
     /// Longer than this nobody may wait: the patience a gateway has for Apple, which nothing that happens to the store may
@@ -24,7 +24,7 @@ struct FaultOutcome {
 
     /// What the limited client may get in this time.
     func bound(lostBuckets: Int) -> Double {
-        let quota = Double(StoreStage.quota)
+        let quota = Double(Fleet.quota)
         let first = limited.map(\.start).min(), last = limited.map(\.end).max()
         guard let first, let last else { return 0 }
         return quota * Double(1 + lostBuckets) + quota * ((last - first) / .seconds(1))

@@ -22,6 +22,8 @@ struct Fleet: Sendable {
         var nodes = 3
         /// What all gateways are told beside the usual.
         var settings: [String: String] = [:]
+        /// What only the first is told.
+        var settingsOfFirst: [String: String] = [:]
         /// Clients with their policies; nobody is asked for a key if there are none.
         var clients: [(name: String, policies: String)] = []
         /// What Apple does.
@@ -42,6 +44,9 @@ struct Fleet: Sendable {
         return try Verdict(answer.json)
     }
 
+    /// The API key of a client of the plan.
+    func key(of client: String) -> String? { clients[client]?.key }
+
     /// The sum of a metric over all nodes.
     func sum(_ name: String, _ labels: [String: String] = [:]) async throws -> Double {
         var sum = 0.0
@@ -57,6 +62,12 @@ struct Fleet: Sendable {
             let verdict = try await verify(receipt, at: node, as: client)
             guard verdict.isApples, place == 0 || verdict.cache == "shared" else { return false }
         }
+        return true
+    }
+
+    /// Whether each node knows how many there are, and would take no more than its share if the store failed.
+    func knowsItself() async throws -> Bool {
+        for node in nodes where try await node.sum("fleet_live_nodes") != Double(nodes.count) { return false }
         return true
     }
 }
@@ -89,7 +100,9 @@ private func withNodes(
     _ test: (Fleet) async throws -> Void
 ) async throws {
     var nodes: [FleetNode] = []
-    for _ in 0..<plan.nodes { nodes.append(try await FleetNode(settings)) }
+    for number in 0..<plan.nodes {
+        nodes.append(try await FleetNode(number == 0 ? settings.merging(plan.settingsOfFirst) { $1 } : settings))
+    }
     let balancer = try await RealServer.haproxy(before: nodes.map(\.backend) + plan.guests)
     let fleet = Fleet(
         apple: apple, nodes: nodes, balancer: balancer,

@@ -5,7 +5,12 @@
 enum FleetLimits {
     /// A bucket of so many tokens, which arrive within a second.
     static func perSecond(_ quota: Int, isLeased: Bool = true) -> String {
-        "    limits: [{name: second, quota: \(quota), window: 1s, lease: \(isLeased ? "auto" : "never")}]\n"
+        one(quota, in: 1, isLeased: isLeased)
+    }
+
+    /// A bucket of so many tokens, which arrive within so many seconds.
+    static func one(_ quota: Int, in seconds: Int, isLeased: Bool) -> String {
+        "    limits: [{name: limit, quota: \(quota), window: \(seconds)s, lease: \(isLeased ? "auto" : "never")}]\n"
     }
 }
 

@@ -8,56 +8,60 @@ import Testing
 
 @testable import LoadTest
 
-/// A limit is one for the whole fleet.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct LimitTests {
-    @Test(arguments: [false, true])
-    func `in no window the fleet admits more than burst and rate allow`(isLeased: Bool) async throws {
-        let policy = FleetLimits.perSecond(20, isLeased: isLeased)
-        try await withLimits(policy) { fleet, load in
-            let visits = try await load.run { _ in try await Task.sleep(for: .seconds(5)) }.visits
-            #expect(visits.count > 300 && visits.allSatisfy { $0.status == 429 || $0.isGenuine })
-            let excess = visits.excess(burst: 20, perSecond: 20)
-            #expect(excess == nil, "\(String(describing: excess))")
-            // The limit is also reached: what nodes hold in advance is little and comes back.
-            let admitted = visits.count { $0.status == 200 }
-            #expect(admitted >= 60, "only \(admitted) of some 120 were admitted")
-            let leases = try await fleet.sum("rate_limit_decisions_total", ["source": "lease"])
-            #expect(isLeased ? leases > 0 : leases == 0)
+extension FleetTests {
+    /// A limit is one for the whole fleet.
+    @Suite(.serialized, .timeLimit(.minutes(2))) struct LimitTests {
+        /// Twenty tokens in each second; a bucket must hold a few more before nodes take of them in advance.
+        @Test(arguments: [(burst: 20, seconds: 1, isLeased: false), (200, 10, false), (200, 10, true)])
+        func `in no window the fleet admits more than burst and rate allow`(
+            burst: Int, seconds: Int, isLeased: Bool
+        ) async throws {
+            try await withLimits(FleetLimits.one(burst, in: seconds, isLeased: isLeased)) { fleet, load in
+                let visits = try await load.run { _ in try await Task.sleep(for: .seconds(5)) }.visits
+                #expect(visits.count > 300 && visits.allSatisfy { $0.status == 429 || $0.isGenuine })
+                let excess = visits.excess(burst: Double(burst), perSecond: 20)
+                #expect(excess == nil, "\(String(describing: excess))")
+                // The limit is also reached: what nodes hold in advance is little and comes back.
+                let admitted = visits.count { $0.status == 200 }
+                #expect(admitted >= burst + 60, "only \(admitted) of some \(burst + 100) were admitted")
+                let leases = try await fleet.sum("rate_limit_decisions_total", ["source": "lease"])
+                #expect(isLeased ? leases > 0 : leases == 0)
+            }
         }
-    }
 
-    @Test func `what one bucket refuses costs no other bucket anything`() async throws {
-        // If refused requests were charged to the hour, it would be empty within the first second.
-        let policies = """
-                limits:
-                  - {name: second, quota: 10, window: 1s, lease: never}
-                  - {name: hour, quota: 40, window: 1h, lease: never}
+        @Test func `what one bucket refuses costs no other bucket anything`() async throws {
+            // If refused requests were charged to the hour, it would be empty within the first second.
+            let policies = """
+                    limits:
+                      - {name: second, quota: 10, window: 1s, lease: never}
+                      - {name: hour, quota: 40, window: 1h, lease: never}
 
-            """
-        try await withLimits(policies) { _, load in
-            let visits = try await load.run { _ in try await Task.sleep(for: .seconds(5)) }.visits
-            let admitted = visits.count { $0.status == 200 }
-            #expect(admitted == 40, "\(admitted) were admitted")
-            let lastAdmitted = visits.filter { $0.status == 200 }.map(\.start).max()
-            let first = try #require(visits.map(\.start).min())
-            #expect(try #require(lastAdmitted) - first > .seconds(2))
+                """
+            try await withLimits(policies) { _, load in
+                let visits = try await load.run { _ in try await Task.sleep(for: .seconds(5)) }.visits
+                let admitted = visits.count { $0.status == 200 }
+                #expect(admitted == 40, "\(admitted) were admitted")
+                let lastAdmitted = visits.filter { $0.status == 200 }.map(\.start).max()
+                let first = try #require(visits.map(\.start).min())
+                #expect(try #require(lastAdmitted) - first > .seconds(2))
+            }
         }
-    }
 
-    private func withLimits(
-        _ policies: String, _ test: (Fleet, FleetLoad) async throws -> Void
-    ) async throws {
-        let redis = try await RealServer.redis()
-        var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
-        plan.settings = ["GATEWAY_REDIS_DEADLINE": "1s"]
-        plan.clients = [("limited", policies)]
-        try await withFleet(plan) { fleet in
-            let receipt = Sample.receipt(0)
-            let load = FleetLoad(
-                port: fleet.balancer.port, perSecond: 80, key: fleet.clients["limited"]?.key, mode: .local,
-                receipt: { _ in receipt })
-            try await test(fleet, load)
+        private func withLimits(
+            _ policies: String, _ test: (Fleet, FleetLoad) async throws -> Void
+        ) async throws {
+            let redis = try await RealServer.redis()
+            var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
+            plan.settings = ["GATEWAY_REDIS_DEADLINE": "1s"]
+            plan.clients = [("limited", policies)]
+            try await withFleet(plan) { fleet in
+                let receipt = Sample.receipt(0)
+                let load = FleetLoad(
+                    port: fleet.balancer.port, perSecond: 80, key: fleet.clients["limited"]?.key, mode: .local,
+                    receipt: { _ in receipt })
+                try await test(fleet, load)
+            }
+            redis.kill()
         }
-        redis.kill()
     }
 }

@@ -68,6 +68,6 @@ extension StoreFault {
         StoreFault(name: "reset", strike: { try await $0.way.set(.end(.reset, afterAnswerBytes: 0)) }),
         StoreFault(name: "truncated", strike: { try await $0.way.set(.end(.truncation, afterAnswerBytes: 20)) }),
         StoreFault(
-            name: "in single bytes", lostBuckets: 0, isNoticed: false, strike: { try await $0.way.set(.slice(1)) }),
+            name: "in single bytes", isNoticed: false, strike: { try await $0.way.set(.slice(1)) }),
     ]
 }

@@ -6,56 +6,59 @@ import Foundation
 import RealServers
 import Testing
 
-/// What a thief of the store gets.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct StoreSecrecyTests {
-    @Test func `no receipt, secret, app, transaction or client can be read in Redis`() async throws {
-        // Strings as they are, so that the search finds what is there.
-        let redis = try await RealServer.redis(["--rdbcompression", "no"])
-        var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
-        plan.clients = [("a-client-of-mine", FleetLimits.perSecond(1000, isLeased: false))]
-        plan.scenario = "stories: {default: renewed}"
-        try await withFleet(plan) { fleet in
-            for number in 0..<20 {
-                for node in fleet.nodes.indices {
-                    let verdict = try await fleet.verify(Sample.receipt(number), at: node, as: "a-client-of-mine")
-                    #expect(verdict.isApples, "\(verdict)")
+extension FleetTests {
+    /// What a thief of the store gets.
+    @Suite(.serialized, .timeLimit(.minutes(2))) struct StoreSecrecyTests {
+        @Test func `no receipt, secret, app, transaction or client can be read in Redis`() async throws {
+            // Strings as they are, so that the search finds what is there.
+            let redis = try await RealServer.redis(["--rdbcompression", "no"])
+            var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
+            plan.clients = [("a-client-of-mine", FleetLimits.one(1000, in: 3600, isLeased: false))]
+            plan.scenario = "stories: {default: renewed}"
+            try await withFleet(plan) { fleet in
+                for number in 0..<20 {
+                    for node in fleet.nodes.indices {
+                        let verdict = try await fleet.verify(Sample.receipt(number), at: node, as: "a-client-of-mine")
+                        #expect(verdict.isApples, "\(verdict)")
+                    }
                 }
+                let dump = try await Self.dump(of: redis)
+                // There is something to be found, and the search finds what is there.
+                let kinds = ["rc:1:", "rci:1:", "rl:{"]
+                for kind in kinds { #expect(dump.range(of: Data(kind.utf8)) != nil, "\(kind)") }
+                let key = try #require(fleet.clients["a-client-of-mine"]?.key)
+                for word in Self.secrets(key) { #expect(dump.range(of: Data(word.utf8)) == nil, "\(word)") }
+                for piece in Self.pieces(of: Sample.receipt(0)) { #expect(dump.range(of: piece) == nil) }
             }
-            let dump = try await Self.dump(of: redis)
-            // There is something to be found, and the search finds what is there.
-            let kinds = ["rc:1:", "rci:1:", "rl:{"]
-            for kind in kinds { #expect(dump.range(of: Data(kind.utf8)) != nil, "\(kind)") }
-            let key = try #require(fleet.clients["a-client-of-mine"]?.key)
-            for word in Self.secrets(key) { #expect(dump.range(of: Data(word.utf8)) == nil, "\(word)") }
-            for piece in Self.pieces(of: Sample.receipt(0)) { #expect(dump.range(of: piece) == nil) }
+            redis.kill()
         }
-        redis.kill()
-    }
 
-    private static func secrets(_ key: String) -> [String] {
-        let half = key.split(separator: ".").last.map(String.init) ?? key
-        return [
-            Sample.secret, Sample.bundleID, Sample.transactionID(0), Sample.transactionID(7), "a-client-of-mine", key,
-            half,
-            "monthly", "genuine", "active", "original_transaction_id",
-        ]
-    }
+        private static func secrets(_ key: String) -> [String] {
+            let half = key.split(separator: ".").last.map(String.init) ?? key
+            return [
+                Sample.secret, Sample.bundleID, Sample.transactionID(0), Sample.transactionID(7), "a-client-of-mine",
+                key,
+                half,
+                "monthly", "genuine", "active", "original_transaction_id",
+            ]
+        }
 
-    /// Whatever has 47 bytes of the receipt in a row has one of these, as they are or in base64.
-    private static func pieces(of receipt: String) -> [Data] {
-        let octets = Data(base64Encoded: receipt) ?? Data()
-        return pieces(of: octets) + pieces(of: Data(receipt.utf8))
-    }
+        /// Whatever has 47 bytes of the receipt in a row has one of these, as they are or in base64.
+        private static func pieces(of receipt: String) -> [Data] {
+            let octets = Data(base64Encoded: receipt) ?? Data()
+            return pieces(of: octets) + pieces(of: Data(receipt.utf8))
+        }
 
-    private static func pieces(of octets: Data) -> [Data] {
-        stride(from: 0, to: octets.count - 24, by: 24).map { octets.dropFirst($0).prefix(24) }
-    }
+        private static func pieces(of octets: Data) -> [Data] {
+            stride(from: 0, to: octets.count - 24, by: 24).map { octets.dropFirst($0).prefix(24) }
+        }
 
-    /// Everything that Redis holds.
-    private static func dump(of redis: RealServer) async throws -> Data {
-        let file = redis.folder.appending(path: "everything.rdb")
-        let outcome = try await Program.named.run(["redis-cli", "-p", "\(redis.port)", "--rdb", file.path])
-        try #require(outcome.status == 0, "\(outcome.errors)")
-        return try Data(contentsOf: file)
+        /// Everything that Redis holds.
+        private static func dump(of redis: RealServer) async throws -> Data {
+            let file = redis.folder.appending(path: "everything.rdb")
+            let outcome = try await Program.named.run(["redis-cli", "-p", "\(redis.port)", "--rdb", file.path])
+            try #require(outcome.status == 0, "\(outcome.errors)")
+            return try Data(contentsOf: file)
+        }
     }
 }

@@ -26,21 +26,16 @@ struct StoreStage: Sendable {
 }
 
 extension StoreStage {
-    /// Of whoever may ask for ever.
-    static let free = "free"
-    /// Of whoever meets `quota`.
-    static let limited = "limited"
-    /// Tokens in each second, and at most at once.
-    static let quota = 20
-
     /// Runs a test with a fleet around a Redis.
     /// - Parameter isThere: whether Redis can be reached from the beginning.
     static func with(isThere: Bool = true, _ test: (StoreStage) async throws -> Void) async throws {
         let redis = try await RealServer.redis()
         let way = try await FaultProxy(to: redis.port)
-        if !isThere { try await way.refuse() }
-        var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(way.port)")
-        plan.clients = [(free, ""), (limited, FleetLimits.perSecond(quota))]
+        var plan = Fleet.plan(redisURL: "redis://127.0.0.1:\(way.port)")
+        if !isThere {
+            try await way.refuse()
+            plan.settings["GATEWAY_REDIS_EXPECTED_NODES"] = "\(plan.nodes)"
+        }
         try await withFleet(plan) { try await test(StoreStage(redis: redis, way: way, fleet: $0)) }
         try await way.close()
         redis.kill()

@@ -22,7 +22,7 @@ struct LabelTests {
 
     @Test func `methods and codes that nobody expects share one label`() {
         #expect(MethodLabel(.post).rawValue == "POST")
-        #expect(MethodLabel(.delete) == .other && MethodLabel(HTTPRequest.Method("BREW")) == .other)
+        #expect(MethodLabel(.put) == .other && MethodLabel(HTTPRequest.Method("BREW")) == .other)
         #expect(CodeLabel(.ok).rawValue == "200")
         #expect(CodeLabel(HTTPResponse.Status(code: 418)).rawValue == "other")
     }

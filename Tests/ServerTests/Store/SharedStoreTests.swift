@@ -134,7 +134,8 @@ struct SharedStoreTests {
             try await eventually { node.health.condition == .misconfigured }
             #expect(node.health.configurationFault?.kind.rawValue == kind)
             #expect(Problem.storeMisconfigured(node.health.configurationFault).status.code == 503)
-            // Requests are answered all the same.
+            // A rollout with the wrong password must not go on; but requests are answered all the same.
+            #expect(!node.health.hasAnswered)
             #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
         }
     }

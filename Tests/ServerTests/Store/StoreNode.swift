@@ -166,5 +166,8 @@ extension UpstreamReply {
     static let knows = UpstreamReply.answer(
         UpstreamAnswer(
             environment: .sandbox, bundleID: Forged.forge.contents.bundleID, transactions: [], renewals: [],
-            latestReceipt: nil, body: Array(#"{"status":0}"#.utf8)))
+            latestReceipt: nil,
+            body: Array(
+                #"{"status":0,"environment":"Sandbox","receipt":{"bundle_id":"\#(Forged.forge.contents.bundleID)"}}"#
+                    .utf8)))
 }

@@ -31,14 +31,30 @@ final class StoreHealth: Sendable {
         var refusedLogins: [RedisConnectionRole: RedisRefusal] = [:]
         /// Commands this user may not use, by name: a handful, as all stand in this program.
         var refusedCommands: [String: RedisRefusal] = [:]
+        /// Whether it has ever answered.
+        var hasAnswered = false
+        /// How many nodes were alive at the last beats, newest last.
+        var nodeCounts: [Int] = []
+    }
+
+    /// How much of the past counts.
+    enum Limits {
+        /// Beats for which a number of nodes counts after it fell: a Redis that comes back empty, or from the ice, has
+        /// forgotten nodes that are alive, and each of them needs a beat to be known again.
+        static let rememberedBeats = 4
     }
 
     private let state = Mutex(State())
-    private let nodes = Atomic(1)
+    private let nodes: Atomic<Int>
     private let isEmbedded: Bool
 
-    /// - Parameter isEmbedded: whether there is no shared store.
-    init(isEmbedded: Bool) { self.isEmbedded = isEmbedded }
+    /// - Parameters:
+    ///   - isEmbedded: whether there is no shared store.
+    ///   - expectedNodes: how many nodes to reckon with until the store has told.
+    init(isEmbedded: Bool, expectedNodes: Int = 1) {
+        self.isEmbedded = isEmbedded
+        nodes = Atomic(isEmbedded ? 1 : max(1, expectedNodes))
+    }
 
     /// How it stands.
     var condition: StoreCondition {
@@ -50,13 +66,16 @@ final class StoreHealth: Sendable {
         }
     }
 
+    /// Whether it has ever answered this process.
+    var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
+
     /// What only an operator can mend.
     var configurationFault: RedisRefusal? { state.withLock { $0.configurationFault } }
 
     /// What the circuit breaker does.
     var breaker: CircuitBreaker.State.Name { state.withLock { $0.breaker.state.name } }
 
-    /// Nodes of the fleet that are alive, this one included; the last known number while nobody can tell.
+    /// Nodes of the fleet that are alive, this one included: the most of the last beats, also while nobody can tell.
     var liveNodes: Int { nodes.load(ordering: .relaxed) }
 }
 
@@ -95,7 +114,7 @@ extension StoreHealth {
         return state.withLock { state in
             state.breaker.record(outcome, of: permit, at: .now, using: &generator)
             switch outcome {
-            case .success: state.answers = true
+            case .success: (state.answers, state.hasAnswered) = (true, true)
             case .failure: state.answers = false
             case .throttled, .neutral: break
             }
@@ -113,7 +132,12 @@ extension StoreHealth {
     func settle() { state.withLock { $0.isSettled = true } }
 
     /// So many nodes are alive, this one included.
-    func noteLiveNodes(_ count: Int) { nodes.store(max(1, count), ordering: .relaxed) }
+    func noteLiveNodes(_ count: Int) {
+        state.withLock { state in
+            state.nodeCounts = state.nodeCounts.suffix(Limits.rememberedBeats - 1) + [max(1, count)]
+            nodes.store(state.nodeCounts.max() ?? 1, ordering: .relaxed)
+        }
+    }
 }
 
 extension StoreHealth.State {

@@ -1,0 +1,56 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import RealServers
+import Testing
+
+extension FleetTests {
+    /// A node whose clock is an hour wrong all of a sudden: its system is told so by libfaketime.
+    @Suite(.serialized, .timeLimit(.minutes(2))) struct ClockTests {
+        @Test(arguments: ["+3600", "-3600"])
+        func `the clock of one node is stepped by an hour, and no limit is left open`(step: String) async throws {
+            let redis = try await RealServer.redis()
+            let folder = try ScratchFolder()
+            let clock = try folder.write("+0", to: "clock")
+            var plan = Fleet.plan(redisURL: "redis://127.0.0.1:\(redis.port)")
+            plan.settingsOfFirst = [
+                "LD_PRELOAD": try Self.library(), "FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1",
+                "DONT_FAKE_MONOTONIC": "1",
+            ]
+            try await withFleet(plan) { fleet in
+                // Answers of the simulator are as old as its clock says: what the stepped node makes of them is its own affair,
+                // but it must not tell it to the others.
+                try await fleet.expectSurvival(
+                    of: "clock stepped by \(step) s", lostBuckets: 0, isNoticed: false, receiptsFrom: 0
+                ) {
+                    _ = try folder.write(step, to: "clock")
+                    try await eventually("the node lives in another hour") {
+                        let answer = try await fleet.nodes[0].running.verify(
+                            Sample.receipt(1), key: fleet.key(of: Fleet.free))
+                        let date = try #require(answer.headers["date"].flatMap(Self.date(of:)))
+                        return abs(abs(date.timeIntervalSinceNow) - 3600) < 60
+                    }
+                }
+            }
+            redis.kill()
+        }
+
+        /// Where Debian keeps it, whatever the machine's architecture.
+        private static func library() throws -> String {
+            let root = URL(filePath: "/usr/lib")
+            let folders = try FileManager.default.contentsOfDirectory(at: root, includingPropertiesForKeys: nil)
+            let places = folders.map { $0.appending(path: "faketime/libfaketimeMT.so.1").path }
+            return try #require(
+                places.first(where: FileManager.default.fileExists), "libfaketime is missing: make deps")
+        }
+
+        private static func date(of field: String) -> Date? {
+            let format = DateFormatter()
+            format.locale = Locale(identifier: "en_US_POSIX")
+            format.timeZone = TimeZone(identifier: "GMT")
+            format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+            return format.date(from: field)
+        }
+    }
+}

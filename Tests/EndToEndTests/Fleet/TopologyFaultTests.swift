@@ -1,0 +1,62 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import RealServers
+import Testing
+
+extension FleetTests {
+    /// What happens to a Redis of several servers, while three gateways are under load.
+    @Suite(.serialized, .timeLimit(.minutes(3))) struct TopologyFaultTests {
+        @Test func `a master that dies is replaced by a replica`() async throws {
+            let redis = try await RedisSentinels()
+            try await withFleet(
+                Fleet.plan(redisURL: "redis+sentinel://\(redis.hosts)/\(RedisSentinels.masterName)")
+            ) { fleet in
+                // Replicas lag: what the dead master admitted last is lost with it.
+                try await fleet.expectSurvival(of: "replica promoted", lostBuckets: 2, receiptsFrom: 0) {
+                    redis.nodes[0].kill()
+                }
+            }
+            (redis.nodes + redis.sentinels).forEach { $0.kill() }
+        }
+
+        @Test func `slots move to another master, also those of buckets in use`() async throws {
+            let redis = try await RedisCluster()
+            try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
+                try await fleet.expectSurvival(of: "slots moved", lostBuckets: 0, isNoticed: false, receiptsFrom: 0) {
+                    let slots = try Self.slotsInUse(of: redis.masters[0]).prefix(30)
+                    #expect(!slots.isEmpty)
+                    for slot in slots {
+                        try redis.beginMove(slot: slot, from: 0, to: 1)
+                        try redis.moveKeys(slot: slot, from: 0, to: 1)
+                        // Buckets that were made meanwhile are at the new master, and none is left behind.
+                        try redis.moveKeys(slot: slot, from: 0, to: 1)
+                        try redis.finishMove(slot: slot, to: 1)
+                    }
+                }
+                let redirections = try await fleet.sum("store_refusals_total", ["kind": "moved"])
+                #expect(redirections > 0)
+            }
+            redis.masters.forEach { $0.kill() }
+        }
+
+        @Test func `a master of a cluster is lost and comes back`() async throws {
+            let redis = try await RedisCluster()
+            try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
+                // The breaker is one for all masters, and may close and open once more while one of them is gone.
+                try await fleet.expectSurvival(of: "cluster node lost", lostBuckets: 3, receiptsFrom: 0) {
+                    redis.masters[0].kill()
+                    try await Task.sleep(for: .seconds(3))
+                    try await redis.masters[0].start()
+                }
+            }
+            redis.masters.forEach { $0.kill() }
+        }
+
+        private static func slotsInUse(of master: RealServer) throws -> [Int] {
+            let keys = try master.ask("KEYS", "*").split(separator: "\n").map(String.init)
+            return try Set(keys.map { try Int(master.ask("CLUSTER", "KEYSLOT", $0)) ?? 0 }).sorted()
+        }
+    }
+}
