@@ -63,8 +63,8 @@ struct APIDescription {
         "link",
         "sunset",
         "deprecation",
-        "age", "allow", "cache-status", "gateway-degraded", "gateway-reason", "gateway-source", "retry-after", "www-authenticate",
-        "x-request-id", "ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining",
+        "age", "allow", "cache-status", "gateway-degraded", "gateway-reason", "gateway-source", "retry-after",
+        "www-authenticate", "x-request-id", "ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining",
         "x-ratelimit-reset",
     ]
 
