@@ -64,8 +64,8 @@ struct APIDescription {
         "sunset",
         "deprecation",
         "age", "allow", "cache-status", "gateway-degraded", "gateway-reason", "gateway-source", "retry-after",
-        "www-authenticate", "x-request-id", "ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining",
-        "x-ratelimit-reset",
+        "www-authenticate", "x-request-id", "ratelimit", "ratelimit-policy", "x-ratelimit-limit",
+        "x-ratelimit-remaining", "x-ratelimit-reset",
     ]
 
     private func resolved(_ value: Any) -> [String: Any] {
