@@ -63,9 +63,9 @@ struct APIDescription {
         "link",
         "sunset",
         "deprecation",
-        "age", "allow", "gateway-degraded", "gateway-reason", "gateway-source", "retry-after", "www-authenticate",
-        "x-request-id", "ratelimit", "ratelimit-policy", "x-ratelimit-limit", "x-ratelimit-remaining",
-        "x-ratelimit-reset",
+        "age", "allow", "cache-status", "gateway-degraded", "gateway-reason", "gateway-source", "retry-after",
+        "www-authenticate", "x-request-id", "ratelimit", "ratelimit-policy", "x-ratelimit-limit",
+        "x-ratelimit-remaining", "x-ratelimit-reset",
     ]
 
     private func resolved(_ value: Any) -> [String: Any] {
