@@ -82,9 +82,10 @@ public final class RealServer: Sendable {
     }
 
     /// Ends it at once, as a crash would (SIGKILL), and waits until it is gone.
-    public func kill() { end(with: SIGKILL) }
-    /// Asks it to end (SIGTERM), and waits until it has.
-    public func stop() { end(with: SIGTERM) }
+    public func kill() {
+        signal(SIGKILL)
+        process.withLock { $0 }.waitUntilGone()
+    }
     /// Stops its clock: connections stay open and nothing answers (SIGSTOP).
     public func freeze() { signal(SIGSTOP) }
     /// Lets it go on (SIGCONT).
@@ -93,13 +94,6 @@ public final class RealServer: Sendable {
     public var isRunning: Bool { process.withLock { $0.isRunning } }
     /// The last of what it wrote.
     public var log: String { Self.end(of: folder.appending(path: "output.log")) }
-
-    private func end(with signal: Int32) {
-        let process = process.withLock { $0 }
-        guard process.isRunning else { return }
-        Foundation.kill(process.processIdentifier, signal)
-        process.waitUntilExit()
-    }
 
     private func signal(_ signal: Int32) {
         let process = process.withLock { $0 }
@@ -118,6 +112,14 @@ public final class RealServer: Sendable {
             if FileManager.default.isExecutableFile(atPath: file.path) { return file }
         }
         throw Fault.missing(name)
+    }
+}
+
+extension Process {
+    /// Waits for the end. Not as `waitUntilExit` does, which runs the thread's run loop: on a thread of the concurrency
+    /// pool it has been seen to spin for ever.
+    func waitUntilGone() {
+        while isRunning { usleep(500) }
     }
 }
 

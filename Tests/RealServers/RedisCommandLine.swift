@@ -19,7 +19,7 @@ extension RealServer {
         (process.standardOutput, process.standardError) = (output, output)
         try process.run()
         let answer = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        process.waitUntilGone()
         let text = String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
         guard process.terminationStatus == 0 else { throw Fault.refused(words.joined(separator: " "), with: text) }
         return text

@@ -89,10 +89,12 @@ extension DegradedReason {
     /// Whether it is about Apple, and another node would fare no better. What is wrong with this node is nobody else's.
     var concernsAllNodes: Bool {
         switch self {
-        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamSlow, .stopping: false
-        case .upstreamPaused, .upstreamUnreachable, .upstreamTLS, .upstreamTimeout, .upstreamReset,
-            .upstreamServerError, .upstreamUnusableAnswer, .upstreamUnavailable, .upstreamRequestRefused,
-            .upstreamCallsMalformed, .upstreamDisagrees, .upstreamContradiction, .sharedSecretRejected:
+        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamSlow, .stopping, .upstreamUnreachable,
+            .upstreamTLS, .sharedSecretRejected:
+            false
+        case .upstreamPaused, .upstreamTimeout, .upstreamReset, .upstreamServerError, .upstreamUnusableAnswer,
+            .upstreamUnavailable, .upstreamRequestRefused, .upstreamCallsMalformed, .upstreamDisagrees,
+            .upstreamContradiction:
             true
         }
     }

@@ -16,9 +16,8 @@ public final class FleetRateLimiter: RateLimiter {
         public static let buckets = 65_536
         /// How long a refusal is remembered before the store is asked again.
         public static let memory: Duration = .seconds(1)
-        /// Requests in one order.
-        public static let requests = 1000
-        /// Requests that wait for an order; who comes while so many do is decided on as if the store had failed.
+        /// Requests that wait for an order, all of which it is for if they are alike; who comes while so many wait is
+        /// decided on as if the store had failed.
         public static let waiting = 10_000
     }
 
@@ -117,11 +116,10 @@ public final class FleetRateLimiter: RateLimiter {
                 decided.append((first, admission))
                 waiters.removeFirst()
             }
-            let travellers = Array(waiters.prefix(Limits.requests))
-            state.waitingCount -= decided.count + travellers.count
-            state.waiting[charges] = travellers.isEmpty ? nil : Array(waiters.dropFirst(travellers.count))
-            guard !travellers.isEmpty else { return nil }
-            return (state.ledger.prepare(charges, requests: travellers.count, at: now), travellers)
+            state.waitingCount -= decided.count + waiters.count
+            state.waiting[charges] = waiters.isEmpty ? nil : []
+            guard !waiters.isEmpty else { return nil }
+            return (state.ledger.prepare(charges, requests: waiters.count, at: now), Array(waiters))
         }
     }
 

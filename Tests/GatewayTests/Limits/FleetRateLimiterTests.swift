@@ -90,7 +90,9 @@ struct FleetRateLimiterTests {
         buckets.behave { $0.gate = gate }
         let charges = [charge(Self.minute), charge(RatePolicy(name: "day", quota: 700, window: .seconds(86_400)))]
         let admitted = await withTaskGroup { group in
-            for _ in 0..<1000 { group.addTask { await node.admit(charges) } }
+            group.addTask { await node.admit(charges) }
+            while gate.waitingCount == 0 { await Task.yield() }
+            for _ in 0..<999 { group.addTask { await node.admit(charges) } }
             while node.waitingCount < 999 { await Task.yield() }
             gate.open()
             return await group.reduce(0) { $0 + ($1.isAdmitted ? 1 : 0) }
@@ -108,13 +110,12 @@ struct FleetRateLimiterTests {
         buckets.behave { $0.gate = gate }
         let charges = [charge(Self.minute)]
         let first = Task { await node.admit(charges) }
-        while buckets.orders.isEmpty, node.waitingCount == 0 {
-            first.cancel()
-            let second = Task { await node.admit(charges) }
-            while node.waitingCount == 0 { await Task.yield() }
-            gate.open()
-            #expect(await second.value.isAdmitted)
-        }
+        while gate.waitingCount == 0 { await Task.yield() }
+        first.cancel()
+        let second = Task { await node.admit(charges) }
+        while node.waitingCount == 0 { await Task.yield() }
+        gate.open()
+        #expect(await second.value.isAdmitted)
         #expect(await first.value.isAdmitted)
     }
 
@@ -124,13 +125,14 @@ struct FleetRateLimiterTests {
         buckets.behave { $0.gate = gate }
         let charges = [charge(Self.minute)]
         await withTaskGroup { group in
-            // One is on his way.
-            for _ in 0...FleetRateLimiter.Limits.waiting { group.addTask { _ = await node.admit(charges) } }
+            group.addTask { _ = await node.admit(charges) }
+            while gate.waitingCount == 0 { await Task.yield() }
+            for _ in 0..<FleetRateLimiter.Limits.waiting { group.addTask { _ = await node.admit(charges) } }
             while node.waitingCount < FleetRateLimiter.Limits.waiting { await Task.yield() }
             #expect(await node.admit(charges).sources == [.localShare])
             gate.open()
         }
-        #expect(buckets.orders.map(\.order.requests).max() == FleetRateLimiter.Limits.requests)
+        #expect(buckets.orders.map(\.order.requests).max() == FleetRateLimiter.Limits.waiting)
     }
 
     // MARK: - Refusals
@@ -260,7 +262,9 @@ struct FleetRateLimiterTests {
         let limiter = FleetRateLimiter(
             buckets, liveNodes: { 1 }, clock: { [clock] in clock.now }, observe: events.count)
         let degraded = await withTaskGroup { group in
-            for _ in 0..<100 { group.addTask { await limiter.admit(charges) } }
+            group.addTask { await limiter.admit(charges) }
+            while gate.waitingCount == 0 { await Task.yield() }
+            for _ in 0..<99 { group.addTask { await limiter.admit(charges) } }
             while limiter.waitingCount < 99 { await Task.yield() }
             gate.open()
             return await group.reduce(0) { $0 + ($1.isDegraded && $1.isAdmitted ? 1 : 0) }

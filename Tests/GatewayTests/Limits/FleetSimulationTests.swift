@@ -104,12 +104,13 @@ private final class Simulation {
         return (ledger, Double(ledger.total) / arrived)
     }
 
-    /// A full bucket that all nodes take from in advance, a pause in which it fills, and then all there is at once.
+    /// A bucket that all nodes take from in advance, though less than arrives; a pause in which it fills, and then all
+    /// there is at once.
     func runBursts() async -> Ledger {
         for _ in 0..<10 {
             clock.advance(by: policy.tokenBucket.timeToFill)
             for _ in 0..<50 {
-                clock.advance(by: .milliseconds(40))
+                clock.advance(by: .milliseconds(60))
                 for node in nodes { await ask(node, cost: 1) }
             }
             clock.advance(by: .milliseconds(500))

@@ -57,6 +57,9 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
 
+    /// How many are held now.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     func pass() async {
         await withCheckedContinuation { continuation in
             let isOpen = state.withLock { state in

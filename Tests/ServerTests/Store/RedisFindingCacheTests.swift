@@ -24,8 +24,13 @@ import Testing
             for step in 0...2 { #expect(await steps[step].finding(for: key) != nil) }
             #expect(await steps[3].finding(for: key) == nil)
             // Under either name: whoever can reads what was found out last.
-            await steps[2].insert(try StoreSamples.known(at: 101), for: key, naming: Self.ids)
-            for step in 1...3 { #expect(await steps[step].finding(for: key)?.askedAt == StoreSamples.time(101)) }
+            await steps[2].insert(StoreSamples.gone(at: 101, until: 3700), for: key, naming: Self.ids)
+            for step in 1...3 {
+                guard case .accountNotFound = await steps[step].finding(for: key)?.finding else {
+                    Issue.record("step \(step) has found what was found out first")
+                    continue
+                }
+            }
             #expect(try await steps[2].forget(originalTransactionID: Self.ids[0]) == 2)
             for cache in steps { #expect(await cache.finding(for: key) == nil) }
         }
@@ -194,6 +199,22 @@ import Testing
             store.fail(nil)
             // Nobody else knows of it, and a purge would not have reached it.
             #expect(await cache.finding(for: kept) == nil)
+        }
+    }
+
+    @Test func `what was found under an old key is forgotten with it, also while the store is away`() async throws {
+        try await StoreRedis.with { redis in
+            let first = StoreSamples.firstKey, second = StoreSamples.secondKey
+            let key = try StoreSamples.key()
+            await redis.cache(first).insert(try StoreSamples.known(), for: key, naming: Self.ids)
+            let store = FailingStore(redis.node), cache = redis.cache("\(second),\(first)", through: store)
+            #expect(await cache.finding(for: key) != nil)
+            store.fail(.timeout)
+            #expect(await cache.finding(for: key) != nil)
+            store.fail(nil)
+            #expect(try await cache.forget(originalTransactionID: Self.ids[0]) == 1)
+            store.fail(.timeout)
+            #expect(await cache.finding(for: key) == nil)
         }
     }
 

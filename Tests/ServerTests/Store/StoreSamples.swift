@@ -163,7 +163,7 @@ struct StoreRedis: Sendable {
         } catch { outcome = .failure(error) }
         await node.shutdown()
         try await group.shutdownGracefully()
-        server.stop()
+        server.kill()
         try outcome.get()
     }
 

@@ -64,21 +64,22 @@ extension RedisFindingCache {
         let stamp = board.stamp(of: names)
         let replies = await store.send(
             names.flatMap { [RedisCommand("GET", key: .finding($0)), RedisCommand("PTTL", key: .finding($0))] })
-        var found: [KnownFinding] = []
+        var found: [(name: String, known: KnownFinding)] = []
         for (index, name) in names.enumerated() {
             switch entry(replies.dropFirst(2 * index).prefix(2), for: name) {
             case .absent: continue
-            case .found(let known): found.append(known)
+            case .found(let known): found.append((name, known))
             case .unreachable:
                 observe(.lookupFailed)
-                return spare(for: names[0])?.known
+                return spare(for: names)?.known
             }
         }
-        guard let latest = found.max(by: { $0.askedAt < $1.askedAt }) else {
-            return spare(for: names[0]).flatMap { $0.isAlone ? $0.known : nil }
+        guard let latest = found.max(by: { $0.known.askedAt < $1.known.askedAt }) else {
+            return spare(for: names).flatMap { $0.isAlone ? $0.known : nil }
         }
-        keepSpare(latest, for: names[0], since: stamp)
-        return latest
+        // By the name it has in the store: that is the one by which it will be forgotten.
+        keepSpare(latest.known, for: latest.name, since: stamp)
+        return latest.known
     }
 
     private func keepSpare(
@@ -91,7 +92,12 @@ extension RedisFindingCache {
         }
     }
 
-    private func spare(for name: String) -> Spare? { spares.withLock { $0.find(name) } }
+    /// What was found out last of what lies under any of these names.
+    private func spare(for names: [String]) -> Spare? {
+        spares.withLock { spares in
+            names.compactMap { spares.find($0) }.max { $0.known.askedAt < $1.known.askedAt }
+        }
+    }
 
     private enum Entry {
         case absent
@@ -189,10 +195,10 @@ extension RedisFindingCache {
         let found = lists.map(Self.names)
         let all = Set(found.joined())
         // What is written for a moment makes sure that all nodes hear of it, also of what the store no longer had.
-        let counts = try await ask(
+        let replies = try await ask(
             all.flatMap { name in
                 [
-                    RedisCommand("DEL", key: .finding(name)),
+                    RedisCommand("STRLEN", key: .finding(name)),
                     RedisCommand("SET", key: .finding(name), "", "PX", 1),
                 ]
             })
@@ -201,7 +207,7 @@ extension RedisFindingCache {
             zip(indices, found).filter { !$1.isEmpty }.map { index, names in
                 RedisCommand(["ZREM", index] + names.map { RedisWord($0) }, key: index)
             })
-        return counts.reduce(0) { if case .integer(let count) = $1 { $0 + Int(clamping: count) } else { $0 } }
+        return replies.count { if case .integer(let length) = $0 { length > 0 } else { false } }
     }
 
     private func ask(_ commands: [RedisCommand]) async throws(StoreUnreachable) -> [RedisValue] {

@@ -9,7 +9,7 @@ internal import Synchronization
 enum StoreCondition: String, CaseIterable, Hashable, Sendable {
     /// There is none: everything is kept in this process.
     case embedded
-    /// Nobody has answered yet, and there is still time.
+    /// The node has not heard yet what the fleet knows, and there is still time.
     case connecting
     /// It answers.
     case connected
@@ -61,7 +61,7 @@ final class StoreHealth: Sendable {
         if isEmbedded { return .embedded }
         return state.withLock { state in
             if state.configurationFault != nil { return .misconfigured }
-            if state.answers != true, !state.isSettled { return .connecting }
+            if !state.isSettled { return .connecting }
             return state.answers == true && state.breaker.state == .closed ? .connected : .degraded
         }
     }
