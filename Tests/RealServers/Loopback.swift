@@ -5,26 +5,32 @@ internal import Foundation
 
 /// Ports of this machine.
 public enum Loopback {
-    /// A TCP port on 127.0.0.1 that nobody listens on.
+    /// A TCP port on 127.0.0.1 that nobody listens on. Below those that the system gives to outgoing connections: a server
+    /// that is started again finds it free.
     public static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw RealServer.Fault.noPort }
+        for _ in 0..<1000 {
+            let port = Int.random(in: 12_000..<32_000)
+            if isFree(port) { return port }
+        }
+        throw RealServer.Fault.noPort
+    }
+
+    private static func isFree(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        var address = Self.address(port: 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        // SAFETY: both calls read and write one `sockaddr_in`, whose size they are told.
-        let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+        var address = Self.address(port: port)
+        // SAFETY: the call reads one `sockaddr_in`, whose size it is told.
+        return unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
+                unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isBound else { throw RealServer.Fault.noPort }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 
     /// Whether somebody accepts connections at a port of 127.0.0.1.
     public static func accepts(_ port: Int) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var address = Self.address(port: port)

@@ -36,7 +36,8 @@ public final class RealServer: Sendable {
     public let folder: URL
     private let executable: URL
     private let arguments: [String]
-    private let process: Mutex<Process>
+    /// Nil before the first start.
+    private let process = Mutex<ChildProcess?>(nil)
 
     /// Starts a server and waits until somebody accepts connections at `port`.
     /// - Parameter arguments: made from the port and the server's folder.
@@ -48,29 +49,17 @@ public final class RealServer: Sendable {
         folder = FileManager.default.temporaryDirectory.appending(path: "\(name)-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         self.arguments = try arguments(self.port, folder)
-        process = Mutex(Process())
         try await start()
     }
 
     deinit {
-        let process = process.withLock { $0 }
-        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
         try? FileManager.default.removeItem(at: folder)
     }
 
     /// Starts it, again after it was killed, and waits until it accepts connections.
     public func start() async throws {
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
         let log = folder.appending(path: "output.log")
-        if !FileManager.default.fileExists(atPath: log.path) { try Data().write(to: log) }
-        let output = try FileHandle(forWritingTo: log)
-        try output.seekToEnd()
-        (process.standardOutput, process.standardError) = (output, output)
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
+        let process = try ChildProcess(executable, arguments, folder: folder, output: log)
         self.process.withLock { $0 = process }
         let end = ContinuousClock.now + .seconds(20)
         while !Loopback.accepts(port) {
@@ -84,21 +73,18 @@ public final class RealServer: Sendable {
     /// Ends it at once, as a crash would (SIGKILL), and waits until it is gone.
     public func kill() {
         signal(SIGKILL)
-        process.withLock { $0 }.waitUntilGone()
+        process.withLock { $0 }?.wait()
     }
     /// Stops its clock: connections stay open and nothing answers (SIGSTOP).
     public func freeze() { signal(SIGSTOP) }
     /// Lets it go on (SIGCONT).
     public func thaw() { signal(SIGCONT) }
     /// Whether it runs.
-    public var isRunning: Bool { process.withLock { $0.isRunning } }
+    public var isRunning: Bool { process.withLock { $0 }?.isRunning ?? false }
     /// The last of what it wrote.
     public var log: String { Self.end(of: folder.appending(path: "output.log")) }
 
-    private func signal(_ signal: Int32) {
-        let process = process.withLock { $0 }
-        if process.isRunning { Foundation.kill(process.processIdentifier, signal) }
-    }
+    private func signal(_ signal: Int32) { process.withLock { $0 }?.signal(signal) }
 
     private static func end(of log: URL) -> String {
         String(((try? String(contentsOf: log, encoding: .utf8)) ?? "").suffix(2000))
@@ -112,14 +98,6 @@ public final class RealServer: Sendable {
             if FileManager.default.isExecutableFile(atPath: file.path) { return file }
         }
         throw Fault.missing(name)
-    }
-}
-
-extension Process {
-    /// Waits for the end. Not as `waitUntilExit` does, which runs the thread's run loop: on a thread of the concurrency
-    /// pool it has been seen to spin for ever.
-    func waitUntilGone() {
-        while isRunning { usleep(500) }
     }
 }
 

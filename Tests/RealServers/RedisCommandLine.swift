@@ -11,17 +11,14 @@ extension RealServer {
     /// The same.
     @discardableResult
     public func ask(_ words: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = try Self.find("redis-cli")
-        process.arguments = ["-h", "127.0.0.1", "-p", "\(port)", "-e"] + words
-        process.standardInput = FileHandle.nullDevice
-        let output = Pipe()
-        (process.standardOutput, process.standardError) = (output, output)
-        try process.run()
-        let answer = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilGone()
-        let text = String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
-        guard process.terminationStatus == 0 else { throw Fault.refused(words.joined(separator: " "), with: text) }
+        let output = folder.appending(path: "answer-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: output) }
+        let process = try ChildProcess(
+            try Self.find("redis-cli"), ["-h", "127.0.0.1", "-p", "\(port)", "-e"] + words, folder: folder,
+            output: output)
+        let status = process.wait()
+        let text = (try String(contentsOf: output, encoding: .utf8)).trimmingCharacters(in: .newlines)
+        guard status == 0 else { throw Fault.refused(words.joined(separator: " "), with: text) }
         return text
     }
 
