@@ -13,11 +13,13 @@ final class ChildProcess: Sendable {
     private let id: pid_t
     private let status: Mutex<Int32?>
 
-    /// Starts a program. It reads nothing, writes both its outputs to the end of a file, and blocks and ignores no signal.
+    /// Starts a program. It reads nothing, writes both its outputs to the end of a file, blocks and ignores no signal, and
+    /// inherits no descriptor.
     /// - Throws: `POSIXError`, what the system says.
     init(_ executable: URL, _ arguments: [String], folder: URL, output: URL) throws {
         var actions = unsafe posix_spawn_file_actions_t(), attributes = posix_spawnattr_t()
         var none = sigset_t(), all = sigset_t(), id: pid_t = 0
+        let bound = Self.descriptorBound
         let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
         // SAFETY: each call gets values that live until after it; the system copies what it keeps.
         let error = unsafe Self.withStrings(["env", "-C", folder.path, executable.path] + arguments) { arguments in
@@ -36,6 +38,7 @@ final class ChildProcess: Sendable {
                 unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
                 unsafe posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
                 unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
+                for descriptor in 3..<bound { unsafe posix_spawn_file_actions_addclose(&actions, descriptor) }
                 return unsafe posix_spawn(&id, "/usr/bin/env", &actions, &attributes, arguments, environment)
             }
         }
@@ -71,6 +74,13 @@ final class ChildProcess: Sendable {
             status = word & 0x7f == 0 ? word >> 8 & 0xff : -1
             return status
         }
+    }
+
+    /// Beyond all descriptors of this process, and some that it opens meanwhile: sockets of the tests would live on in the
+    /// child, and nobody would see them closed.
+    private static var descriptorBound: Int32 {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        return (names?.compactMap { Int32($0) }.max() ?? 1024) + 64
     }
 
     private static func withStrings<Result>(
