@@ -180,13 +180,16 @@ extension AppleDesk {
     }
 
     private func ask(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
-        let start = ContinuousClock.now
+        let (start, stamp) = (ContinuousClock.now, cache.stamp(for: key))
         let finding = await inquiries.finding(
             about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
         let now = clock()
         let known = KnownFinding(
             finding, askedAt: now, freshUntil: assessment.freshUntil(finding, at: now), took: start.duration(to: .now))
-        await keep(known, for: key, naming: assessment.originalTransactionIDs(with: finding))
+        // What was to be forgotten while Apple thought is not kept: the answer may be from before.
+        if stamp.isUnchanged {
+            await keep(known, for: key, naming: assessment.originalTransactionIDs(with: finding))
+        }
         return known
     }
 

@@ -63,8 +63,14 @@ public struct RedisRefusal: Error, Hashable, Sendable {
     public init(line: String) {
         // A Redis whose AUTH was renamed away answers AUTH by repeating the password.
         let end = line.firstRange(of: ", with args beginning with")?.lowerBound ?? line.endIndex
-        self.line = String(line[..<end].prefix(200))
+        self.line = String(String.UnicodeScalarView(line[..<end].unicodeScalars.prefix(200)))
         kind = Kind(rawValue: String(line.prefix { $0 != " " })) ?? .other
+    }
+
+    /// The same of an answer to `AUTH`: one that nobody knows may repeat the password, and is cut to its first word.
+    var ofLogin: RedisRefusal {
+        let isKnown = kind != .other || line == "ERR unknown command 'AUTH'" || line.hasPrefix("ERR AUTH <password> ")
+        return isKnown ? self : RedisRefusal(line: line.prefix { $0 != " " } + " was the answer to AUTH")
     }
 
     /// Whether only an operator can mend it: never to be treated as a passing trouble.

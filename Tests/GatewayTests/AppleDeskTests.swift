@@ -222,6 +222,22 @@ struct AppleDeskTests {
         #expect(scene.events.lines.contains("forgot 1") && scene.upstream.asked.count == 4)
     }
 
+    @Test func `an answer that was on its way while it was to be forgotten is not kept`() async throws {
+        let gate = Gate()
+        gate.open()
+        let scene = Scene(sandboxKnows, gate: gate)
+        _ = try await scene.ask(.apple, at: 150)
+        let questions = scene.upstream.asked.count
+        gate.close()
+        async let late = scene.ask(.apple, at: 151) { $0.maximumAge = .zero }
+        while gate.waitingCount == 0 { await Task.yield() }
+        #expect(try await scene.desk.forget(originalTransactionID: "1") == 1)
+        gate.open()
+        #expect(try await late.provenance.source == .apple)
+        #expect(try await scene.ask(.apple, at: 152).provenance.cache == .miss)
+        #expect(scene.upstream.asked.count == 3 * questions)
+    }
+
     @Test func `that an account is gone is forgotten by the transactions of the receipt`() async throws {
         let scene = Scene([.production: [.refusal(.accountNotFound)]])
         _ = try await scene.ask(at: 150)

@@ -42,6 +42,20 @@ struct DocumentationTests {
         #expect(try Self.values(of: property, in: schema, api).sorted() == words.sorted())
     }
 
+    /// Whichever kind of Redis it meets; sentinels are other servers with other users.
+    @Test func `every command for Redis stands in the ACL line of docs/operations.md`() throws {
+        let text = try Repository.text("docs/operations.md")
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway ") })
+        let allowed = line.split(separator: " ")
+        let sources = try Repository.swiftFiles(in: ["Sources/Redis", "Sources/Server"]).map(\.text)
+        let commands = sources.flatMap { $0.matches(of: #/RedisCommand\(\[?"([A-Z]+)"/#).map(\.output.1) }
+        let calls = sources.flatMap { $0.matches(of: #/redis\.p?call\('([A-Z]+)'/#).map(\.output.1) }
+        #expect(commands.count > 15 && calls.count > 5)
+        for name in Set(commands + calls).subtracting(["SENTINEL"]).map({ $0.lowercased() }) {
+            #expect(allowed.contains { $0 == "+\(name)" || $0.hasPrefix("+\(name)|") }, "\(name)")
+        }
+    }
+
     private static func values(of property: String, in schema: String, _ api: [String: Any]) throws -> [String] {
         let components = try #require(api["components"] as? [String: Any])
         let schemas = try #require(components["schemas"] as? [String: Any])

@@ -4,8 +4,8 @@
 /// What is known of buckets, bounded in number.
 ///
 /// Only what says nothing is ever forgotten, such as a full bucket; so nobody gets tokens back by asking for many other
-/// subjects. While the table is full of others, new subjects have one bucket in common for each policy. That is strict
-/// with newcomers under an attack, and with nobody else.
+/// subjects. While the table is full of others, new subjects have one bucket in common for each policy of their
+/// tenant. That is strict with newcomers of a tenant under an attack, and with nobody else.
 struct BucketTable<Value: Sendable>: Sendable {
     /// Where a bucket's value lies, until room is made again.
     enum Place: Sendable {
@@ -25,11 +25,16 @@ struct BucketTable<Value: Sendable>: Sendable {
         }
     }
 
+    private struct Common: Hashable {
+        let tenant: String
+        let policy: RatePolicy
+    }
+
     private var slots: [(bucket: RateBucket, value: Value)] = []
     private var places: [RateBucket: Int] = [:]
-    /// The configuration bounds how many policies there are.
+    /// The configuration bounds how many tenants and policies there are.
     private var commons: [Value] = []
-    private var commonPlaces: [RatePolicy: Int] = [:]
+    private var commonPlaces: [Common: Int] = [:]
     private var hand = 0
     private let maximumCount: Int
 
@@ -74,8 +79,9 @@ struct BucketTable<Value: Sendable>: Sendable {
             slots.append((bucket, make(bucket.policy, false)))
             return .own(slots.count - 1)
         }
-        if let index = commonPlaces[bucket.policy] { return .common(index) }
-        commonPlaces[bucket.policy] = commons.count
+        let common = Common(tenant: bucket.tenant, policy: bucket.policy)
+        if let index = commonPlaces[common] { return .common(index) }
+        commonPlaces[common] = commons.count
         commons.append(make(bucket.policy, true))
         return .common(commons.count - 1)
     }

@@ -45,7 +45,7 @@ struct Login {
         guard let step = remaining.popFirst() else { return .done }
         // A name is for whoever looks: a user who may not set one can still do everything else.
         if case .error(let refusal) = reply, step != .setName || refusal.kind != .noPermission {
-            return .refused(refusal)
+            return .refused(step == .authenticate ? refusal.ofLogin : refusal)
         }
         return remaining.isEmpty ? .done : .going
     }

@@ -29,6 +29,12 @@ struct ClientPolicy: Hashable, Sendable {
     let rate: RatePolicy
     /// The tokens that a request takes, where it is not 1.
     var costs: [Mode: Int] = [:]
+
+    /// The tokens that this request takes. One that wants a new answer may be a question to Apple, as those in mode `apple`.
+    func cost(of request: VerificationRequest) -> Int {
+        let cost = costs[request.mode] ?? 1
+        return request.mode == .auto && request.maximumAge != nil ? max(cost, costs[.apple] ?? 1) : cost
+    }
 }
 
 extension Client {
@@ -44,7 +50,7 @@ extension Client {
                 case .address: address()?.subscriber ?? ""
                 }
             let bucket = RateBucket(tenant: name, policy: policy.rate, subject: subject)
-            return RateCharge(bucket, cost: policy.costs[request.mode] ?? 1)
+            return RateCharge(bucket, cost: policy.cost(of: request))
         }
     }
 

@@ -61,15 +61,19 @@ enum ForwardingHeader: String, CaseIterable, Hashable, Sendable, ConfigurationVa
         }
     }
 
+    /// An element that says it twice, or in which quotes are open or escaped, says nothing: a caller may have written part
+    /// of it, such as a host name that the proxy copied.
     private static func forwardedFor(in element: Substring) -> NetworkAddress? {
-        for parameter in element.split(separator: ";") {
+        let values = element.split(separator: ";").compactMap { parameter -> String? in
             let parts = parameter.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, parts[0].trimmingWhiteSpace().lowercased() == "for" else { continue }
-            let value = parts[1].trimmingWhiteSpace()
-            let isQuoted = value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")
-            return address(ofNode: isQuoted ? String(value.dropFirst().dropLast()) : value)
+            guard parts.count == 2, parts[0].trimmingWhiteSpace().lowercased() == "for" else { return nil }
+            return parts[1].trimmingWhiteSpace()
         }
-        return nil
+        guard values.count == 1, element.count(where: { $0 == "\"" }).isMultiple(of: 2), !element.contains("\\")
+        else { return nil }
+        let value = values[0]
+        let isQuoted = value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")
+        return address(ofNode: isQuoted ? String(value.dropFirst().dropLast()) : value)
     }
 
     /// RFC 7239 §6, as proxies also write it in `X-Forwarded-For`: an address, an IPv4 address with a port, or an IPv6

@@ -68,6 +68,14 @@ struct FleetLoad: Sendable {
         }
     }
 
+    /// Asks until there are so many answers.
+    func run(visits count: Int) async throws -> [Visit] {
+        let outcome = try await run { log in
+            while log.visits.count < count { try await Task.sleep(for: .milliseconds(20)) }
+        }
+        return outcome.visits
+    }
+
     private func drive(_ schedule: Schedule, _ log: FleetLog) async {
         await LoadDriver(port: port, connections: connections).run(schedule) { turn in
             .verify(receipt(turn), mode: mode, key: key)

@@ -39,6 +39,14 @@ struct EmbeddedRateLimiterTests {
         #expect(newcomers.count == 10)
     }
 
+    @Test func `who fills the table with subjects takes nothing from other tenants`() {
+        let limiter = limiter(10)
+        for number in 0..<100 { _ = limiter.admit([charge("\(number)", cost: 10)]) }
+        #expect(!limiter.admit([charge("another")]).isAdmitted)
+        let other = RateCharge(RateBucket(tenant: "other", policy: Self.policy, subject: "another"), cost: 10)
+        #expect(limiter.admit([other]).isAdmitted)
+    }
+
     @Test func `a full bucket makes room for another`() {
         let limiter = limiter(10)
         for number in 0..<10 { _ = limiter.admit([charge("\(number)")]) }

@@ -70,6 +70,9 @@ final class Gate: Sendable {
         }
     }
 
+    /// Holds those who come from now on.
+    func close() { state.withLock { $0.isOpen = false } }
+
     func open() {
         let waiting = state.withLock { state in
             defer { state.waiting = [] }

@@ -61,6 +61,11 @@ struct LimitedClientTests {
             #expect(try await site.verify(#"{"receipt":"AQID","mode":"apple"}"#)?.status == 429)
             #expect(try await site.verify()?.headers["ratelimit"]?.contains("r=1;") == true)
         }
+        // Who wants a new answer may ask Apple each time, in mode `auto` too.
+        try await Self.with(limits: "[{name: day, quota: 10, window: 1d, cost: {apple: 5}}]") { site in
+            let answer = try await site.verify(#"{"receipt":"AQID","max_age":0}"#)
+            #expect(answer?.headers["ratelimit"]?.contains("r=5;") == true)
+        }
     }
 
     @Test func `shadow mode refuses nobody and is told to the log and the metrics alone`() async throws {

@@ -41,6 +41,11 @@ struct RemoteAddressRuleTests {
         ("for=192.0.2.1, for=10.0.0.2;proto=http", "192.0.2.1"),
         ("for=unknown", "10.0.0.1"), ("for=_hidden", "10.0.0.1"), ("192.0.2.1", "10.0.0.1"),
         ("by=192.0.2.1", "10.0.0.1"),
+        // A host that the caller wrote, and the proxy copied.
+        (#"host="a;for=203.0.113.7;b";for=192.0.2.1"#, "10.0.0.1"),
+        (#"for=192.0.2.1;host="a, for=203.0.113.7;x""#, "10.0.0.1"),
+        (#"for=192.0.2.1;host="a, for=203.0.113.7;x=\""#, "10.0.0.1"),
+        (#"for=192.0.2.1;host="example.com:8080""#, "192.0.2.1"),
         ("for=", "10.0.0.1"), ("for=\"", "10.0.0.1"), (";;;", "10.0.0.1"), ("", "10.0.0.1"),
     ])
     func `the standard's field is read as well`(line: String, address: String) throws {

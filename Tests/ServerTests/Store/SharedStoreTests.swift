@@ -46,12 +46,20 @@ struct SharedStoreTests {
 
     private static let ping = RedisCommand("PING")
 
-    @Test(arguments: [RedisError.timeout, .notConnected, .connectionLost])
+    @Test(arguments: [RedisError.timeout, .connectionLost])
     func `three silences in a row, and nobody asks any more`(error: RedisError) async {
         let redis = ScriptedRedis([.failure(error)]), store = store(redis)
         for _ in 1...5 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 3 && health.condition == .degraded)
         #expect(registry.text().contains(#"store_commands_total{outcome="held_back"} 2"#))
+    }
+
+    @Test func `who is not connected costs nobody time; that nobody is, probes find out`() async {
+        let redis = ScriptedRedis([.failure(.notConnected)]), store = store(redis)
+        for _ in 1...30 { _ = try? await store.send(Self.ping) }
+        #expect(redis.count == 30 && health.breaker == .closed)
+        for _ in 1...3 { await store.probe() }
+        #expect(health.condition == .degraded && health.breaker == .open)
     }
 
     @Test func `requests are not the probes of an open breaker; a probe that succeeds closes it`() async throws {
@@ -102,7 +110,7 @@ struct SharedStoreTests {
         try await StoreNode.run([node]) {
             try await eventually { node.health.condition == .connected }
             redis.kill()
-            try await eventually { node.health.condition == .degraded }
+            try await eventually { node.health.condition == .degraded && node.health.breaker != .closed }
             try await redis.start()
             try await eventually { node.health.condition == .connected }
             let transitions = "receipt_gateway_store_circuit_breaker_transitions_total"

@@ -23,6 +23,11 @@ final class RedisFleetNotes: FleetNotes {
     /// The beginnings of the keys; the endpoint follows.
     static let pausePrefix = "gw:pause:"
     static let lifecyclePrefix = "gw:lifecycle:"
+    /// All keys.
+    static let keys: Set<[UInt8]> = Set(
+        UpstreamEnvironment.allCases.flatMap { endpoint in
+            [pausePrefix, lifecyclePrefix].map { Array(($0 + endpoint.rawValue).utf8) }
+        })
 
     enum Limits {
         /// The longest pause, as for one that Apple asks for.
@@ -122,6 +127,8 @@ extension RedisFleetNotes {
     private static let lifecycle = RedisScript(
         """
         local kept = redis.call('GET', KEYS[1])
+        -- Longer than any announcement: somebody else's, and too long to be carried about.
+        if kept and #kept > 32768 then kept = false end
         if ARGV[1] == '' or (kept and ARGV[2] == '0') then return kept end
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)

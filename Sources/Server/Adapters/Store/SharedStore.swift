@@ -26,22 +26,22 @@ final class SharedStore: RedisCommands {
             metrics.countHeldBack(commands.count)
             return commands.map { _ in .failure(.notConnected) }
         }
-        return await exchange(commands, permit)
+        return await exchange(commands, permit, isProbe: false)
     }
 
     /// Asks for a sign of life, also while the breaker is open, if it is time to.
     func probe() async {
         guard let permit = health.permitProbe() else { return }
-        _ = await exchange([RedisCommand("PING")], permit)
+        _ = await exchange([RedisCommand("PING")], permit, isProbe: true)
     }
 
     private func exchange(
-        _ commands: [RedisCommand], _ permit: CircuitBreaker.Permit
+        _ commands: [RedisCommand], _ permit: CircuitBreaker.Permit, isProbe: Bool
     ) async -> [Result<RedisValue, RedisError>] {
         let start = Instant.now
         let results = await redis.send(commands)
         let took = start.duration(to: .now)
-        let moves = health.record(Outcome(results, took: took), of: permit, commands, results)
+        let moves = health.record(Outcome(results, took: took, isProbe: isProbe), of: permit, commands, results)
         metrics.count(results, took: took)
         for (transition, times) in moves { metrics.breakerMoved(transition, times) }
         return results
@@ -49,8 +49,9 @@ final class SharedStore: RedisCommands {
 }
 
 extension Outcome {
-    /// What replies say about Redis: the worst of them counts.
-    fileprivate init(_ results: [Result<RedisValue, RedisError>], took: Duration) {
+    /// What replies say about Redis: the worst of them counts. That somebody is not connected costs requests no time, and in
+    /// a cluster the others serve: it is for probes to find out.
+    fileprivate init(_ results: [Result<RedisValue, RedisError>], took: Duration, isProbe: Bool) {
         let faults = results.compactMap { result -> RedisError? in
             if case .failure(let error) = result { error } else { nil }
         }
@@ -60,6 +61,8 @@ extension Outcome {
             self = .failure(.hard, took: took)
         } else if faults.contains(where: \.isUselessAnswer) {
             self = .failure(.soft, took: took)
+        } else if faults.contains(.notConnected) {
+            self = isProbe ? .failure(.hard, took: took) : .neutral
         } else {
             self = .success(took: took)
         }
@@ -70,8 +73,8 @@ extension RedisError {
     /// Whether nobody answered.
     fileprivate var isSilence: Bool {
         switch self {
-        case .notConnected, .connectionLost, .timeout: true
-        case .pipelineFull, .protocolViolation, .refused, .shutDown: false
+        case .connectionLost, .timeout: true
+        case .notConnected, .pipelineFull, .protocolViolation, .refused, .shutDown: false
         }
     }
 

@@ -79,10 +79,8 @@ final class StoreEvents: RedisObserver {
         // Before those wake who will look a finding up.
         findings.withLock { $0 }?.invalidate(keys: names)
         leaseWaits.wake(names)
-        if names.contains(where: { $0.starts(with: Self.notePrefix) }) { alarm.ring() }
+        if names.contains(where: RedisFleetNotes.keys.contains) { alarm.ring() }
     }
-
-    private static let notePrefix = Array("gw:".utf8)
 
     /// Once for each fault, not for each attempt.
     private func log(_ fault: RedisConnectionFault, _ role: RedisConnectionRole) {

@@ -20,6 +20,8 @@ struct StoreService: Service {
 
     /// How often Redis is asked for a sign of life.
     static let pulse: Duration = .milliseconds(500)
+    /// The least between two exchanges of notes.
+    static let pause: Duration = .milliseconds(100)
 
     func run() async throws {
         client.start()
@@ -56,6 +58,10 @@ struct StoreService: Service {
     }
 
     private func exchangeNotes() async {
-        for await _ in events.alarm.rings { await notes.exchange() }
+        for await _ in events.alarm.rings {
+            await notes.exchange()
+            // However often somebody rings.
+            try? await Task.sleep(for: Self.pause)
+        }
     }
 }
