@@ -184,12 +184,12 @@ extension AppleDesk {
         let finding = await inquiries.finding(
             about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
         let now = clock()
+        // What was to be forgotten while Apple thought is for those who wait and for nobody else: it may be from before.
+        let isCurrent = stamp.isCurrent
         let known = KnownFinding(
-            finding, askedAt: now, freshUntil: assessment.freshUntil(finding, at: now), took: start.duration(to: .now))
-        // What was to be forgotten while Apple thought is not kept: the answer may be from before.
-        if stamp.isUnchanged {
-            await keep(known, for: key, naming: assessment.originalTransactionIDs(with: finding))
-        }
+            finding, askedAt: now, freshUntil: isCurrent ? assessment.freshUntil(finding, at: now) : now,
+            took: start.duration(to: .now))
+        if isCurrent { await keep(known, for: key, naming: assessment.originalTransactionIDs(with: finding)) }
         return known
     }
 

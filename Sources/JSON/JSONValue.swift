@@ -37,7 +37,7 @@ extension JSONValue {
     /// The member of this name; nil if there is none, or if this is no object. Takes time with the number of members.
     package subscript(name: String) -> JSONValue? {
         // By bytes: U+212A (the sign for kelvin) and "K" are one character to Unicode, and two names here.
-        members?.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+        members?.first { $0.name.utf8.count == name.utf8.count && $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
     /// The members, if this is an object.

@@ -15,21 +15,14 @@ public enum Loopback {
         throw RealServer.Fault.noPort
     }
 
-    private static func isFree(_ port: Int) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var address = Self.address(port: port)
-        // SAFETY: the call reads one `sockaddr_in`, whose size it is told.
-        return unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-    }
+    private static func isFree(_ port: Int) -> Bool { unsafe succeeds(bind, at: port) }
 
     /// Whether somebody accepts connections at a port of 127.0.0.1.
-    public static func accepts(_ port: Int) -> Bool {
+    public static func accepts(_ port: Int) -> Bool { unsafe succeeds(connect, at: port) }
+
+    private static func succeeds(
+        _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32, at port: Int
+    ) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
@@ -37,7 +30,7 @@ public enum Loopback {
         // SAFETY: the call reads one `sockaddr_in`, whose size it is told.
         return unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                unsafe call(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
     }

@@ -7,8 +7,8 @@ internal import Synchronization
 /// Limits rates for a fleet: by buckets that all nodes share, tokens this node took of them in advance, and what it
 /// remembers of their refusals.
 ///
-/// Like requests that need the store at the same time ask it together: while one order is on its way, those that come
-/// wait, and share the next. A request waits for two orders at most, and for none once the store has failed.
+/// Requests that are charged alike ask the store together: while an order of theirs is on its way, those that come wait
+/// and share the next one. So a request waits for two orders at most, and for none once the store has failed.
 public final class FleetRateLimiter: RateLimiter {
     /// What is remembered, and how many may wait.
     public enum Limits {

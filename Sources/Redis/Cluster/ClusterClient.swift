@@ -75,7 +75,8 @@ extension ClusterClient {
         let end = NIODeadline.now() + TimeAmount(configuration.commandDeadline)
         var pipeline = ClusterPipeline(commands)
         for round in 1...Limits.maximumRounds {
-            let batches = map.withLock { pipeline.takeBatches(by: $0) }
+            let anybody = commands.contains { $0.key == nil } ? connectedMaster : nil
+            let batches = map.withLock { pipeline.takeBatches(by: $0, anybody: anybody) }
             for (batch, replies) in await send(batches, until: round > 1 ? end : nil) {
                 learn(from: pipeline.take(replies, to: batch, isRedirected: round > 1))
             }
@@ -83,6 +84,11 @@ extension ClusterClient {
             if pipeline.wantsPause { try? await Task.sleep(for: Limits.pause) }
         }
         return pipeline.results
+    }
+
+    /// Whom to send what concerns no key; nil if nobody is connected.
+    private var connectedMaster: RedisAddress? {
+        map.withLock { $0.masters }.filter { nodes.existing(at: $0)?.health.isConnected == true }.randomElement()
     }
 
     private typealias Replies = [Result<RedisValue, RedisError>]
@@ -103,7 +109,8 @@ extension ClusterClient {
         guard let node = batch.isForGuest ? nodes.guest(at: batch.node) : nodes.node(at: batch.node) else {
             return batch.commands.map { _ in .failure(nodes.isClosed ? .shutDown : .notConnected) }
         }
-        return await node.send(batch.commands)
+        guard let end else { return await node.send(batch.commands) }
+        return await FirstOutcome.of(batch.commands, at: node, until: end, on: eventLoop)
     }
 
     private func learn(from news: ClusterPipeline.News) {

@@ -65,10 +65,11 @@ struct ClusterPipeline {
     var isDone: Bool { waiting.isEmpty }
 
     /// Of what is to be sent next, what each node is sent. A command nobody serves is done: it was not sent.
-    mutating func takeBatches(by map: SlotMap) -> [Batch] {
+    /// - Parameter anybody: who gets commands without a key, where others go nowhere; nil for any master.
+    mutating func takeBatches(by map: SlotMap, anybody: RedisAddress? = nil) -> [Batch] {
         var batches: [Batch] = []
         for step in waiting {
-            guard let node = node(for: step, map, batches.first?.node) else {
+            guard let node = node(for: step, map, batches.first?.node ?? anybody) else {
                 outcomes[step.position] = .failure(.notConnected)
                 continue
             }

@@ -47,7 +47,7 @@ extension RedisURL: ConfigurationValue {
     static var isSecret: Bool { true }
     static var accepted: String {
         "redis://host:6379/0, redis+sentinel://host:26379,host:26379/master, redis+cluster://host:6379,host:6379 "
-            + "or redis+unix:///path, each with rediss for TLS and with user:password@ in front of the hosts"
+            + "or redis+unix:///path; with rediss in place of redis for TLS, and user:password@ in front of the hosts"
     }
 
     init(configuration text: String) throws(ConfigurationValueFault) {

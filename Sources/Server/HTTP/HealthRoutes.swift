@@ -23,7 +23,7 @@ struct HealthRoutes: Sendable {
                 switch store.condition {
                 case .embedded, .connected, .degraded: break
                 case .connecting: throw Problem.notReady
-                case .misconfigured where store.hasAnswered: break
+                case .misconfigured where store.hasServed: break
                 case .misconfigured: throw Problem.storeMisconfigured(store.configurationFault)
                 }
                 return Response(json: Self.status("ready"))

@@ -143,7 +143,7 @@ struct SharedStoreTests {
             #expect(node.health.configurationFault?.kind.rawValue == kind)
             #expect(Problem.storeMisconfigured(node.health.configurationFault).status.code == 503)
             // A rollout with the wrong password must not go on; but requests are answered all the same.
-            #expect(!node.health.hasAnswered)
+            #expect(!node.health.hasServed)
             #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
         }
     }

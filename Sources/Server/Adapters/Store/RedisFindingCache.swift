@@ -154,11 +154,17 @@ extension RedisFindingCache {
         let isAlone = bytes.count > StoredFindingLimits.bytes
         if isAlone { observe(.tooLarge) }
         let indices = originalTransactionIDs.flatMap { index(names[0], under: $0, finding) }
-        let results = await store.send((isAlone ? [] : [set(bytes, stored, for: names[0])]) + indices)
-        let isRefused = results.contains { if case .failure = $0 { true } else { false } }
-        if isRefused { observe(.insertFailed) }
-        guard isRefused || isAlone else { return }
-        keepSpare(finding, for: names[0], isAlone: isAlone && !isRefused, since: stamp)
+        // The index first: what no purge would find must not lie there.
+        var isKept = await carriesOut(indices)
+        if isKept, !isAlone { isKept = await carriesOut([set(bytes, stored, for: names[0])]) }
+        if !isKept { observe(.insertFailed) }
+        guard !isKept || isAlone else { return }
+        keepSpare(finding, for: names[0], isAlone: isAlone && isKept, since: stamp)
+    }
+
+    /// Whether the store took all of it.
+    private func carriesOut(_ commands: [RedisCommand]) async -> Bool {
+        await store.send(commands).allSatisfy { if case .success = $0 { true } else { false } }
     }
 
     private func set(_ bytes: [UInt8], _ stored: StoredFinding, for name: String) -> RedisCommand {
@@ -203,10 +209,6 @@ extension RedisFindingCache {
                 ]
             })
         invalidate(names: Array(all))
-        _ = try await ask(
-            zip(indices, found).filter { !$1.isEmpty }.map { index, names in
-                RedisCommand(["ZREM", index] + names.map { RedisWord($0) }, key: index)
-            })
         return replies.count { if case .integer(let length) = $0 { length > 0 } else { false } }
     }
 

@@ -96,7 +96,9 @@ extension FlightLeaseAttempt {
         case .null: self = .held(lease)
         case .string(let bytes) where bytes.count <= RedisFlightLeases.Limits.valueBytes:
             let text = String(decoding: bytes, as: UTF8.self)
-            if !text.hasPrefix("!") {
+            if text.isEmpty {
+                self = .unavailable
+            } else if !text.hasPrefix("!") {
                 self = .taken(by: text)
             } else if let holder, let reason = DegradedReason(rawValue: String(text.dropFirst(1 + holder.count))) {
                 self = .failed(reason)

@@ -22,6 +22,7 @@ final class SharedStore: RedisCommands {
     }
 
     func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+        if commands.isEmpty { return [] }
         guard let permit = health.permit() else {
             metrics.countHeldBack(commands.count)
             return commands.map { _ in .failure(.notConnected) }

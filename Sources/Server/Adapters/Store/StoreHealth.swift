@@ -29,10 +29,10 @@ final class StoreHealth: Sendable {
         var isSettled = false
         /// What refused the login, by what the connection is for.
         var refusedLogins: [RedisConnectionRole: RedisRefusal] = [:]
-        /// Commands this user may not use, by name: a handful, as all stand in this program.
+        /// Commands this user may not use, or not on such keys: a handful, as all stand in this program.
         var refusedCommands: [String: RedisRefusal] = [:]
-        /// Whether it has ever answered.
-        var hasAnswered = false
+        /// Whether it has ever done all that was asked of it.
+        var hasServed = false
         /// How many nodes were alive at the last beats, newest last.
         var nodeCounts: [Int] = []
     }
@@ -66,8 +66,8 @@ final class StoreHealth: Sendable {
         }
     }
 
-    /// Whether it has ever answered this process.
-    var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
+    /// Whether it has ever done all that this process asked of it.
+    var hasServed: Bool { state.withLock { $0.hasServed } }
 
     /// What only an operator can mend.
     var configurationFault: RedisRefusal? { state.withLock { $0.configurationFault } }
@@ -114,11 +114,12 @@ extension StoreHealth {
         return state.withLock { state in
             state.breaker.record(outcome, of: permit, at: .now, using: &generator)
             switch outcome {
-            case .success: (state.answers, state.hasAnswered) = (true, true)
+            case .success: state.answers = true
             case .failure: state.answers = false
             case .throttled, .neutral: break
             }
             for (command, result) in zip(commands, results) { state.note(result, of: command) }
+            if state.isSettled { state.noteService() }
             return state.breaker.takeTransitions()
         }
     }
@@ -129,7 +130,12 @@ extension StoreHealth {
     }
 
     /// The first connection had its time, whatever came of it.
-    func settle() { state.withLock { $0.isSettled = true } }
+    func settle() {
+        state.withLock { state in
+            state.isSettled = true
+            state.noteService()
+        }
+    }
 
     /// So many nodes are alive, this one included.
     func noteLiveNodes(_ count: Int) {
@@ -141,6 +147,11 @@ extension StoreHealth {
 }
 
 extension StoreHealth.State {
+    /// It serves where it answers and refuses nothing that this gateway needs.
+    fileprivate mutating func noteService() {
+        if answers == true, configurationFault == nil { hasServed = true }
+    }
+
     fileprivate mutating func permit() -> CircuitBreaker.Permit? {
         guard case .call(let permit) = breaker.permit(at: .now) else { return nil }
         return permit
@@ -149,10 +160,18 @@ extension StoreHealth.State {
     fileprivate mutating func note(_ result: Result<RedisValue, RedisError>, of command: RedisCommand) {
         switch result {
         case .failure(.refused(let refusal)) where refusal.isConfigurationFault:
-            refusedCommands[command.description] = refusal
+            refusedCommands[command.permission] = refusal
         case .success, .failure(.refused):
-            if !refusedCommands.isEmpty { refusedCommands[command.description] = nil }
+            if !refusedCommands.isEmpty { refusedCommands[command.permission] = nil }
         case .failure: break
         }
+    }
+}
+
+extension RedisCommand {
+    /// What a user needs to be allowed for it: its name, and the beginning of its key up to the first colon.
+    fileprivate var permission: String {
+        let prefix = key.map { String(decoding: $0.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self) }
+        return description + " " + (prefix ?? "")
     }
 }
