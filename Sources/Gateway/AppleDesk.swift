@@ -55,8 +55,7 @@ public final class AppleDesk: Sendable {
         turns = FleetTurns(leases: leases)
         inquiries = Inquiries(
             upstream, guards: guards, verifier: verifier, patience: patience, limiter: limiter, notes: notes,
-            observer: observer,
-            clock: clock)
+            observer: observer, clock: clock)
     }
 
     /// How many receipts Apple is being asked about.

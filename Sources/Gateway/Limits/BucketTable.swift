@@ -17,12 +17,6 @@ struct BucketTable<Value: Sendable>: Sendable {
     struct Ruling: Sendable {
         var decision: RateAdmission.Decision
         var source: RateAdmission.Source
-
-        /// Whether the bucket has not the tokens.
-        var isRefusal: Bool {
-            guard case .refused = decision else { return false }
-            return true
-        }
     }
 
     private struct Common: Hashable {
@@ -111,7 +105,7 @@ struct BucketTable<Value: Sendable>: Sendable {
         let before = places.map { self[$0] }
         let rulings = charges.indices.map { take(&self[places[$0]], charges[$0]) }
         let isRefused = charges.indices.contains { index in
-            rulings[index].isRefusal && !charges[index].bucket.policy.isShadow
+            rulings[index].decision.isRefusal && !charges[index].bucket.policy.isShadow
         }
         if isRefused { for (place, value) in zip(places, before) { self[place] = value } }
         return rulings

@@ -33,22 +33,18 @@ public final class FleetRateLimiter: RateLimiter {
     private let buckets: any SharedBuckets
     private let liveNodes: @Sendable () -> Int
     private let clock: @Sendable () -> Instant
-    private let observe: @Sendable (RateStoreEvent) -> Void
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - maximumBuckets: how many buckets are told apart; each takes about 700 bytes.
     ///   - liveNodes: how many nodes share the limits now, this one included.
-    ///   - observe: told about every order; called outside of any lock.
     public init(
         _ buckets: any SharedBuckets, maximumBuckets: Int = Limits.buckets,
-        liveNodes: @escaping @Sendable () -> Int, clock: @escaping @Sendable () -> Instant = { .now },
-        observe: @escaping @Sendable (RateStoreEvent) -> Void = { _ in }
+        liveNodes: @escaping @Sendable () -> Int, clock: @escaping @Sendable () -> Instant = { .now }
     ) {
         self.buckets = buckets
         self.liveNodes = liveNodes
         self.clock = clock
-        self.observe = observe
         state = Mutex(State(ledger: NodeLedger(maximumBuckets: maximumBuckets)))
     }
 
@@ -95,10 +91,8 @@ public final class FleetRateLimiter: RateLimiter {
             let askedAt = clock()
             do throws(SharedBucketsFault) {
                 let delivery = try await buckets.take(errand.order)
-                observe(.asked(requests: errand.requests))
                 land(errand, waiters, delivery, askedAt: askedAt)
             } catch {
-                observe(.failed(error, requests: errand.requests))
                 giveUp(errand, waiters)
             }
         }
@@ -144,12 +138,4 @@ public final class FleetRateLimiter: RateLimiter {
         }
         for (waiter, admission) in decided { waiter.resume(returning: admission) }
     }
-}
-
-/// What happens between a rate limiter and the store.
-public enum RateStoreEvent: Hashable, Sendable {
-    /// The store carried out an order, for so many requests: one operation.
-    case asked(requests: Int)
-    /// It did not, and so many requests were decided on without it, or more that had come meanwhile.
-    case failed(SharedBucketsFault, requests: Int)
 }

@@ -25,12 +25,12 @@ struct NodeLedger: Sendable {
         let judgements = charges.indices.map { buckets[places[$0]].judge(charges[$0], at: now) }
         let rulings = judgements.map(Self.ruling)
         let isRefused = charges.indices.contains {
-            !charges[$0].bucket.policy.isShadow && rulings[$0]?.isRefusal == true
+            !charges[$0].bucket.policy.isShadow && rulings[$0]?.decision.isRefusal == true
         }
         guard isRefused || rulings.allSatisfy({ $0 != nil }) else { return .ask }
         let known = rulings.map { $0 ?? Ruling(decision: .admitted, source: .rememberedRefusal) }
         if !isRefused {
-            for (index, ruling) in known.enumerated() where !ruling.isRefusal {
+            for (index, ruling) in known.enumerated() where !ruling.decision.isRefusal {
                 buckets[places[index]].spend(charges[index].cost, nodes: nodes, at: now)
             }
         }

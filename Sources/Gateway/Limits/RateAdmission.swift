@@ -56,10 +56,7 @@ extension RateAdmission {
         }
 
         /// Whether this bucket alone ends the request.
-        public var isEnforcedRefusal: Bool {
-            guard !charge.bucket.policy.isShadow, case .refused = decision else { return false }
-            return true
-        }
+        public var isEnforcedRefusal: Bool { !charge.bucket.policy.isShadow && decision.isRefusal }
     }
 
     /// What a bucket decided.
@@ -69,6 +66,9 @@ extension RateAdmission {
         /// It has not. The same request would be admitted after this span if nobody else asks; with nil never, because
         /// it costs more than the bucket holds.
         case refused(retryAfter: Duration?)
+
+        /// Whether the bucket has not the tokens.
+        public var isRefusal: Bool { if case .refused = self { true } else { false } }
     }
 
     /// Who decided.

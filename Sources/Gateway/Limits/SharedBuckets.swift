@@ -52,20 +52,15 @@ public struct TokenDelivery: Hashable, Sendable {
         public let requests: Int
         /// How many tokens it gave in advance.
         public let inAdvance: Int
-        /// How many whole tokens are left.
-        public let remaining: Int
         /// How long until it is full.
         public let timeUntilFull: Duration
         /// How long until it has tokens for one more such request; zero if it has them.
         public let timeUntilNext: Duration
 
         /// A line.
-        public init(
-            requests: Int, inAdvance: Int, remaining: Int, timeUntilFull: Duration, timeUntilNext: Duration
-        ) {
+        public init(requests: Int, inAdvance: Int, timeUntilFull: Duration, timeUntilNext: Duration) {
             self.requests = requests
             self.inAdvance = inAdvance
-            self.remaining = remaining
             self.timeUntilFull = timeUntilFull
             self.timeUntilNext = timeUntilNext
         }

@@ -13,13 +13,12 @@ struct ClusterPipeline {
         /// Of each command sent, whose reply it gets; nil for `ASKING`.
         fileprivate var steps: [Step?] = []
         /// Whether some other node pointed to this one.
-        private(set) var isForGuest = false
+        var isForGuest: Bool { steps.contains { $0 == nil } }
 
         fileprivate mutating func append(_ command: RedisCommand, _ step: Step) {
             if step.way != .byMap {
                 commands.append(RedisCommand("ASKING"))
                 steps.append(nil)
-                isForGuest = true
             }
             commands.append(command)
             steps.append(step)

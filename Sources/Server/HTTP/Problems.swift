@@ -51,7 +51,7 @@ extension Problem {
     private init(_ admission: RateAdmission) {
         self.init(.tooManyRequests, .quotaExceeded, "This client has asked as often as it may for now.")
         violatedPolicies = admission.policies(where: \.isEnforcedRefusal)
-        headerFields[.retryAfter] = admission.retryAfter.map { String(max(1, $0.wholeSeconds)) }
+        headerFields[.retryAfter] = admission.retryAfter.map { String(max(1, $0.secondsRoundedUp)) }
     }
 }
 

@@ -68,7 +68,8 @@ extension JSONWriter {
         member("sunset", dates.sunset)
     }
 
-    private mutating func link(_ link: LifecycleLink) {
+    /// Writes a link to what is known of an endpoint's end.
+    mutating func link(_ link: LifecycleLink) {
         object { json in
             json.member("rel", link.relation.rawValue)
             json.member("href", link.target)
@@ -80,9 +81,4 @@ extension JSONWriter {
         key(name)
         integer(value)
     }
-}
-
-extension Duration {
-    /// Whole seconds, not fewer: who waits so long does not come too early.
-    fileprivate var secondsRoundedUp: Int { Int((self / .seconds(1)).rounded(.up)) }
 }

@@ -30,7 +30,7 @@ struct RateLimitFields {
 
     /// The name is one that needs no escapes: the clients file takes no other.
     private static func policyItem(_ outcome: RateAdmission.Outcome) -> String {
-        "\"\(outcome.policy.name)\";q=\(outcome.policy.quota);w=\(outcome.policy.window.wholeSeconds)"
+        "\"\(outcome.policy.name)\";q=\(outcome.policy.quota);w=\(outcome.policy.window.secondsRoundedUp)"
     }
 
     /// The policy that ends the request, or will be the first to end another: the one that refused for the longest time, else
@@ -48,15 +48,7 @@ extension RateAdmission.Outcome {
 
     /// Until the bucket is full; of one that refused, until it has enough for the same request.
     fileprivate var secondsUntilReset: Int {
-        guard case .refused(let wait?) = decision else { return timeUntilFull.wholeSeconds }
-        return wait.wholeSeconds
-    }
-}
-
-extension Duration {
-    /// Rounded up: whoever waits so many seconds has waited long enough.
-    var wholeSeconds: Int {
-        let (seconds, attoseconds) = components
-        return Int(seconds) + (attoseconds > 0 ? 1 : 0)
+        guard case .refused(let wait?) = decision else { return timeUntilFull.secondsRoundedUp }
+        return wait.secondsRoundedUp
     }
 }

@@ -28,7 +28,7 @@ struct RequestCharging: Sendable {
             let fields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)
             context.outcome.record { facts in
                 facts.rateLimitFields = fields
-                facts.limitedInShadowBy = admission.policies { $0.isRefusal && !$0.isEnforcedRefusal }
+                facts.limitedInShadowBy = admission.policies { $0.decision.isRefusal && !$0.isEnforcedRefusal }
             }
         }
     }
@@ -39,11 +39,6 @@ extension RateAdmission {
     func policies(where isMeant: (Outcome) -> Bool) -> [String] {
         outcomes.filter(isMeant).map(\.charge.bucket.policy.name)
     }
-}
-
-extension RateAdmission.Outcome {
-    /// Whether the bucket refused, enforced or not.
-    var isRefusal: Bool { if case .refused = decision { true } else { false } }
 }
 
 /// Counts the requests that find no place.

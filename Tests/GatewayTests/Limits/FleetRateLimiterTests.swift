@@ -196,8 +196,7 @@ struct FleetRateLimiterTests {
         rule: StoreFailureRule, fault: SharedBucketsFault
     ) async {
         let policy = RatePolicy(name: "p", quota: 12, window: .seconds(12), whenStoreFails: rule)
-        let events = EventCounter()
-        let node = FleetRateLimiter(buckets, liveNodes: { 3 }, clock: { [clock] in clock.now }, observe: events.count)
+        let node = node(of: 3)
         buckets.behave { $0.fault = fault }
         var admitted = 0
         for _ in 0..<20 {
@@ -207,7 +206,7 @@ struct FleetRateLimiterTests {
         }
         let expected: [StoreFailureRule: Int] = [.local: 4, .open: 20, .closed: 0]
         #expect(admitted == expected[rule])
-        #expect(events.faults == Array(repeating: fault, count: 20))
+        #expect(buckets.faults == Array(repeating: fault, count: 20))
     }
 
     @Test func `who has admitted much has no second burst when the store fails`() async {
@@ -257,10 +256,8 @@ struct FleetRateLimiterTests {
         let node = node()
         let gate = Gate()
         buckets.behave { ($0.gate, $0.fault) = (gate, .unreachable) }
-        let events = EventCounter()
         let charges = [charge(Self.minute)]
-        let limiter = FleetRateLimiter(
-            buckets, liveNodes: { 1 }, clock: { [clock] in clock.now }, observe: events.count)
+        let limiter = self.node()
         let degraded = await withTaskGroup { group in
             group.addTask { await limiter.admit(charges) }
             while gate.waitingCount == 0 { await Task.yield() }
@@ -269,18 +266,7 @@ struct FleetRateLimiterTests {
             gate.open()
             return await group.reduce(0) { $0 + ($1.isDegraded && $1.isAdmitted ? 1 : 0) }
         }
-        #expect(degraded == 100 && events.faults.count == 1)
+        #expect(degraded == 100 && buckets.faults.count == 1)
         #expect(node.waitingCount == 0)
-    }
-}
-
-/// Writes down what failed.
-final class EventCounter: Sendable {
-    private let events = Mutex<[RateStoreEvent]>([])
-
-    func count(_ event: RateStoreEvent) { events.withLock { $0.append(event) } }
-
-    var faults: [SharedBucketsFault] {
-        events.withLock { $0.compactMap { if case .failed(let fault, _) = $0 { fault } else { nil } } }
     }
 }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import ReceiptForge
 import Resilience
 import Synchronization
 import Testing
@@ -71,7 +72,7 @@ private final class Simulation {
     private let buckets: ModelBuckets
     private let nodes: [FleetRateLimiter]
     private let policy: RatePolicy
-    private var dice: Dice
+    private var dice: SplitMix64
     private var ledger: Ledger
 
     init(_ policy: RatePolicy, nodes count: Int, seed: UInt64, obeysRule: Bool = true) {
@@ -80,9 +81,9 @@ private final class Simulation {
         self.buckets = buckets
         let store: any SharedBuckets = obeysRule ? buckets : Ruleless(buckets: buckets)
         nodes = (0..<count).map { _ in FleetRateLimiter(store, liveNodes: { count }, clock: { clock.now }) }
-        dice = Dice(seed: seed)
+        dice = SplitMix64(seed: seed)
         ledger = Ledger(policy)
-        let way = Mutex(Dice(seed: seed))
+        let way = Mutex(SplitMix64(seed: seed))
         // Requests come one after another here: a way longer than their distance would be all the load there is.
         let longest = policy.tokenBucket.emissionInterval / 40
         buckets.behave { manners in

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import ReceiptForge
 import Resilience
 import Synchronization
 
@@ -27,6 +28,7 @@ final class ModelBuckets: SharedBuckets {
     private let fullAt = Mutex<[RateBucket: Instant]>([:])
     private let manners = Mutex(Manners())
     private let log = Mutex<[(order: TokenOrder, instant: Instant)]>([])
+    private let failures = Mutex<[SharedBucketsFault]>([])
 
     init(_ clock: SteadyClock) {
         self.clock = clock
@@ -34,6 +36,9 @@ final class ModelBuckets: SharedBuckets {
 
     /// What was ordered, and when it was carried out.
     var orders: [(order: TokenOrder, instant: Instant)] { log.withLock(\.self) }
+
+    /// Why orders were not carried out.
+    var faults: [SharedBucketsFault] { failures.withLock(\.self) }
 
     func behave(_ change: (inout Manners) -> Void) { manners.withLock { change(&$0) } }
 
@@ -46,7 +51,10 @@ final class ModelBuckets: SharedBuckets {
         clock.advance(by: way.there)
         defer { clock.advance(by: way.back) }
         await manners.gate?.pass()
-        if let fault = manners.fault { throw fault }
+        if let fault = manners.fault {
+            failures.withLock { $0.append(fault) }
+            throw fault
+        }
         let now = clock.now
         log.withLock { $0.append((order, now)) }
         return fullAt.withLock { Self.carryOut(order, on: &$0, at: now) }
@@ -98,7 +106,7 @@ final class ModelBuckets: SharedBuckets {
             let short = line.charge.cost - max(0, line.prepaid - paid)
             let wait = policy.emissionInterval * short - (policy.timeToFill - now.duration(to: fullAt))
             return TokenDelivery.Line(
-                requests: requests, inAdvance: advance, remaining: tokens(at: now),
+                requests: requests, inAdvance: advance,
                 timeUntilFull: now.duration(to: fullAt), timeUntilNext: max(.zero, wait))
         }
     }
@@ -134,20 +142,7 @@ struct Ledger {
     }
 }
 
-/// A seeded generator (SplitMix64), so that a sequence that fails once fails again.
-struct Dice: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SplitMix64 {
     mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &self) }
     mutating func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
     mutating func span(upTo longest: Duration) -> Duration {

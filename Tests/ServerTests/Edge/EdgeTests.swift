@@ -341,11 +341,6 @@ struct EdgeTests {
     }
 }
 
-/// Waits until something holds that no event tells of; the suite's time limit ends the wait.
-func eventually(_ condition: () -> Bool) async throws {
-    while !condition() { try await Task.sleep(for: .milliseconds(1)) }
-}
-
 /// Lends a value to one task at a time.
 struct UncheckedBox<Value>: @unchecked Sendable {
     let value: Value

@@ -72,21 +72,6 @@ struct StoreNode: Sendable {
     }
 }
 
-/// Somebody waited in vain.
-struct NeverHappened: Error {}
-
-/// Waits until something is so.
-func eventually(
-    isolation: isolated (any Actor)? = #isolation, within limit: Duration = .seconds(60),
-    _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + limit
-    while try await !condition() {
-        guard ContinuousClock.now < end else { throw NeverHappened() }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}
-
 extension RedisConfiguration {
     /// A Redis of a test. Nothing times out unless a test says so, however busy the machine is.
     static func test(

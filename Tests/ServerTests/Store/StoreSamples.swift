@@ -15,20 +15,14 @@ import Synchronization
 
 /// A receipt, what Apple says of it, and keys to seal that with.
 enum StoreSamples {
-    static let pki = ForgedPKI(seed: 1)
-    static let contents = FaultForge(pki: pki).contents
+    static let pki = Forged.pki
+    static let contents = Forged.forge.contents
     static let created = Timestamp(millisecondsSince1970: contents.creationDate.secondsSince1970 * 1000)
     static let bundleID = contents.bundleID
     static let originalTransactionID = "2000000123456789"
     static let receipt = pki.sign(contents)
 
-    static let verifier: ReceiptVerifier = {
-        var store = TrustStore.apple
-        guard (try? store.add(pem: pki.rootPEM, environments: [.sandbox])) != nil else {
-            preconditionFailure("the forge's root is no trust anchor")
-        }
-        return ReceiptVerifier(trustStore: store)
-    }()
+    static let verifier = Forged.verifier
 
     static let firstKey = "2026a:" + String(repeating: "QUFB", count: 10) + "QUE="
     static let secondKey = "2026b:" + String(repeating: "QkJC", count: 10) + "QkI="

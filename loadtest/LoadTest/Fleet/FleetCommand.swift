@@ -23,8 +23,7 @@ struct FleetCommand: AsyncParsableCommand {
             machines or two days.
             """)
 
-    @Option(help: ArgumentHelp("The gateway's program (default: the one beside this program).", valueName: "path"))
-    var gateway: String?
+    @OptionGroup var gateway: GatewayProgram
 
     @Option(help: ArgumentHelp("How long each load lasts.", valueName: "seconds"))
     var duration = 3.0
@@ -49,16 +48,10 @@ struct FleetCommand: AsyncParsableCommand {
         try check((1...5000).contains(receipts), "--receipts takes a number from 1 to 5000, not \(receipts).")
     }
 
-    private func check(_ condition: Bool, _ message: String) throws(ValidationError) {
-        guard condition else { throw ValidationError(message) }
-    }
-
     func run() async throws {
-        #if DEBUG
-            StandardError.write("These programs are built for debugging, so the figures mean little: use make build.\n")
-        #endif
+        StandardError.warnOfDebugging()
         let plan = FleetPlan(duration: duration, nodes: nodes, connections: connections, receipts: receipts)
-        let path = gateway ?? ThisProgram.neighbour("receipt-gateway")
+        let path = gateway.path
         let report = try await Interruptible.run {
             try await FleetStage.with(plan, gatewayPath: path) { try await FleetBench(stage: $0).report() }
         }

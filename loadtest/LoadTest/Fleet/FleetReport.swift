@@ -40,9 +40,9 @@ struct FleetCost: Encodable, Hashable, Sendable {
     init(_ way: FleetPlan.Way, _ leases: FleetPlan.Leases, _ load: MeasuredFleet.Load, _ sent: SentCommands) {
         (self.way, self.leases, requests) = (way, leases, load.requests)
         commands = load.perRequest(Double(sent.commands.count)).rounded(toDecimals: 3)
-        operations = load.perRequest(Double(load.redis.total)).rounded(toDecimals: 3)
+        operations = load.operations
         roundTrips = load.perRequest(Double(load.redis.reads)).rounded(toDecimals: 3)
-        cpuMicroseconds = load.perRequest(load.cpuSeconds * 1e6).rounded(toDecimals: 1)
+        cpuMicroseconds = load.cpuMicroseconds
         byCommand = sent.byName.mapValues { load.perRequest(Double($0)).rounded(toDecimals: 3) }
     }
 }
@@ -65,10 +65,9 @@ struct SharedHits: Encodable, Hashable, Sendable {
 
     init(_ leases: FleetPlan.Leases, _ load: MeasuredFleet.Load, pipeline: Int, redisMicroseconds: Double) {
         (self.leases, self.pipeline) = (leases, pipeline)
-        let rate = Double(load.requests) / load.seconds
-        requestsPerSecond = rate.rounded(toDecimals: 1)
+        requestsPerSecond = load.perSecond.rounded(toDecimals: 1)
         redisBenchmarkPerSecond = (redisMicroseconds > 0 ? 1e6 / redisMicroseconds : 0).rounded(toDecimals: 1)
-        ratio = (rate * redisMicroseconds / 1e6).rounded(toDecimals: 3)
+        ratio = (load.perSecond * redisMicroseconds / 1e6).rounded(toDecimals: 3)
     }
 }
 
@@ -90,8 +89,8 @@ struct FleetSize: Encodable, Hashable, Sendable {
 
     init(_ nodes: Int, _ leases: FleetPlan.Leases, _ load: MeasuredFleet.Load) {
         (self.nodes, self.leases, requests) = (nodes, leases, load.requests)
-        requestsPerSecond = (Double(load.requests) / load.seconds).rounded(toDecimals: 1)
-        operations = load.perRequest(Double(load.redis.total)).rounded(toDecimals: 3)
-        cpuMicroseconds = load.perRequest(load.cpuSeconds * 1e6).rounded(toDecimals: 1)
+        requestsPerSecond = load.perSecond.rounded(toDecimals: 1)
+        operations = load.operations
+        cpuMicroseconds = load.cpuMicroseconds
     }
 }

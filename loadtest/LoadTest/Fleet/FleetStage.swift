@@ -26,23 +26,13 @@ struct FleetStage: Sendable {
         let receipts = ProductionReceipts.mint(plan.receipts, signedBy: pki, seed: 1) { _ in }
         let root = try folder.write(pki.rootPEM, to: "root.pem")
         let apple = try await RunningSimulator.start(scenario: try folder.write(scenario, to: "scenario.yaml"))
-        do {
-            let redis = try await RunningRedis.start()
-            do {
-                let stage = FleetStage(
-                    plan: plan, redis: redis, gatewayPath: gatewayPath, apple: apple, root: root, receipts: receipts,
-                    folder: folder)
-                let value = try await body(stage)
-                await redis.stop()
-                await apple.stop()
-                return value
-            } catch {
-                await redis.stop()
-                throw error
+        return try await apple.whileRunning { apple in
+            try await RunningRedis.start().whileRunning { redis in
+                try await body(
+                    FleetStage(
+                        plan: plan, redis: redis, gatewayPath: gatewayPath, apple: apple, root: root,
+                        receipts: receipts, folder: folder))
             }
-        } catch {
-            await apple.stop()
-            throw error
         }
     }
 

@@ -19,6 +19,11 @@ struct MeasuredFleet: Sendable {
 
         /// A value for each request.
         func perRequest(_ value: Double) -> Double { value / Double(max(1, requests)) }
+        var perSecond: Double { Double(requests) / seconds }
+        /// That Redis carried out for a request, those within scripts included.
+        var operations: Double { perRequest(Double(redis.total)).rounded(toDecimals: 3) }
+        /// Of all gateways together, for a request.
+        var cpuMicroseconds: Double { perRequest(cpuSeconds * 1e6).rounded(toDecimals: 1) }
     }
 
     /// Asks each gateway about each receipt in turn until everything was asked.

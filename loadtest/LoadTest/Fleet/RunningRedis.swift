@@ -5,7 +5,7 @@ internal import NIOCore
 internal import NIOPosix
 
 /// A Redis of its own that keeps nothing on disk, on a free port of this machine.
-struct RunningRedis: Sendable {
+struct RunningRedis: RunningProgram {
     let port: Int
     private let program: ChildProgram
 

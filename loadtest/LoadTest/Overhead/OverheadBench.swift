@@ -23,14 +23,7 @@ struct OverheadBench: Sendable {
         let root = try folder.write(pki.rootPEM, to: "root.pem")
         let receipts = mint(plan.receipts, signedBy: pki)
         let apple = try await RunningSimulator.start(scenario: try folder.write(scenario, to: "scenario.yaml"))
-        do {
-            let value = try await with(plan, gatewayPath, apple, root: root, receipts, body)
-            await apple.stop()
-            return value
-        } catch {
-            await apple.stop()
-            throw error
-        }
+        return try await apple.whileRunning { try await with(plan, gatewayPath, $0, root: root, receipts, body) }
     }
 
     private static func with<Value: Sendable>(
@@ -42,19 +35,12 @@ struct OverheadBench: Sendable {
         // Each request is worked out.
         let noCaches = ["GATEWAY_CACHE_NEAR_SIZE": "0B", "GATEWAY_CACHE_APPLE_SIZE": "0B"]
         let gateway = try await RunningGateway.start(gatewayPath, configuration.merging(noCaches) { $1 })
-        do {
-            let bench = OverheadBench(
-                plan: plan, gateway: gateway,
-                requests: Dictionary(
-                    uniqueKeysWithValues: OverheadPlan.modes.map { mode in
-                        (mode, receipts.map { .verify($0, mode: mode) })
-                    }))
-            let value = try await body(bench)
-            await gateway.stop()
-            return value
-        } catch {
-            await gateway.stop()
-            throw error
+        let requests = Dictionary(
+            uniqueKeysWithValues: OverheadPlan.modes.map { mode in
+                (mode, receipts.map { PreparedRequest.verify($0, mode: mode) })
+            })
+        return try await gateway.whileRunning {
+            try await body(OverheadBench(plan: plan, gateway: $0, requests: requests))
         }
     }
 

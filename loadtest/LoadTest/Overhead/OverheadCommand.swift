@@ -23,8 +23,7 @@ struct OverheadCommand: AsyncParsableCommand {
             memory was watched and grew.
             """)
 
-    @Option(help: ArgumentHelp("The gateway's program (default: the one beside this program).", valueName: "path"))
-    var gateway: String?
+    @OptionGroup var gateway: GatewayProgram
 
     @Option(help: ArgumentHelp("How long each mode works, in all its turns together.", valueName: "seconds"))
     var duration = 10.0
@@ -57,16 +56,10 @@ struct OverheadCommand: AsyncParsableCommand {
             memoryMinutes.map { $0 > 0 && $0 <= 1440 } ?? true, "--memory-minutes takes minutes above 0, up to 1440.")
     }
 
-    private func check(_ condition: Bool, _ message: String) throws(ValidationError) {
-        guard condition else { throw ValidationError(message) }
-    }
-
     func run() async throws {
-        #if DEBUG
-            StandardError.write("These programs are built for debugging, so the figures mean little: use make build.\n")
-        #endif
+        StandardError.warnOfDebugging()
         let (plan, format) = (plan, format)
-        let path = gateway ?? ThisProgram.neighbour("receipt-gateway")
+        let path = gateway.path
         let report = try await Interruptible.run {
             try await OverheadBench.with(plan, gatewayPath: path) { try await $0.report(format) }
         }

@@ -4,7 +4,7 @@
 internal import FoundationEssentials
 
 /// A gateway of its own, on free ports of this machine.
-struct RunningGateway: Sendable {
+struct RunningGateway: RunningProgram {
     /// Where clients ask.
     let dataPort: Int
     /// Where metrics are.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// `receipt-loadtest apple` in a process of its own, on free ports of this machine.
-struct RunningSimulator: Sendable {
+struct RunningSimulator: RunningProgram {
     let productionURL: String
     let sandboxURL: String
     private let program: ChildProgram

@@ -14,4 +14,11 @@ enum StandardError {
         let bytes = Array(text.utf8)
         _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
     }
+
+    /// Says that nothing should be measured with these programs, if they are built so.
+    static func warnOfDebugging() {
+        #if DEBUG
+            write("These programs are built for debugging, so the figures mean little: use make build.\n")
+        #endif
+    }
 }

@@ -20,17 +20,12 @@ struct Rehearsal: Sendable {
         defer { folder.remove() }
         let root = try folder.write(pki.rootPEM, to: "root.pem")
         let apple = try await AppleSimulator.start(.init(pki: pki))
-        do {
+        return try await apple.whileRunning { apple in
             let configuration = RunningGateway.configuration(
                 root: root, productionURL: apple.productionURL, sandboxURL: apple.sandboxURL)
-            let gateway = try await RunningGateway.start(gatewayPath, configuration)
-            let report = await trace(gateway, apple, receipts, onRow)
-            await gateway.stop()
-            await apple.stop()
-            return report
-        } catch {
-            await apple.stop()
-            throw error
+            return try await RunningGateway.start(gatewayPath, configuration).whileRunning {
+                await trace($0, apple, receipts, onRow)
+            }
         }
     }
 

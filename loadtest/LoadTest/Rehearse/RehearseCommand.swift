@@ -25,8 +25,7 @@ struct RehearseCommand: AsyncParsableCommand {
             The exit status is 0 if every receipt was answered genuine, by whatever source, and 1 if one was not.
             """)
 
-    @Option(help: ArgumentHelp("The gateway's program (default: the one beside this program).", valueName: "path"))
-    var gateway: String?
+    @OptionGroup var gateway: GatewayProgram
 
     @Option(help: ArgumentHelp("What goes wrong at Apple's, in YAML.", valueName: "file"))
     var scenario: String?
@@ -60,10 +59,6 @@ struct RehearseCommand: AsyncParsableCommand {
         try check((1...1000).contains(rows), "--rows takes a number from 1 to 1000, not \(rows).")
     }
 
-    private func check(_ condition: Bool, _ message: String) throws(ValidationError) {
-        guard condition else { throw ValidationError(message) }
-    }
-
     func run() async throws {
         let rehearsal = try rehearsal()
         let isText = format == .text
@@ -94,7 +89,7 @@ extension RehearseCommand {
 
     private func rehearsal() throws -> Rehearsal {
         Rehearsal(
-            plan: plan, gatewayPath: gateway ?? ThisProgram.neighbour("receipt-gateway"),
+            plan: plan, gatewayPath: gateway.path,
             scenario: try scenario.map(ScenarioFile.read) ?? OutageStory(duration: duration).scenario())
     }
 }

@@ -72,10 +72,6 @@ struct VerifyCommand: ParsableCommand {
             "--memory takes from 10000 to \(largest) bytes, the most a verifier takes by default.")
     }
 
-    private func check(_ condition: Bool, _ message: String) throws(ValidationError) {
-        guard condition else { throw ValidationError(message) }
-    }
-
     func run() throws {
         if let memory { return try measureMemory(byteCount: memory) }
         let report = try measure()

@@ -19,11 +19,7 @@ struct FindingNames: Sendable {
 
     /// The names of a finding, each with everything that makes another question.
     func names(of key: FindingKey) -> [String] {
-        let parts = [
-            Array(key.environment.rawValue.utf8), Array(key.bundleID.utf8), Array("verifyReceipt".utf8),
-            [key.excludesOldTransactions ? 1 : 0], Array(key.callersSecret.map { $0.description.utf8 } ?? "".utf8),
-            Array(key.signedContent.description.utf8),
-        ]
+        let parts = key.parts
         return keys.all.map { $0.names.name("finding", parts) }
     }
 
@@ -55,13 +51,13 @@ extension RedisWord {
     static func index(_ name: String) -> RedisWord { RedisWord(FindingNames.indexPrefix + name) }
 }
 
-extension UInt8 {
-    fileprivate var isBase64URL: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
+extension FindingKey {
+    /// What tells the question from others, for a name.
+    var parts: [[UInt8]] {
+        [
+            Array(environment.rawValue.utf8), Array(bundleID.utf8), Array("verifyReceipt".utf8),
+            [excludesOldTransactions ? 1 : 0], Array(callersSecret.map { $0.description.utf8 } ?? "".utf8),
+            Array(signedContent.description.utf8),
+        ]
     }
 }

@@ -26,12 +26,7 @@ struct LifecycleNote: Hashable, Sendable {
             json.member("sunset_ms", milliseconds: dates.sunset)
             json.key("links")
             json.array { json in
-                for link in links.prefix(EndpointAnnouncements.Limits.links) {
-                    json.object { json in
-                        json.member("rel", link.relation.rawValue)
-                        json.member("href", link.target)
-                    }
-                }
+                for link in links.prefix(EndpointAnnouncements.Limits.links) { json.link(link) }
             }
         }
         return json.bytes

@@ -36,6 +36,8 @@ final class RedisFleetNotes: FleetNotes {
         static let pauseSlackMilliseconds = 1000
         /// How long an announcement stands before another may replace it.
         static let quietMilliseconds = 60_000
+        /// Bytes of what lies in the place of an announcement, to be looked at; more than any has.
+        static let announcementBytes = 32_768
     }
 
     /// - Parameters:
@@ -128,7 +130,7 @@ extension RedisFleetNotes {
         """
         local kept = redis.call('GET', KEYS[1])
         -- Longer than any announcement: somebody else's, and too long to be carried about.
-        if kept and #kept > 32768 then kept = false end
+        if kept and #kept > \(Limits.announcementBytes) then kept = false end
         if ARGV[1] == '' or (kept and ARGV[2] == '0') then return kept end
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -68,7 +68,7 @@ extension RedisFlightLeases {
         local value = redis.call('GET', KEYS[1])
         if value then
             -- Longer than any token and reason: somebody else's, and too long to be carried about.
-            if #value > 128 then return '' end
+            if #value > \(Limits.valueBytes) then return '' end
             if string.sub(value, 1, 1) ~= '!' then return value end
             if ARGV[3] ~= '' and string.sub(value, 2, 1 + #ARGV[3]) == ARGV[3] then return value end
         end
@@ -107,15 +107,5 @@ extension FlightLeaseAttempt {
             }
         default: self = .unavailable
         }
-    }
-}
-
-extension FindingKey {
-    /// What tells the question from others, for a name.
-    fileprivate var parts: [[UInt8]] {
-        [
-            Array(signedContent.description.utf8), [excludesOldTransactions ? 1 : 0],
-            Array((callersSecret?.description ?? "").utf8),
-        ]
     }
 }

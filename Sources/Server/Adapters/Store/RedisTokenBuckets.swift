@@ -98,7 +98,6 @@ struct RedisTokenBuckets: SharedBuckets {
             local short = b.cost - math.max(0, b.prepaid - paid)
             reply[#reply + 1] = b.requests
             reply[#reply + 1] = advance
-            reply[#reply + 1] = math.floor(free / b.interval)
             reply[#reply + 1] = b.full - now
             reply[#reply + 1] = math.max(0, short * b.interval - free)
         end
@@ -107,15 +106,15 @@ struct RedisTokenBuckets: SharedBuckets {
 }
 
 extension TokenDelivery {
-    /// Reads what the script returned: how many are admitted, then five numbers for each line.
+    /// Reads what the script returned: how many are admitted, then four numbers for each line.
     fileprivate init?(_ reply: RedisValue, for order: TokenOrder) {
-        guard case .array(let values) = reply, values.count == 1 + 5 * order.lines.count else { return nil }
+        guard case .array(let values) = reply, values.count == 1 + 4 * order.lines.count else { return nil }
         var numbers: [Int] = []
         for value in values {
             guard case .integer(let number) = value, let number = Int(exactly: number), number >= 0 else { return nil }
             numbers.append(number)
         }
-        let lines = order.lines.indices.map { Self.line(numbers[(1 + 5 * $0)...]) }
+        let lines = order.lines.indices.map { Self.line(numbers[(1 + 4 * $0)...]) }
         let isHonest = zip(lines, order.lines).allSatisfy { $0.inAdvance <= $1.inAdvance }
         guard numbers[0] <= order.requests, isHonest else { return nil }
         self.init(admitted: numbers[0], lines: lines)
@@ -124,8 +123,8 @@ extension TokenDelivery {
     private static func line(_ numbers: ArraySlice<Int>) -> Line {
         let first = numbers.startIndex
         return Line(
-            requests: numbers[first], inAdvance: numbers[first + 1], remaining: numbers[first + 2],
-            timeUntilFull: .microseconds(numbers[first + 3]), timeUntilNext: .microseconds(numbers[first + 4]))
+            requests: numbers[first], inAdvance: numbers[first + 1],
+            timeUntilFull: .microseconds(numbers[first + 2]), timeUntilNext: .microseconds(numbers[first + 3]))
     }
 }
 

@@ -44,7 +44,7 @@ struct StoreKeys: Sendable {
     private static func parts(of item: String, number: Int) throws(StoreKeysFault) -> (id: String, secret: [UInt8]) {
         let parts = item.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw .noID(number: number) }
-        guard Limits.idCharacters.contains(parts[0].utf8.count), parts[0].utf8.allSatisfy(\.isPartOfID) else {
+        guard Limits.idCharacters.contains(parts[0].utf8.count), parts[0].utf8.allSatisfy(\.isBase64URL) else {
             throw .badID(number: number)
         }
         let secret: [UInt8]
@@ -111,17 +111,6 @@ extension StoreKeysFault: CustomStringConvertible {
         case .notBase64(let number): "has a key that is not base64: key \(number)"
         case .wrongLength(let number): "has a key that is not 32 bytes long: key \(number)"
         case .keyTwice(let number): "has key \(number) twice, under two ids"
-        }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isPartOfID: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
         }
     }
 }

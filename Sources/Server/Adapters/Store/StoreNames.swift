@@ -23,7 +23,7 @@ struct StoreNames: Sendable {
             hmac.update(data: Self.bytes(of: part.count))
             hmac.update(data: part)
         }
-        return Array(hmac.finalize()).base64URL
+        return Base64URL.encode(Array(hmac.finalize()))
     }
 
     private static func bytes(of count: Int) -> [UInt8] {
@@ -33,21 +33,5 @@ struct StoreNames: Sendable {
 
 extension String {
     /// A name that nobody else has: 128 random bits.
-    static func randomName() -> String { (0..<16).map { _ in UInt8.random(in: .min ... .max) }.base64URL }
-}
-
-extension [UInt8] {
-    /// In base64url without padding (RFC 4648 §5).
-    var base64URL: String {
-        var text = ""
-        for start in stride(from: 0, to: count, by: 3) {
-            let group = self[start..<Swift.min(start + 3, count)]
-            let bits = group.enumerated().reduce(0) { $0 | Int($1.element) << (16 - 8 * $1.offset) }
-            for index in 0...group.count { text.unicodeScalars.append(Self.alphabet[bits >> (18 - 6 * index) & 63]) }
-        }
-        return text
-    }
-
-    private static let alphabet: [Unicode.Scalar] = [Unicode.Scalar](
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".unicodeScalars)
+    static func randomName() -> String { Base64URL.encode((0..<16).map { _ in .random(in: .min ... .max) }) }
 }
