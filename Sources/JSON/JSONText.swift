@@ -139,6 +139,14 @@ extension JSONReader {
         guard text.range.count <= maximumBytes else {
             throw JSONFault(.textTooLong(maximumBytes: maximumBytes), at: text.range.lowerBound)
         }
+        return try string(of: text)
+    }
+
+    /// The string as a value, its escapes resolved.
+    package func string(of text: JSONText) throws(JSONFault) -> String {
+        if !text.isEscaped, let octets = try? UTF8Span(validating: bytes.extracting(text.range)) {
+            return String(copying: octets)
+        }
         return String(decoding: try unescaped(text), as: UTF8.self)
     }
 }

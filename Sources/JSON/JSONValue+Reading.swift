@@ -56,7 +56,7 @@ private struct JSONTreeReader: ~Escapable {
         switch try reader.nextType() {
         case .object: try nested { reader throws(JSONFault) in .object(try reader.members()) }
         case .array: try nested { reader throws(JSONFault) in .array(try reader.elements()) }
-        case .string: .string(String(decoding: try reader.unescaped(try reader.readText()), as: UTF8.self))
+        case .string: .string(try reader.string(of: try reader.readText()))
         case .number: .number(try reader.readNumber())
         case .boolean: .bool(try reader.readBoolean())
         case .null: try null()
@@ -75,12 +75,12 @@ private struct JSONTreeReader: ~Escapable {
 
     private mutating func members() throws(JSONFault) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
-        var names: Set<[UInt8]> = []
+        var names = MemberNames()
         while let key = try reader.nextKey(isFirst: members.isEmpty) {
             try count()
-            let name = try reader.unescaped(key)
-            guard names.insert(name).inserted else { throw JSONFault(.duplicateField, at: key.range.lowerBound) }
-            members.append(JSONValue.Member(String(decoding: name, as: UTF8.self), try value()))
+            let name = try reader.string(of: key)
+            guard names.insert(name) else { throw JSONFault(.duplicateField, at: key.range.lowerBound) }
+            members.append(JSONValue.Member(name, try value()))
         }
         return members
     }
@@ -104,5 +104,23 @@ private struct JSONTreeReader: ~Escapable {
     private mutating func null() throws(JSONFault) -> JSONValue {
         try reader.readWord("null", "null")
         return .null
+    }
+}
+
+/// The names of one object. The first few are looked through, which for objects of ordinary size is faster than hashing
+/// them; the others are hashed, because nobody says how many there are.
+private struct MemberNames {
+    private static let fewCount = 32
+    private var few: [String] = []
+    private var others: Set<[UInt8]> = []
+
+    /// False if the name is there already. Octets count: Unicode holds some different names to be the same.
+    mutating func insert(_ name: String) -> Bool {
+        guard !few.contains(where: { $0 == name && $0.utf8.elementsEqual(name.utf8) }) else { return false }
+        guard few.count >= Self.fewCount else {
+            few.append(name)
+            return true
+        }
+        return others.insert(Array(name.utf8)).inserted
     }
 }

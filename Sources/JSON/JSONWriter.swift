@@ -56,8 +56,7 @@ package struct JSONWriter: Sendable {
     }
 
     /// Writes a string, escaped where RFC 8259 §7 asks for it.
-    @inlinable
-    package mutating func string(_ value: some StringProtocol) {
+    package mutating func string(_ value: String) {
         separate()
         quote(value)
     }
@@ -70,10 +69,22 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Writes an integer, however many digits it has.
-    @inlinable
-    package mutating func integer(_ value: some BinaryInteger) {
+    /// Writes an integer.
+    package mutating func integer(_ value: some FixedWidthInteger) {
         literal(String(value))
+    }
+
+    /// Writes an integer, without a text in between: answers hold thousands of them.
+    package mutating func integer(_ value: Int64) {
+        separate()
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        var rest = value.magnitude
+        let start = bytes.count
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[start...].reverse()
     }
 
     /// Writes a floating-point number; JSON has no infinities and no NaN, they become `null`.
@@ -125,15 +136,19 @@ package struct JSONWriter: Sendable {
 // MARK: - Strings
 
 extension JSONWriter {
-    @usableFromInline
-    package mutating func quote(_ value: some StringProtocol) {
+    private mutating func quote(_ value: String) {
         bytes.append(UInt8(ascii: "\""))
-        if value.utf8.allSatisfy(Self.standsForItself) {
+        if Self.needsNoEscape(value.utf8.span) {
             bytes.append(contentsOf: value.utf8)
         } else {
             for byte in value.utf8 { append(escaping: byte) }
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func needsNoEscape(_ text: Span<UInt8>) -> Bool {
+        for index in text.indices where !standsForItself(text[index]) { return false }
+        return true
     }
 
     private mutating func append(escaping byte: UInt8) {

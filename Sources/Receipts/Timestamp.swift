@@ -123,30 +123,41 @@ extension Timestamp: CustomStringConvertible {
     /// Appends the description: answers hold thousands of dates, and need no string for each.
     package func appendRFC3339(to bytes: inout [UInt8]) {
         let time = CivilTime(self)
-        bytes.append(time.year, width: 4, after: nil)
-        bytes.append(time.month, width: 2, after: "-")
-        bytes.append(time.day, width: 2, after: "-")
-        bytes.append(time.hour, width: 2, after: "T")
-        bytes.append(time.minute, width: 2, after: ":")
-        bytes.append(time.second, width: 2, after: ":")
+        bytes.append(year: time.year)
+        bytes.append(UInt8(ascii: "-"), twoDigits: time.month)
+        bytes.append(UInt8(ascii: "-"), twoDigits: time.day)
+        bytes.append(UInt8(ascii: "T"), twoDigits: time.hour)
+        bytes.append(UInt8(ascii: ":"), twoDigits: time.minute)
+        bytes.append(UInt8(ascii: ":"), twoDigits: time.second)
         let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
-        if milliseconds != 0 { bytes.append(milliseconds, width: 3, after: ".") }
+        if milliseconds != 0 {
+            bytes.append(UInt8(ascii: "."), digit: milliseconds / 100)
+            bytes.append(twoDigits: milliseconds % 100)
+        }
         bytes.append(UInt8(ascii: "Z"))
     }
 }
 
 extension [UInt8] {
-    /// Appends a separator and a number in at least `width` decimal digits.
-    fileprivate mutating func append(_ number: Int, width: Int, after separator: UnicodeScalar?) {
-        if let separator { append(UInt8(ascii: separator)) }
-        if number < 0 { append(UInt8(ascii: "-")) }
-        var (magnitude, digits) = (number.magnitude, 0)
-        let start = count
-        while magnitude > 0 || digits < width {
-            append(UInt8(ascii: "0") + UInt8(magnitude % 10))
-            magnitude /= 10
-            digits += 1
-        }
-        self[start...].reverse()
+    /// Four digits; what has more, or is before the year 0, as it is.
+    fileprivate mutating func append(year: Int) {
+        guard (0...9999).contains(year) else { return append(contentsOf: String(year).utf8) }
+        append(twoDigits: year / 100)
+        append(twoDigits: year % 100)
+    }
+
+    fileprivate mutating func append(_ separator: UInt8, twoDigits number: Int) {
+        append(separator)
+        append(twoDigits: number)
+    }
+
+    fileprivate mutating func append(_ separator: UInt8, digit: Int) {
+        append(separator)
+        append(UInt8(ascii: "0") + UInt8(digit))
+    }
+
+    fileprivate mutating func append(twoDigits number: Int) {
+        append(UInt8(ascii: "0") + UInt8(number / 10))
+        append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 }
