@@ -26,7 +26,18 @@ final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         edge.metrics?.connectionOpened()
+        useFreshReceiveBuffers(context)
         setTimer(context)
+    }
+
+    private func useFreshReceiveBuffers(_ context: ChannelHandlerContext) {
+        do {
+            let options = context.channel.syncOptions
+            try options?.setOption(.maxMessagesPerRead, value: 1)
+            try options?.setOption(.recvAllocator, value: FreshReceiveBuffers())
+        } catch {
+            context.fireErrorCaught(error)
+        }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

@@ -13,7 +13,8 @@ struct PipelinedParts {
         case failure(EdgeRefusal)
     }
 
-    private var elements = CircularBuffer<Element>()
+    /// With room for one: most connections pipeline nothing, and room for sixteen requests takes five kilobytes.
+    private var elements = CircularBuffer<Element>(initialCapacity: 1)
     private var bytes = 0
 
     /// Adds an element at the end.
