@@ -12,7 +12,7 @@ struct VerdictEndpoint: VerifyEndpoint {
     let path = "/v1/verify"
 
     func check(_ fields: HTTPFields) throws {
-        guard RequestMediaType.isJSON(fields[.contentType]) else { throw Problem.unsupportedMediaType }
+        guard RequestMediaType.isJSON(fields.only(.contentType)) else { throw Problem.unsupportedMediaType }
     }
 
     /// Strict JSON, then strict base64, straight from the bytes that came.
