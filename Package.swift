@@ -115,7 +115,7 @@ let package = Package(
         .executableTarget(
             name: "LoadTest",
             dependencies: [
-                "AppleSimulator", "COpenSSL", "ReceiptForge", "Receipts",
+                "AppleSimulator", "COpenSSL", "JSON", "ReceiptForge", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
