@@ -23,7 +23,8 @@ struct ReportCommand: ParsableCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("Where to write the page; - is standard output (default: beside the result).", valueName: "path"))
+        help: ArgumentHelp(
+            "Where to write the page; - is standard output (default: beside the result).", valueName: "path"))
     var output: String?
 
     func run() throws {

@@ -23,6 +23,9 @@ extension Double {
         return grouped(max(0, min(8, 2 - Int(floor(log10(magnitude))))))
     }
 
+    /// As somebody wrote it: `60`, `2.5`.
+    var plain: String { magnitude >= 1e-6 ? grouped(6).withoutTrailingZeros : significant }
+
     /// For an axis: no digit that says nothing, thousands as k, M and G.
     var compact: String {
         for (size, letter) in [(1e9, "G"), (1e6, "M"), (1e4, "k")] where magnitude >= size {
@@ -49,7 +52,7 @@ extension Double {
     /// How many decimals tell numbers of this size apart.
     var usefulDecimals: Int {
         switch magnitude {
-        case ..<1: 3
+        case ..<0.1: 3
         case ..<10: 2
         case ..<100: 1
         default: 0

@@ -7,6 +7,8 @@ struct DataTable: Sendable {
     var columns: [Column]
     /// A cell for each column; the first names the row.
     var rows: [[Markup]] = []
+    /// As wide as its words, not as the page.
+    var isSnug = false
 
     struct Column: Sendable, ExpressibleByStringLiteral {
         let name: String
@@ -28,7 +30,8 @@ struct DataTable: Sendable {
         .tag(
             "div", ["class": "wide-table", "tabindex": "0", "role": "region", "aria-label": label],
             .tag(
-                "table", [:], caption.isEmpty ? .nothing : .tag("caption", [:], .text(caption)),
+                "table", ["class": isSnug ? "snug" : "full"],
+                caption.isEmpty ? .nothing : .tag("caption", [:], .text(caption)),
                 .tag("thead", [:], .tag("tr", [:], columns.map(heading).group)),
                 .tag("tbody", [:], rows.map(row).group)))
     }

@@ -36,8 +36,11 @@ struct MarkupWriter {
 
     /// After which a line break changes nothing, so that the page can be read as text.
     private static func isBlock(_ name: StaticString) -> Bool {
-        ["body", "details", "div", "figure", "h1", "h2", "h3", "head", "header", "li", "main", "p", "path", "section", "svg"]
-            .contains(name.description) || ["table", "tr", "title", "ul", "dl", "dd", "footer"].contains(name.description)
+        [
+            "body", "details", "div", "figure", "h1", "h2", "h3", "head", "header", "li", "main", "p", "path",
+            "section", "svg",
+        ]
+        .contains(name.description) || ["table", "tr", "title", "ul", "dl", "dd", "footer"].contains(name.description)
     }
 
     /// For text and for attributes in double quotes alike (HTML §13.1.2.3, §13.1.4).

@@ -38,7 +38,7 @@ enum StyleSheet {
         .none { color: var(--muted); }
         .good { color: var(--good); } .bad { color: var(--bad); } .caution { color: var(--caution); }
         header { padding: 0 0 28px; }
-        .sign { display: inline-block; width: 1.05em; margin-right: .12em; }
+        .sign { display: inline-block; width: 1.05em; margin-right: 0; }
         section { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 22px 24px 20px;
           margin: 0 0 20px; }
         .tiles { padding: 0; overflow: hidden; }
@@ -54,11 +54,12 @@ enum StyleSheet {
         caption { text-align: left; color: var(--muted); font-size: 13px; padding-bottom: 4px; }
         th, td { padding: 6px 0 6px 16px; text-align: right; border-bottom: 1px solid var(--rule); vertical-align: baseline;
           white-space: nowrap; }
+        table.snug { width: auto; } .snug th, .snug td { padding-left: 40px; }
         th:first-child, td:first-child { padding-left: 0; }
         tr:last-child td, tr:last-child th { border-bottom: 0; }
         thead th { color: var(--muted); font-weight: 500; font-size: 13px; vertical-align: bottom; }
         tbody th { font-weight: 500; }
-        .word { text-align: left; white-space: normal; }
+        .word { text-align: left; white-space: normal; min-width: 9ch; overflow-wrap: break-word; }
         code, .code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .93em; }
         .wide-table { overflow-x: auto; }
         .beside { display: grid; grid-template-columns: minmax(300px, 5fr) 8fr; gap: 32px; align-items: start; }
@@ -85,9 +86,9 @@ enum StyleSheet {
         details { margin-top: 8px; font-size: 14px; }
         summary { color: var(--muted); font-size: 13.5px; cursor: pointer; width: fit-content; }
         summary:focus-visible { outline: 2px solid var(--response); outline-offset: 3px; border-radius: 2px; }
-        .facts { display: grid; grid-template-columns: minmax(130px, max-content) 1fr; gap: 0 20px; font-size: 14px; margin-top: 10px; }
-        .facts dt, .facts dd { margin: 0; padding: 5px 0; border-bottom: 1px solid var(--rule); }
-        .facts dt { color: var(--muted); }
+        .facts { display: grid; grid-template-columns: minmax(130px, max-content) 1fr; font-size: 14px; margin-top: 10px; }
+        .facts dt, .facts dd { margin: 0; padding: 6px 0; border-bottom: 1px solid var(--rule); }
+        .facts dt { color: var(--muted); padding-right: 24px; }
         .facts dt:last-of-type, .facts dd:last-of-type { border-bottom: 0; }
         .share { display: block; width: 100%; min-width: 60px; height: 10px; }
         footer { color: var(--muted); font-size: 13px; padding: 4px 0 24px; }

@@ -15,7 +15,14 @@ struct EnvironmentSection: Sendable {
         let environment = result.environment
         return [
             ("started", .text("\(result.startedAt)")),
-            ("measured", [.value("duration_seconds", result.durationSeconds, result.durationSeconds.significant), " s"]),
+            (
+                "measured",
+                [
+                    .value(
+                        "duration_seconds", result.durationSeconds, result.durationSeconds.rounded(toDecimals: 3).plain),
+                    " s",
+                ]
+            ),
             ("program", "receipt-loadtest \(environment.version)"),
             ("revision", environment.revision.map { .tag("span", ["class": "code"], .text($0)) } ?? "unknown"),
             ("command", .tag("span", ["class": "code"], .text(command))),

@@ -22,7 +22,7 @@ struct GeneratorSection: Sendable {
 
     private var lag: Markup {
         var figure = plots.sendLag
-        figure.frames = [.most, .narrow]
+        figure.frames = [.low, .narrow]
         figure.isFirst = true
         return figure.markup
     }
@@ -30,8 +30,12 @@ struct GeneratorSection: Sendable {
     private var facts: Markup {
         let generator = result.generator
         return Page.facts([
-            ("late sends", [.count("generator.late_sends", generator.lateSends), " of ", .text(result.totals.sent.grouped)]),
-            ("send lag p50", lag("p50_ms", generator.sendLag.p50)), ("send lag p99", lag("p99_ms", generator.sendLag.p99)),
+            (
+                "late sends",
+                [.count("generator.late_sends", generator.lateSends), " of ", .text(result.totals.sent.grouped)]
+            ),
+            ("send lag p50", lag("p50_ms", generator.sendLag.p50)),
+            ("send lag p99", lag("p99_ms", generator.sendLag.p99)),
             ("send lag max", lag("max_ms", generator.sendLag.maximum)),
             (
                 "processor time",

@@ -10,14 +10,16 @@ struct KeyFigures: Sendable {
     }
 
     var markup: Markup {
-        .tag("section", ["class": "tiles", "aria-label": "Key figures"], .tag("dl", ["class": "tiles-list"], tiles.group))
+        .tag(
+            "section", ["class": "tiles", "aria-label": "Key figures"], .tag("dl", ["class": "tiles-list"], tiles.group)
+        )
     }
 
     private var tiles: [Markup] {
         let response = result.response, service = result.service
         return [
             tile(
-                "Answered", "totals.achieved_per_second", result.totals.achievedPerSecond, "per second",
+                "Answered", "totals.achieved_per_second", result.totals.achievedPerSecond, "/s",
                 result.totals.targetPerSecond.map { "of \($0.rateText) wanted" } ?? "in a closed loop"),
             latency("Median response", "response.p50_ms", response.p50, service.p50),
             latency("p99 response", "response.p99_ms", response.p99, service.p99),
@@ -48,7 +50,8 @@ struct KeyFigures: Sendable {
     private func share(_ name: String, _ path: String, _ count: Int, _ unanswered: Int) -> Markup {
         let sent = result.totals.sent, all = count + unanswered
         let percent = sent > 0 ? (Double(all) / Double(sent)).percentText : "–"
-        let more: Markup = unanswered > 0 ? [" and ", .count("totals.unanswered", unanswered), " unanswered"] : .nothing
+        let more: Markup =
+            unanswered > 0 ? [" and ", .count("totals.unanswered", unanswered), " unanswered"] : .nothing
         return .tag(
             "div", ["class": "tile"], .tag("dt", [:], .text(name)),
             .tag(

@@ -10,7 +10,7 @@ struct LatencyTable: Sendable {
     }
 
     var markup: Markup {
-        let decimals = (result.response.p90 ?? 0).usefulDecimals
+        let decimals = (result.response.p50 ?? 0).usefulDecimals
         let rows = RunResult.Distribution.figures.map { figure -> [Markup] in
             [
                 .text(figure.words),

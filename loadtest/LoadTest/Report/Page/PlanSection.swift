@@ -16,19 +16,22 @@ struct PlanSection: Sendable {
     private var facts: [(String, Markup)] {
         [
             ("address", .tag("span", ["class": "code"], .text(plan.url))),
-            ("loop", plan.loop == .open ? "open: requests leave when they are due" : "closed: each waits for the one before"),
+            (
+                "loop",
+                plan.loop == .open ? "open: requests leave when they are due" : "closed: each waits for the one before"
+            ),
             ("arrivals", plan.arrival == .constant ? "evenly spaced" : "at random (Poisson)"),
-            ("warm-up", [.value("plan.warmup_seconds", plan.warmupSeconds, plan.warmupSeconds.significant), " s"]),
+            ("warm-up", [.value("plan.warmup_seconds", plan.warmupSeconds, plan.warmupSeconds.plain), " s"]),
             ("connections", .count("plan.connections", plan.connections)),
             ("workers", .count("plan.workers", plan.workers)),
             ("distinct receipts", [.count("plan.keys", plan.keys), .text(popularity)]),
             ("mix", .text(mix)),
             ("seed", .text("\(plan.seed)")),
-            ("timeout", [.value("plan.timeout_ms", plan.timeoutMilliseconds, plan.timeoutMilliseconds.significant), " ms"]),
+            ("timeout", [.value("plan.timeout_ms", plan.timeoutMilliseconds, plan.timeoutMilliseconds.plain), " ms"]),
         ]
     }
 
-    private var popularity: String { plan.zipf > 0 ? ", Zipf \(plan.zipf.significant)" : ", equally popular" }
+    private var popularity: String { plan.zipf > 0 ? ", Zipf \(plan.zipf.plain)" : ", equally popular" }
 
     private var mix: String {
         let parts = plan.mix.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
@@ -40,11 +43,12 @@ struct PlanSection: Sendable {
         let rows = plan.stages.enumerated().map { index, stage -> [Markup] in
             let place = "plan.stages.\(index)"
             return [
-                .text("\(index + 1)"), .value("\(place).from_per_second", stage.fromPerSecond, stage.fromPerSecond.rateText),
-                .value("\(place).to_per_second", stage.toPerSecond, stage.toPerSecond.rateText),
-                .value("\(place).seconds", stage.seconds, stage.seconds.significant),
+                .text("\(index + 1)"),
+                .value("\(place).from_per_second", stage.fromPerSecond, stage.fromPerSecond.plain),
+                .value("\(place).to_per_second", stage.toPerSecond, stage.toPerSecond.plain),
+                .value("\(place).seconds", stage.seconds, stage.seconds.plain),
             ]
         }
-        return DataTable(columns: [.word("stage"), "from /s", "to /s", "seconds"], rows: rows).markup
+        return DataTable(columns: [.word("stage"), "from /s", "to /s", "seconds"], rows: rows, isSnug: true).markup
     }
 }

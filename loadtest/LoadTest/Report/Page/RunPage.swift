@@ -20,7 +20,8 @@ struct RunPage: Sendable {
             title: "\(headline.words): \(result.plan.title)",
             [
                 headline.markup, KeyFigures(result).markup, thresholds, latency, overTime,
-                OutcomeSection(result).markup, GeneratorSection(result, plots).markup, ServerSection(result, plots).markup,
+                OutcomeSection(result).markup, GeneratorSection(result, plots).markup,
+                ServerSection(result, plots).markup,
                 PlanSection(result).markup, EnvironmentSection(result).markup, raw,
                 .json(id: "result", try JSONText.compact(result)), footer,
             ])
@@ -37,7 +38,7 @@ struct RunPage: Sendable {
         }
         return Page.section(
             "thresholds", "Thresholds",
-            DataTable(columns: [.word("wanted"), "measured", "verdict"], rows: rows).markup)
+            DataTable(columns: [.word("wanted"), "measured", .word("verdict")], rows: rows, isSnug: true).markup)
     }
 
     private var latency: Markup {
@@ -65,7 +66,7 @@ struct RunPage: Sendable {
         }
         return .tag(
             "figure", ["id": "marks", "class": "later"], .tag("h3", [:], "Marks"),
-            DataTable(columns: ["second", .word("what happened")], rows: rows).markup)
+            DataTable(columns: ["second", .word("what happened")], rows: rows, isSnug: true).markup)
     }
 
     private var raw: Markup {
@@ -79,7 +80,9 @@ struct RunPage: Sendable {
     }
 
     private var footer: Markup {
-        .tag("footer", [:], "receipt-loadtest \(result.environment.version) · schema \(result.schema) · \(result.startedAt)")
+        .tag(
+            "footer", [:],
+            "receipt-loadtest \(result.environment.version) · schema \(result.schema) · \(result.startedAt)")
     }
 }
 

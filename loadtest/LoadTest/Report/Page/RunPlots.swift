@@ -20,7 +20,8 @@ struct RunPlots: Sendable {
         return Figure(
             name: "percentiles", heading: "Latency by percentile", plot: plot,
             legend: named.map { Figure.Entry(words: $0.0, hue: $0.1) },
-            caption: "Each step to the right is a tenth of the requests before it: at 99.9, one of a thousand waits longer.",
+            caption:
+                "Each step to the right is a tenth of the requests before it: at 99.9, one of a thousand waits longer.",
             frames: [.most, .narrow], isFirst: true)
     }
 
@@ -41,14 +42,17 @@ struct RunPlots: Sendable {
             legend: (isOpen ? [Figure.Entry(words: "target", hue: .target, isDashed: true)] : []) + [
                 Figure.Entry(words: "sent", hue: .shed), Figure.Entry(words: "answered", hue: .response),
             ],
-            caption: steps.width > 1 ? "\(averages) The shade reaches from the slowest of its seconds to the fastest." : "",
+            caption: steps.width > 1
+                ? "\(averages) The shade reaches from the slowest of its seconds to the fastest." : "",
             table: StepTable(result).rate, isFirst: true)
     }
 
     /// From the fewest answers of a step's seconds to the most.
     private var spread: Plot.Area {
         func edge(_ count: (TimeSteps.Step) -> Double) -> [RunResult.Point] {
-            steps.steps.flatMap { [RunResult.Point(x: $0.start, y: count($0)), RunResult.Point(x: $0.end, y: count($0))] }
+            steps.steps.flatMap {
+                [RunResult.Point(x: $0.start, y: count($0)), RunResult.Point(x: $0.end, y: count($0))]
+            }
         }
         return Plot.Area(hue: .response, lower: edge(\.fewestAnswered), upper: edge(\.mostAnswered), isBand: true)
     }
@@ -59,7 +63,8 @@ struct RunPlots: Sendable {
             ("p90", .p90, steps.line(\.p90)), ("p50", .p50, steps.line(\.p50)),
         ]
         var plot = overTime("Response time", .latencies(figures.flatMap { $0.2.joined().map(\.y) }))
-        plot.summary = "Milliseconds for each second: " + figures.map { Self.range($0.2, $0.0) }.joined(separator: "; ") + "."
+        plot.summary =
+            "Milliseconds for each second: " + figures.map { Self.range($0.2, $0.0) }.joined(separator: "; ") + "."
         plot.lines = figures.map { Plot.Line(hue: $0.1, pieces: $0.2, isThin: $0.0 == "max") }
         return Figure(
             name: "latency", heading: "Response time", plot: plot,
@@ -74,13 +79,15 @@ struct RunPlots: Sendable {
         let target = steps.levels(\.target)
         var plot = overTime(
             "Outcomes per second", .amounts(stack.totals + target.joined().map(\.y), unit: "per second"))
-        plot.summary = "Answers per second, stacked by outcome: " + names.map(OutcomeNames.words).joined(separator: ", ") + "."
+        plot.summary =
+            "Answers per second, stacked by outcome: " + names.map(OutcomeNames.words).joined(separator: ", ") + "."
         plot.areas = zip(hues, stack.layers).map { Plot.Area(hue: $0, lower: $1.lower, upper: $1.upper) }
         plot.lines = [Plot.Line(hue: .target, pieces: target, isDashed: true, isThin: true)]
         let entries = zip(names, hues).map { Figure.Entry(words: OutcomeNames.words(for: $0), hue: $1, isArea: true) }
         return Figure(
             name: "outcomes-over-time", heading: "Outcomes", plot: plot,
-            legend: entries.reversed() + (target.isEmpty ? [] : [Figure.Entry(words: "target", hue: .target, isDashed: true)]),
+            legend: entries.reversed()
+                + (target.isEmpty ? [] : [Figure.Entry(words: "target", hue: .target, isDashed: true)]),
             caption: steps.width > 1 ? averages : "", table: StepTable(result).outcomes(names))
     }
 
@@ -114,7 +121,8 @@ struct RunPlots: Sendable {
 extension RunResult {
     /// When the last thing happened that is drawn, in seconds.
     var end: Double {
-        let moments = marks.map(\.atSeconds) + metrics.compactMap(\.points.last?.x) + [plan.warmupSeconds + durationSeconds]
+        let moments =
+            marks.map(\.atSeconds) + metrics.compactMap(\.points.last?.x) + [plan.warmupSeconds + durationSeconds]
         return (moments + [Double((timeline.last?.second ?? 0) + 1)]).max() ?? 1
     }
 }

@@ -41,7 +41,8 @@ struct ServerSection: Sendable {
         let words = group.first.map { MetricRates.words(for: $0.name) } ?? ""
         let unit = group.first.map(MetricRates.unit) ?? ""
         var plot = plots.overTime(words, .amounts(lines.flatMap { $0.points.map(\.y) }, unit: unit))
-        plot.summary = zip(lines, names(of: group)).map { RunPlots.range([$0.points], $1) }.joined(separator: "; ") + "."
+        plot.summary =
+            zip(lines, names(of: group)).map { RunPlots.range([$0.points], $1) }.joined(separator: "; ") + "."
         plot.lines = lines.enumerated().map { Plot.Line(hue: Self.hue($0), pieces: [$1.points]) }
         let omitted = group.count - Self.maximumLines
         return Figure(

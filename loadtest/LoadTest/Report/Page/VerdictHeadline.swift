@@ -17,7 +17,7 @@ struct VerdictHeadline: Sendable {
         case .passed: all == 1 ? "Passed: its threshold was met" : "Passed: all \(all) thresholds were met"
         case .thresholdMissed: "Failed: \(missed) of \(all) thresholds missed"
         case .generatorOverloaded: "No verdict: the generator could not keep up"
-        case .interrupted: "Interrupted after \(result.durationSeconds.significant) seconds"
+        case .interrupted: "Interrupted after \(result.durationSeconds.rounded(toDecimals: 2).plain) seconds"
         }
     }
 
@@ -34,7 +34,9 @@ struct VerdictHeadline: Sendable {
         return .tag(
             "header", [:],
             .tag("p", ["class": "kicker"], "Load test · \(result.plan.title)"),
-            .tag("h1", ["class": look.style, "id": "verdict", "data-verdict": result.verdict.rawValue], sign, " ", .text(words)),
+            .tag(
+                "h1", ["class": look.style, "id": "verdict", "data-verdict": result.verdict.rawValue], sign, " ",
+                .text(words)),
             result.verdictReasons.isEmpty
                 ? .nothing
                 : .tag("ul", ["class": "reasons"], result.verdictReasons.map { .tag("li", [:], .text($0)) }.group),
@@ -47,15 +49,16 @@ extension RunResult.Plan {
     /// `2,000 requests per second for 30 s, in an open loop, against http://…`.
     func sentence(seconds: Double) -> String {
         let open = loop == .open ? "in an open loop" : "in a closed loop"
-        return "\(load) for \(seconds.significant) s, \(open) over \(connections.grouped) connections, against \(url)."
+        return
+            "\(load) for \(seconds.rounded(toDecimals: 2).plain) s, \(open) over \(connections.grouped) connections, against \(url)."
     }
 
     /// What was asked for.
     var load: String {
         guard loop == .open, let first = stages.first else { return "As fast as it was answered" }
         let rates = stages.flatMap { [$0.fromPerSecond, $0.toPerSecond] }
-        if rates.allSatisfy({ $0 == first.fromPerSecond }) { return "\(first.fromPerSecond.significant) requests per second" }
+        if rates.allSatisfy({ $0 == first.fromPerSecond }) { return "\(first.fromPerSecond.plain) requests per second" }
         let (lowest, highest) = (rates.min() ?? 0, rates.max() ?? 0)
-        return "\(lowest.significant) to \(highest.significant) requests per second"
+        return "\(lowest.plain) to \(highest.plain) requests per second"
     }
 }

@@ -22,10 +22,19 @@ struct Axis: Hashable, Sendable {
     /// So many named values at most.
     func ticks(atMost most: Int) -> [Tick] {
         switch naming {
-        case .numbers: numbers(most).map { Tick(value: $0, label: $0.compact) }
+        case .numbers: named(numbers(most))
         case .time: Ticks.time(upTo: scale.upper, atMost: most).map { Tick(value: $0, label: time($0)) }
         case .percentiles: Self.tails.filter { $0 < scale.upper }.map { Tick(value: $0, label: $0.compact) }
         }
+    }
+
+    /// On a linear axis all with as many decimals, so that they stand below one another.
+    private func named(_ values: [Double]) -> [Tick] {
+        guard scale.kind == .linear, values.count > 1, scale.upper < 10_000, values[1] < 1, values[1] >= 1e-6 else {
+            return values.map { Tick(value: $0, label: $0.compact) }
+        }
+        let decimals = Int((-log10(values[1]) - 1e-9).rounded(.up))
+        return values.map { Tick(value: $0, label: $0 == 0 ? "0" : $0.grouped(decimals)) }
     }
 
     private func numbers(_ most: Int) -> [Double] {
@@ -53,7 +62,7 @@ extension Axis {
     static func time(until end: Double) -> Axis {
         Axis(
             scale: Scale(kind: .linear, lower: 0, upper: max(1, end)), naming: .time,
-            unit: end < 120 ? "seconds" : end < 7200 ? "minutes:seconds" : "hours:minutes")
+            unit: end < 120 ? "" : end < 7200 ? "minutes:seconds" : "hours:minutes")
     }
 
     /// From zero to a round number above all of them.

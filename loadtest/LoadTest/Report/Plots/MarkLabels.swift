@@ -24,8 +24,9 @@ struct MarkLabels: Sendable {
     static let maximumMarks = 200
     private static let letterWidth = 6.7
 
-    /// Places names at their moments, the earlier first.
-    init(_ marks: [(x: Double, text: String)], within room: ClosedRange<Double>, letters: Int) {
+    /// Places names at their moments, the earlier first. The unit of the plot stands at the left of the lowest row.
+    init(_ marks: [(x: Double, text: String)], within room: ClosedRange<Double>, letters: Int, unit: String) {
+        if !marks.isEmpty { taken = [[0...Double(unit.count) * Self.letterWidth]] }
         for mark in marks { place(Self.shortened(mark.text, to: letters), at: mark.x, room) }
     }
 

@@ -25,7 +25,7 @@ struct PlotSheet: Sendable {
     private let top: Double
 
     private static let labelHeight = 16.0
-    private static let bottom = 38.0
+    private var bottom: Double { plot.x.unit.isEmpty ? 24 : 40 }
 
     init(plot: Plot, frame: PlotFrame) {
         (self.plot, self.frame) = (plot, frame)
@@ -33,14 +33,14 @@ struct PlotSheet: Sendable {
         let marks = plot.marks.prefix(MarkLabels.maximumMarks).map { mark in
             (Self.x(mark.atSeconds, plot, frame), mark.text)
         }
-        labels = MarkLabels(marks, within: room, letters: frame.markLetters)
-        top = 24 + Double(labels.rows) * Self.labelHeight
+        labels = MarkLabels(marks, within: room, letters: frame.markLetters, unit: plot.y.unit)
+        top = 30 + Double(max(0, labels.rows - 1)) * Self.labelHeight
     }
 
     /// Of the whole drawing: marks have their names above it.
-    var height: Double { frame.height + Double(labels.rows) * Self.labelHeight }
+    var height: Double { frame.height + Double(max(0, labels.rows - 1)) * Self.labelHeight }
 
-    private var floor: Double { height - Self.bottom }
+    private var floor: Double { height - bottom }
     private var end: Double { frame.width - frame.right }
 
     private static func x(_ value: Double, _ plot: Plot, _ frame: PlotFrame) -> Double {
@@ -101,9 +101,14 @@ struct PlotSheet: Sendable {
         [
             .tag(
                 "line",
-                ["class": "baseline", "x1": frame.left.pixels, "x2": end.pixels, "y1": floor.pixels, "y2": floor.pixels]),
-            .tag("text", ["x": "0", "y": "12"], .text(plot.y.unit)),
-            .tag("text", ["x": end.pixels, "y": (height - 4).pixels, "text-anchor": "end"], .text(plot.x.unit)),
+                [
+                    "class": "baseline", "x1": frame.left.pixels, "x2": end.pixels, "y1": floor.pixels,
+                    "y2": floor.pixels,
+                ]),
+            .tag("text", ["x": "0", "y": (top - 14).pixels], .text(plot.y.unit)),
+            plot.x.unit.isEmpty
+                ? .nothing
+                : .tag("text", ["x": end.pixels, "y": (height - 4).pixels, "text-anchor": "end"], .text(plot.x.unit)),
             plot.y.ticks(atMost: frame.yTicks).map(yLabel).group,
             plot.x.ticks(atMost: frame.xTicks).map(xLabel).group,
         ]
@@ -120,7 +125,9 @@ struct PlotSheet: Sendable {
         // At the right end there is no room for half a label.
         let anchor = x > end - 12 ? "end" : "middle"
         return [
-            .tag("line", ["class": "baseline", "x1": x.pixels, "x2": x.pixels, "y1": floor.pixels, "y2": (floor + 4).pixels]),
+            .tag(
+                "line",
+                ["class": "baseline", "x1": x.pixels, "x2": x.pixels, "y1": floor.pixels, "y2": (floor + 4).pixels]),
             .tag("text", ["x": x.pixels, "y": (floor + 18).pixels, "text-anchor": anchor], .text(tick.label)),
         ]
     }
@@ -139,7 +146,7 @@ struct PlotSheet: Sendable {
                 "text",
                 [
                     "class": "mark-label", "x": label.x.pixels,
-                    "y": (top - 6 - Double(label.row) * Self.labelHeight).pixels,
+                    "y": (top - 8 - Double(label.row) * Self.labelHeight).pixels,
                     "text-anchor": label.isBefore ? "end" : "start",
                 ], .text(label.text))
         }

@@ -57,7 +57,10 @@ struct PlotFrame: Sendable {
     /// Beside another one.
     static let half = PlotFrame(
         name: "half", width: 470, height: 190, left: 46, right: 12, xTicks: 6, yTicks: 4, markLetters: 20)
+    /// Beside a few facts.
+    static let low = PlotFrame(
+        name: "wide", width: 590, height: 210, left: 48, right: 14, xTicks: 8, yTicks: 4, markLetters: 20)
     /// Beside a table.
     static let most = PlotFrame(
-        name: "wide", width: 590, height: 330, left: 48, right: 14, xTicks: 8, yTicks: 7, markLetters: 20)
+        name: "wide", width: 590, height: 390, left: 48, right: 14, xTicks: 8, yTicks: 7, markLetters: 20)
 }

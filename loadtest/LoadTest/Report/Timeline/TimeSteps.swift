@@ -14,7 +14,12 @@ struct TimeSteps: Sendable {
 
     init(_ timeline: [RunResult.Second], atMost most: Int = Self.most) {
         let seconds = (timeline.last?.second ?? -1) + 1
-        let width = Self.widths.first { (seconds + $0 - 1) / $0 <= most } ?? max(1, seconds / most + 1)
+        self.init(timeline, width: Self.widths.first { (seconds + $0 - 1) / $0 <= most } ?? max(1, seconds / most + 1))
+    }
+
+    /// In steps of so many seconds.
+    init(_ timeline: [RunResult.Second], width: Int) {
+        let seconds = (timeline.last?.second ?? -1) + 1
         self.width = width
         var parts: [[RunResult.Second]] = []
         for second in timeline {
