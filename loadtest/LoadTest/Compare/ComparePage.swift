@@ -68,7 +68,8 @@ struct ComparePage: Sendable {
         }
         return Page.section(
             "figures", "What differs",
-            DataTable(columns: [.word("figure"), "A", "B", "B / A", "typical second", .word("verdict")], rows: rows).markup,
+            DataTable(columns: [.word("figure"), "A", "B", "B / A", "typical second", .word("verdict")], rows: rows)
+                .markup,
             Page.note(
                 """
                 “Typical second” is how far B's may lie from A's: its median for latencies, its mean for rates and shares, \

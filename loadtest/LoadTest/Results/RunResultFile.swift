@@ -68,6 +68,8 @@ enum RunResultFault: Error, Hashable, CustomStringConvertible {
     case member(String, String)
     /// More of something than is read.
     case tooMany(String, most: Int)
+    /// A text of more bytes than are read.
+    case tooLong(String, most: Int)
     /// A number that cannot be.
     case number(String, String)
 
@@ -80,6 +82,7 @@ enum RunResultFault: Error, Hashable, CustomStringConvertible {
                 + "that wrote it"
         case .member(let place, let reason): "\(place): \(reason)"
         case .tooMany(let place, let most): "\(place): more than \(most.grouped)"
+        case .tooLong(let place, let most): "\(place): a text of more than \(most.grouped) bytes"
         case .number(let place, let reason): "\(place): \(reason)"
         }
     }

@@ -32,7 +32,7 @@ enum Hue: String, CaseIterable, Sendable {
         case .service: "#c4650f"
         case .lag: "#7a4fa3"
         case .target: "#3d464f"
-        case .p50: "#6f9fc8"
+        case .p50: "#6496c2"
         case .p90: "#3a80bd"
         case .p99: "#0b4f8a"
         case .maximum: "#c4650f"

@@ -75,7 +75,7 @@ enum StyleSheet {
         .line { fill: none; stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; }
         .thin { stroke-width: 1.3; }
         .dashed { stroke-dasharray: 6 4; stroke-linecap: butt; }
-        .area { stroke: var(--card); stroke-width: .6; }
+        .seam { stroke: var(--card); stroke-width: .6; }
         .band { opacity: .22; }
         .warmup { fill: var(--shade); }
         .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 2 3; }
@@ -111,7 +111,8 @@ enum StyleSheet {
           section { border: 0; padding: 0 0 12pt; margin: 0 0 8pt; break-inside: auto; }
           section.tiles { border: 1px solid var(--rule); padding: 0; }
           figure, tr, .tile, .facts { break-inside: avoid; }
-          h2, h3 { break-after: avoid; }
+          h2, h3, section > .note { break-after: avoid; }
+          body { font-size: 12.5px; } .tiles dl { grid-template-columns: repeat(3, 1fr); }
           details:not([open]) { display: none; }
           .beside, .pair { grid-template-columns: 1fr 1fr; }
           svg.wide { display: block; } svg.narrow { display: none; }

@@ -68,7 +68,7 @@ extension Axis {
     /// From zero to a round number above all of them.
     static func amounts(_ values: some Sequence<Double>, unit: String) -> Axis {
         let highest = values.filter(\.isFinite).max() ?? 0
-        let step = Ticks.roundStep(atLeast: highest > 0 ? highest / 4 : 0.25)
+        let step = highest > 0 ? Ticks.roundStep(atLeast: highest / 4) : 1
         let upper = (highest / step * (1 - 1e-9)).rounded(.up) * step
         return Axis(scale: Scale(kind: .linear, lower: 0, upper: max(step, upper)), naming: .numbers, unit: unit)
     }

@@ -24,6 +24,8 @@ struct PlotSheet: Sendable {
     private let labels: MarkLabels
     private let top: Double
 
+    /// Corners up to which neighbouring areas have a seam between them; more would be nothing but seams.
+    private static let seams = 240
     private static let labelHeight = 16.0
     private var bottom: Double { plot.x.unit.isEmpty ? 24 : 40 }
 
@@ -68,7 +70,11 @@ struct PlotSheet: Sendable {
         let outline = area.upper.map(place) + area.lower.reversed().map(place)
         return .tag(
             "path",
-            ["class": "\(area.isBand ? "band" : "area") fill-\(area.hue)", "d": PathData(of: outline).text + "Z"])
+            [
+                "class":
+                    "\(area.isBand ? "band" : area.upper.count > Self.seams ? "area" : "area seam") fill-\(area.hue)",
+                "d": PathData(of: outline).text + "Z",
+            ])
     }
 
     private func place(_ point: Plot.Point) -> (x: Double, y: Double) { (x(point.x), y(point.y)) }
