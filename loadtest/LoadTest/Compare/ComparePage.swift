@@ -38,7 +38,8 @@ struct ComparePage: Sendable {
         let runs = [("A", comparison.a), ("B", comparison.b)].map { name, run in
             Markup.tag(
                 "p", ["class": "lead"], .tag("strong", [:], .text(name)),
-                ": \(run.plan.title), \(run.startedAt.description). \(run.plan.sentence(seconds: run.durationSeconds))")
+                ": \(run.plan.title), ", .tag("span", ["class": "whole"], .text("\(run.startedAt)")),
+                ". \(run.plan.sentence(seconds: run.durationSeconds))")
         }
         return .tag(
             "header", [:], .tag("p", ["class": "kicker"], "Two load tests compared"),
@@ -57,18 +58,18 @@ struct ComparePage: Sendable {
             let place = "figures.\(index)"
             return [
                 .text(figure.unit.isEmpty ? figure.name : "\(figure.name), \(figure.unit)"),
+                .tag(
+                    "span", ["class": figure.judgement.style],
+                    .text(figure.judgement.sign + figure.judgement.words.lowercased())),
                 .value("\(place).a", figure.a, figure.a?.significant ?? "–"),
                 .value("\(place).b", figure.b, figure.b?.significant ?? "–"),
                 .value("\(place).ratio", figure.ratio, figure.ratio?.fixed(2) ?? "–"),
                 .text(figure.intervalText == "-" ? "–" : figure.intervalText),
-                .tag(
-                    "span", ["class": figure.judgement.style],
-                    .text(figure.judgement.sign + figure.judgement.words.lowercased())),
             ]
         }
         return Page.section(
             "figures", "What differs",
-            DataTable(columns: [.word("figure"), "A", "B", "B / A", "typical second", .word("verdict")], rows: rows)
+            DataTable(columns: [.word("figure"), .word("verdict"), "A", "B", "B / A", "typical second"], rows: rows)
                 .markup,
             Page.note(
                 """

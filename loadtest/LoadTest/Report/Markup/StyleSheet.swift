@@ -35,6 +35,7 @@ enum StyleSheet {
         .note, figcaption { color: var(--muted); font-size: 13.5px; max-width: 84ch; }
         .reasons { margin: 14px 0 0; padding: 0; list-style: none; font-size: 16px; }
         .reasons li { padding: 2px 0; }
+        .whole { white-space: nowrap; }
         .none { color: var(--muted); }
         .good { color: var(--good); } .bad { color: var(--bad); } .caution { color: var(--caution); }
         header { padding: 0 0 28px; }
@@ -77,7 +78,7 @@ enum StyleSheet {
         .dashed { stroke-dasharray: 6 4; stroke-linecap: butt; }
         .seam { stroke: var(--card); stroke-width: .6; }
         .band { opacity: .22; }
-        .warmup { fill: var(--shade); }
+        .aside-time { fill: var(--shade); }
         .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 2 3; }
         svg .mark-label { fill: var(--ink); font-size: 12px; }
         .legend { display: flex; flex-wrap: wrap; gap: 2px 20px; list-style: none; margin: 8px 0 6px; padding: 0; font-size: 13.5px; }
@@ -90,6 +91,7 @@ enum StyleSheet {
         .facts dt, .facts dd { margin: 0; padding: 6px 0; border-bottom: 1px solid var(--rule); }
         .facts dt { color: var(--muted); padding-right: 24px; }
         .facts dt:last-of-type, .facts dd:last-of-type { border-bottom: 0; }
+        .pair > div > .note { margin-top: 14px; }
         .share { display: block; width: 100%; min-width: 60px; height: 10px; }
         footer { color: var(--muted); font-size: 13px; padding: 4px 0 24px; }
         @media screen and (max-width: 760px) {

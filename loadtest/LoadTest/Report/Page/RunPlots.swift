@@ -104,7 +104,9 @@ struct RunPlots: Sendable {
     // MARK: - What they share
 
     func overTime(_ title: String, _ y: Axis) -> Plot {
-        Plot(title: title, summary: "", x: time, y: y, warmup: result.plan.warmupSeconds, marks: result.marks)
+        Plot(
+            title: title, summary: "", x: time, y: y, warmup: result.plan.warmupSeconds,
+            end: result.plan.warmupSeconds + result.durationSeconds, marks: result.marks)
     }
 
     private var averages: String { "Each step is the average of \(steps.width) seconds." }

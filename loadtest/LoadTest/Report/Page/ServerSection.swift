@@ -50,7 +50,9 @@ struct ServerSection: Sendable {
             legend: zip(names(of: group), lines.indices).compactMap { name, index in
                 name.isEmpty ? nil : Figure.Entry(words: name, hue: Self.hue(index))
             },
-            caption: omitted > 0 ? "\(omitted.grouped) more of these are in the JSON only." : "",
+            caption: ([common(to: group)]
+                + (omitted > 0 ? ["\(omitted.grouped) more of these are in the JSON only."] : []))
+                .filter { !$0.isEmpty }.joined(separator: " "),
             table: table(of: lines.map { $0 }, names(of: group), unit), frames: [.half], isFirst: true
         ).markup
     }
@@ -69,6 +71,14 @@ struct ServerSection: Sendable {
                 return [.text(name.isEmpty ? "all" : name)]
                     + [values.min(), average, values.max(), values.last].map { .text($0?.significant ?? "–") }
             })
+    }
+
+    /// Labels that all of a group have, such as a state.
+    private func common(to group: [RunResult.Series]) -> String {
+        let labels =
+            group.first?.labels.filter { label in group.allSatisfy { $0.labels[label.key] == label.value } } ?? [:]
+        let words = labels.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        return words.isEmpty ? "" : words + "."
     }
 
     /// What tells the series of a group apart: labels whose values differ.

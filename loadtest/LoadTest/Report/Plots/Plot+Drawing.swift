@@ -81,19 +81,27 @@ struct PlotSheet: Sendable {
 
     // MARK: - What it is measured by
 
-    /// The warm-up and the lines of the grid.
+    /// What does not count, and the lines of the grid.
     var ground: Markup {
-        let warmup = Markup.tag(
-            "rect",
-            [
-                "class": "warmup", "x": frame.left.pixels, "y": top.pixels,
-                "width": (x(plot.warmup) - frame.left).pixels, "height": (floor - top).pixels,
-            ])
-        let name = Markup.tag("text", ["x": (frame.left + 6).pixels, "y": (top + 14).pixels], "warm-up")
-        let isNamed = x(plot.warmup) - frame.left > 58
-        return [
-            plot.warmup > 0 ? [warmup, isNamed ? name : .nothing] : .nothing,
+        [
+            shade(0, plot.warmup, "warm-up"), shade(plot.end ?? .infinity, .infinity, "afterwards"),
             plot.y.ticks(atMost: frame.yTicks).map { rule(at: y($0.value)) }.group,
+        ]
+    }
+
+    /// Time that does not count; named where there is room.
+    private func shade(_ start: Double, _ end: Double, _ name: String) -> Markup {
+        let (left, width) = (x(start), x(end) - x(start))
+        guard width >= 0.5 else { return .nothing }
+        return [
+            .tag(
+                "rect",
+                [
+                    "class": "aside-time", "x": left.pixels, "y": top.pixels, "width": width.pixels,
+                    "height": (floor - top).pixels,
+                ], .tag("title", [:], .text(name))),
+            width > Double(name.count) * 8
+                ? .tag("text", ["x": (left + 6).pixels, "y": (top + 14).pixels], .text(name)) : .nothing,
         ]
     }
 

@@ -14,6 +14,8 @@ struct Plot: Sendable {
     var lines: [Line] = []
     /// Until when the run was warming up; 0 if it did not.
     var warmup = 0.0
+    /// From when on nothing was due any more; nil if that is the end of the axis.
+    var end: Double?
     var marks: [RunResult.Mark] = []
 
     typealias Point = RunResult.Point
