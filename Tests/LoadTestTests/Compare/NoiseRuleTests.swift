@@ -71,6 +71,12 @@ struct NoiseRuleTests {
         #expect(Self.share.finding(quiet, quiet.map { _ in 1 }, arePaired: true)?.size == .real)
     }
 
+    @Test func `a day is judged like ten minutes`() {
+        let day = Self.seconds(86_400, seed: 1)
+        #expect(Self.latency.finding(day, day.map { $0 * 1.2 }, arePaired: true)?.size == .real)
+        #expect(Self.latency.finding(day, day, arePaired: true)?.size == NoiseRule.Size.none)
+    }
+
     @Test func `the same seconds are judged in the same way`() {
         let a = Self.seconds(30, seed: 1), b = Self.seconds(30, seed: 2)
         #expect(Self.latency.finding(a, b, arePaired: false) == Self.latency.finding(a, b, arePaired: false))

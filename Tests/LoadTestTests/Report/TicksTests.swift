@@ -32,6 +32,7 @@ struct TicksTests {
     @Test func `time is cut in whole seconds, minutes and hours`() {
         #expect(Ticks.time(upTo: 30, atMost: 6) == [0, 5, 10, 15, 20, 25, 30])
         #expect(Ticks.time(upTo: 3600, atMost: 6) == [0, 600, 1200, 1800, 2400, 3000, 3600])
+        #expect(Ticks.time(upTo: 9e15, atMost: 12).count <= 13)
         #expect(Axis.time(until: 30).ticks(atMost: 3).map(\.label) == ["0 s", "10 s", "20 s", "30 s"])
         #expect(Axis.time(until: 300).ticks(atMost: 3).map(\.label) == ["0:00", "2:00", "4:00"])
         #expect(Axis.time(until: 8000).ticks(atMost: 3).map(\.label) == ["0:00", "1:00", "2:00"])
@@ -42,6 +43,8 @@ struct TicksTests {
         #expect(Axis.amounts([], unit: "").scale.upper == 1)
         #expect(Axis.amounts([0, 0], unit: "").scale.upper == 1)
         #expect(Axis.amounts([0.12], unit: "").ticks(atMost: 4).map(\.label) == ["0", "0.05", "0.10", "0.15"])
+        #expect(Axis.amounts([-3, 5], unit: "").ticks(atMost: 5).map(\.label) == ["-4", "-2", "0", "2", "4", "6"])
+        #expect(Axis.amounts([-0.3], unit: "").ticks(atMost: 4).map(\.label) == ["-0.3", "-0.2", "-0.1", "0"])
         #expect(Axis.amounts([48e6], unit: "").ticks(atMost: 5).map(\.label) == ["0", "20M", "40M", "60M"])
     }
 

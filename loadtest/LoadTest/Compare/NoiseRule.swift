@@ -28,6 +28,8 @@ struct NoiseRule: Sendable {
     var smallest = 0.0
 
     static let fewestSeconds = 20
+    /// Of more, several are taken together.
+    static let mostSeconds = 600
     static let draws = 2000
     /// Of the draws that may disagree at each end: 0.1 %.
     private static let disagreeing = draws / 1000
@@ -61,6 +63,7 @@ struct NoiseRule: Sendable {
     /// runs at the same moment is no difference between them.
     func finding(_ a: [Double], _ b: [Double], arePaired: Bool) -> Finding? {
         guard min(a.count, b.count) >= Self.fewestSeconds, !arePaired || a.count == b.count else { return nil }
+        let (a, b) = (thinned(a), thinned(b))
         var random = SplitMix64(seed: 1)
         var differences = (0..<Self.draws).map { _ in
             let first = Self.blocks(of: a.count, &random)
@@ -91,6 +94,15 @@ struct NoiseRule: Sendable {
     /// Whether the averages lie apart while half of the seconds know nothing of it.
     private func isPassing(_ a: [Double], _ b: [Double]) -> Bool {
         typical == .mean && !isLarge(Self.median(b) - Self.median(a), beside: Self.median(a))
+    }
+
+    /// Long runs in groups of neighbouring seconds, so that comparing two days takes no longer than two times ten minutes.
+    private func thinned(_ seconds: [Double]) -> [Double] {
+        let size = (seconds.count + Self.mostSeconds - 1) / Self.mostSeconds
+        guard size > 1 else { return seconds }
+        return stride(from: 0, to: seconds.count, by: size).map { start in
+            sum(Array(seconds[start..<min(start + size, seconds.count)]))
+        }
     }
 
     /// As many seconds as there are, in blocks of neighbours; the first follows the last.

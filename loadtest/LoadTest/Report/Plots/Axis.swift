@@ -30,17 +30,18 @@ struct Axis: Hashable, Sendable {
 
     /// On a linear axis all with as many decimals, so that they stand below one another.
     private func named(_ values: [Double]) -> [Tick] {
-        guard scale.kind == .linear, values.count > 1, scale.upper < 10_000, values[1] < 1, values[1] >= 1e-6 else {
+        let step = values.count > 1 ? values[1] - values[0] : 0
+        guard scale.kind == .linear, scale.upper < 10_000, step < 1, step >= 1e-6 else {
             return values.map { Tick(value: $0, label: $0.compact) }
         }
-        let decimals = Int((-log10(values[1]) - 1e-9).rounded(.up))
+        let decimals = Int((-log10(step) - 1e-9).rounded(.up))
         return values.map { Tick(value: $0, label: $0 == 0 ? "0" : $0.grouped(decimals)) }
     }
 
     private func numbers(_ most: Int) -> [Double] {
         scale.kind == .logarithmic
             ? Ticks.logarithmic(scale.lower, scale.upper, atMost: most)
-            : Ticks.linear(upTo: scale.upper, atMost: most)
+            : Ticks.linear(from: scale.lower, upTo: scale.upper, atMost: most)
     }
 
     private static let tails = [0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999]
@@ -65,12 +66,15 @@ extension Axis {
             unit: end < 120 ? "" : end < 7200 ? "minutes:seconds" : "hours:minutes")
     }
 
-    /// From zero to a round number above all of them.
+    /// From zero to a round number above all of them; below zero only if one of them is.
     static func amounts(_ values: some Sequence<Double>, unit: String) -> Axis {
-        let highest = values.filter(\.isFinite).max() ?? 0
-        let step = highest > 0 ? Ticks.roundStep(atLeast: highest / 4) : 1
+        let finite = values.filter(\.isFinite)
+        let highest = max(0, finite.max() ?? 0), lowest = min(0, finite.min() ?? 0)
+        let step = highest > lowest ? Ticks.roundStep(atLeast: (highest - lowest) / 4) : 1
         let upper = (highest / step * (1 - 1e-9)).rounded(.up) * step
-        return Axis(scale: Scale(kind: .linear, lower: 0, upper: max(step, upper)), naming: .numbers, unit: unit)
+        let lower = (lowest / step * (1 - 1e-9)).rounded(.down) * step
+        return Axis(
+            scale: Scale(kind: .linear, lower: lower, upper: max(lower + step, upper)), naming: .numbers, unit: unit)
     }
 
     /// For latencies, which may lie far apart: with equal room for equal ratios, unless all are of one size.

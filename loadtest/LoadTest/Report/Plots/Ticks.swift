@@ -5,10 +5,10 @@ internal import Glibc
 
 /// Round numbers along an axis.
 enum Ticks {
-    /// Multiples of 1, 2 or 5 times a power of ten, from 0 to `upper`.
-    static func linear(upTo upper: Double, atMost most: Int) -> [Double] {
-        let step = roundStep(atLeast: upper / Double(most))
-        return multiples(of: step, upTo: upper)
+    /// Multiples of 1, 2 or 5 times a power of ten.
+    static func linear(from lower: Double = 0, upTo upper: Double, atMost most: Int) -> [Double] {
+        let step = roundStep(atLeast: (upper - lower) / Double(most))
+        return multiples(of: step, from: lower, upTo: upper)
     }
 
     /// The smallest of 1, 2 and 5 times a power of ten that is not below.
@@ -44,12 +44,15 @@ enum Ticks {
         let steps: [Double] = [
             1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10_800, 14_400, 21_600, 43_200,
         ]
-        let step = steps.first { end / $0 <= Double(most) } ?? 86_400
+        let day = 86_400.0
+        let step = steps.first { end / $0 <= Double(most) } ?? (end / day / Double(most)).rounded(.up) * day
         return multiples(of: step, upTo: end)
     }
 
-    private static func multiples(of step: Double, upTo upper: Double) -> [Double] {
-        (0...max(0, Int((upper / step * (1 + 1e-9)).rounded(.down)))).map { Double($0) * step }
+    private static func multiples(of step: Double, from lower: Double = 0, upTo upper: Double) -> [Double] {
+        let first = Int((lower / step * (1 + 1e-9)).rounded(.up)),
+            last = Int((upper / step * (1 + 1e-9)).rounded(.down))
+        return (first...max(first, last)).map { Double($0) * step }
     }
 
     private static func within(_ value: Double, _ lower: Double, _ upper: Double) -> Bool {

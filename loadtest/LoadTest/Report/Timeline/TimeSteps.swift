@@ -60,7 +60,7 @@ extension TimeSteps.Step {
         let first = (seconds.first?.second ?? 0) / width * width
         let length = Double(max(1, min(width, end - first)))
         func average(_ count: (RunResult.Second) -> Int) -> Double {
-            Double(seconds.map(count).reduce(0, +)) / length
+            seconds.map { Double(count($0)) }.reduce(0, +) / length
         }
         func highest(_ figure: (RunResult.Second) -> Double?) -> Double? { seconds.compactMap(figure).max() }
         (start, self.length) = (Double(first), length)
