@@ -53,7 +53,10 @@ struct RunComparisonTests {
         #expect(MeasuredSeconds(cold).seconds.map(\.second) == Array(0..<30))
         // Nor has what came after the end.
         cold.timeline.append(RunResult.Second(second: 33, failed: 100))
+        cold.durationSeconds = 34
         #expect(MeasuredSeconds(cold).seconds.count == 30)
+        cold.durationSeconds = 12.5
+        #expect(MeasuredSeconds(cold).seconds.count == 12)
     }
 
     @Test func `short runs are not judged`() {

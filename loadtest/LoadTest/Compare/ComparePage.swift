@@ -39,7 +39,7 @@ struct ComparePage: Sendable {
             Markup.tag(
                 "p", ["class": "lead"], .tag("strong", [:], .text(name)),
                 ": \(run.plan.title), ", .tag("span", ["class": "whole"], .text("\(run.startedAt)")),
-                ". \(run.plan.sentence(seconds: run.durationSeconds))")
+                ". \(run.sentence)")
         }
         return .tag(
             "header", [:], .tag("p", ["class": "kicker"], "Two load tests compared"),

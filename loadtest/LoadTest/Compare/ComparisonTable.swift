@@ -13,7 +13,7 @@ struct ComparisonTable: Sendable {
             "\(difference.name): A \(difference.a.isEmpty ? "–" : difference.a), B \(difference.b.isEmpty ? "–" : difference.b)"
         }
         let heads = [("A", comparison.a), ("B", comparison.b)].map { name, run in
-            "\(name): \(run.plan.title), \(run.startedAt), \(run.plan.load) for \(run.durationSeconds.plain) s"
+            "\(name): \(run.plan.title), \(run.startedAt), \(run.plan.load) for \((run.plan.seconds ?? run.durationSeconds).plain) s"
         }
         let parts = [
             ([comparison.headline + "."] + comparison.warnings).joined(separator: "\n"), heads.joined(separator: "\n"),

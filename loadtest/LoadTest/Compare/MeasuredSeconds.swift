@@ -9,7 +9,7 @@ struct MeasuredSeconds: Sendable {
     init(_ result: RunResult) {
         let start = Int(result.plan.warmupSeconds.rounded(.up))
         // A run that was measured for 29.999 s has thirty seconds.
-        let end = result.plan.warmupSeconds + result.durationSeconds + 0.05
+        let end = result.lastDue + 0.05
         seconds = result.timeline.filter { $0.second >= start && Double($0.second + 1) <= end }.map { second in
             var moved = second
             moved.second -= start

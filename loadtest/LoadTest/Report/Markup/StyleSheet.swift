@@ -105,7 +105,7 @@ enum StyleSheet {
           svg.wide { display: none; }
           svg.narrow { display: block; max-width: 520px; }
           .facts { grid-template-columns: minmax(96px, max-content) 1fr; }
-          th, td { padding-left: 10px; }
+          th, td { padding-left: 10px; } .share { min-width: 28px; }
         }
         @media print {
           html { background: none; font-size: 11pt; }

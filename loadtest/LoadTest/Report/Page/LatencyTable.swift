@@ -10,12 +10,11 @@ struct LatencyTable: Sendable {
     }
 
     var markup: Markup {
-        let decimals = (result.response.p50 ?? 0).usefulDecimals
         let rows = RunResult.Distribution.figures.map { figure -> [Markup] in
             [
                 .text(figure.words),
-                .value("response.\(figure.key)", figure.of(result.response), decimals),
-                .value("service.\(figure.key)", figure.of(result.service), decimals),
+                .value("response.\(figure.key)", figure.of(result.response), result.response.decimals),
+                .value("service.\(figure.key)", figure.of(result.service), result.service.decimals),
             ]
         }
         let counts: [Markup] = [
@@ -32,6 +31,9 @@ extension RunResult.Distribution {
         let words: String
         let of: @Sendable (RunResult.Distribution) -> Double?
     }
+
+    /// How many decimals its figures are shown with, one below the other.
+    var decimals: Int { max(1, (p50 ?? 0).usefulDecimals) }
 
     static let figures = [
         Figure(key: "min_ms", words: "fastest") { $0.minimum }, Figure(key: "mean_ms", words: "mean") { $0.mean },

@@ -19,7 +19,7 @@ struct OutcomeSection: Sendable {
         let all = result.outcomes.map(\.count).reduce(0, +)
         let names = OutcomeNames.ordered(result.outcomes.map(\.outcome))
         let hues = Dictionary(zip(names, OutcomeNames.hues(for: names)), uniquingKeysWith: { first, _ in first })
-        let decimals = (result.response.p50 ?? 0).usefulDecimals
+        let decimals = result.response.decimals
         let rows = result.outcomes.enumerated().map { index, outcome -> [Markup] in
             let place = "outcomes.\(index)", share = all > 0 ? Double(outcome.count) / Double(all) : 0
             return [

@@ -106,7 +106,7 @@ struct RunPlots: Sendable {
     func overTime(_ title: String, _ y: Axis) -> Plot {
         Plot(
             title: title, summary: "", x: time, y: y, warmup: result.plan.warmupSeconds,
-            end: result.plan.warmupSeconds + result.durationSeconds, marks: result.marks)
+            end: result.lastDue, marks: result.marks)
     }
 
     private var averages: String { "Each step is the average of \(steps.width) seconds." }

@@ -53,7 +53,7 @@ struct ServerSection: Sendable {
             caption: ([common(to: group)]
                 + (omitted > 0 ? ["\(omitted.grouped) more of these are in the JSON only."] : []))
                 .filter { !$0.isEmpty }.joined(separator: " "),
-            table: table(of: lines.map { $0 }, names(of: group), unit), frames: [.half], isFirst: true
+            table: table(of: lines.map { $0 }, names(of: group), unit), frames: [.half, .narrow], isFirst: true
         ).markup
     }
 

@@ -40,19 +40,22 @@ struct VerdictHeadline: Sendable {
             result.verdictReasons.isEmpty
                 ? .nothing
                 : .tag("ul", ["class": "reasons"], result.verdictReasons.map { .tag("li", [:], .text($0)) }.group),
-            .tag("p", ["class": "lead"], .text(result.plan.sentence(seconds: result.durationSeconds))),
+            .tag("p", ["class": "lead"], .text(result.sentence)),
             result.plan.description.map { .tag("p", ["class": "lead"], .text($0)) } ?? .nothing)
     }
 }
 
-extension RunResult.Plan {
+extension RunResult {
     /// `2,000 requests per second for 30 s, in an open loop, against http://…`.
-    func sentence(seconds: Double) -> String {
-        let open = loop == .open ? "in an open loop" : "in a closed loop"
-        return
-            "\(load) for \(seconds.rounded(toDecimals: 2).plain) s, \(open) over \(connections.grouped) connections, against \(url)."
+    var sentence: String {
+        let open = plan.loop == .open ? "in an open loop" : "in a closed loop"
+        let seconds = plan.seconds ?? durationSeconds
+        let load = "\(plan.load) for \(seconds.rounded(toDecimals: 2).plain) s"
+        return "\(load), \(open) over \(plan.connections.grouped) connections, against \(plan.url)."
     }
+}
 
+extension RunResult.Plan {
     /// What was asked for.
     var load: String {
         guard loop == .open, let first = stages.first else { return "As fast as it was answered" }

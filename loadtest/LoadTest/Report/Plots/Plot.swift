@@ -58,7 +58,7 @@ struct PlotFrame: Sendable {
         name: "narrow", width: 348, height: 230, left: 42, right: 10, xTicks: 5, yTicks: 5, markLetters: 18)
     /// Beside another one.
     static let half = PlotFrame(
-        name: "half", width: 470, height: 190, left: 46, right: 12, xTicks: 6, yTicks: 4, markLetters: 20)
+        name: "wide", width: 470, height: 190, left: 46, right: 12, xTicks: 6, yTicks: 4, markLetters: 20)
     /// Beside a few facts.
     static let low = PlotFrame(
         name: "wide", width: 590, height: 210, left: 48, right: 14, xTicks: 8, yTicks: 4, markLetters: 20)
