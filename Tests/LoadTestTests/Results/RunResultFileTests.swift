@@ -28,6 +28,15 @@ struct RunResultFileTests {
         #expect("\(RunResultError.notReadable(path: "/nowhere"))" == "Cannot read '/nowhere'.")
     }
 
+    @Test func `a file without an end is not read to its end`() throws {
+        let error = #expect(throws: RunResultError.self) { try RunResultFile.read("/dev/zero") }
+        guard case .notResult("/dev/zero", .notJSON) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(throws: RunResultError.notReadable(path: "/tmp")) { try RunResultFile.read("/tmp") }
+    }
+
     @Test func `another schema is named before anything else is looked at`() {
         let fault = #expect(throws: RunResultFault.self) { try RunResultFile.read(Array(#"{"schema": 7}"#.utf8)) }
         #expect(fault == .otherSchema(7))
