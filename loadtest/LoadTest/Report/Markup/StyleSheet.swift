@@ -60,7 +60,7 @@ enum StyleSheet {
         tr:last-child td, tr:last-child th { border-bottom: 0; }
         thead th { color: var(--muted); font-weight: 500; font-size: 13px; vertical-align: bottom; }
         tbody th { font-weight: 500; }
-        .word { text-align: left; white-space: normal; min-width: 9ch; overflow-wrap: break-word; }
+        .word { text-align: left; white-space: normal; min-width: 12ch; overflow-wrap: anywhere; }
         code, .code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .93em; }
         .wide-table { overflow-x: auto; }
         .beside { display: grid; grid-template-columns: minmax(300px, 5fr) 8fr; gap: 32px; align-items: start; }
