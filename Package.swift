@@ -116,7 +116,7 @@ let package = Package(
         .executableTarget(
             name: "LoadTest",
             dependencies: [
-                "AppleSimulator", "COpenSSL", "ReceiptForge", "Receipts",
+                "AppleSimulator", "COpenSSL", "JSON", "ReceiptForge", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -228,7 +228,7 @@ let package = Package(
         .testTarget(
             name: "LoadTestTests",
             dependencies: [
-                "AppleSimulator", "LoadTest", "ReceiptForge", "Receipts",
+                "AppleSimulator", "JSON", "LoadTest", "RealServers", "ReceiptForge", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

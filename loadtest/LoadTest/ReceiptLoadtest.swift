@@ -32,10 +32,15 @@ struct ReceiptLoadtest: AsyncParsableCommand {
             What a fleet of gateways costs the Redis it shares:
 
               receipt-loadtest fleet
+
+            A page of what a load run found, and in what two runs differ:
+
+              receipt-loadtest report result.json
+              receipt-loadtest compare before.json after.json
             """,
         version: "0.1.0",
         subcommands: [
             VerifyCommand.self, CorpusCommand.self, AppleCommand.self, RehearseCommand.self, OverheadCommand.self,
-            FleetCommand.self, MemoryProbeCommand.self,
+            FleetCommand.self, ReportCommand.self, CompareCommand.self, MemoryProbeCommand.self,
         ])
 }
