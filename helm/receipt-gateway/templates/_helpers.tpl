@@ -128,8 +128,8 @@ who is connected to leave, for as long again; then it finishes what is in flight
 {{- if and .Values.autoscaling.enabled .Values.autoscaling.cpu (not (dig "requests" "cpu" "" .Values.resources)) -}}
 {{- fail "autoscaling.cpu is a share of resources.requests.cpu, which is missing." -}}
 {{- end -}}
-{{- if and .Values.podDisruptionBudget.enabled (hasKey .Values.podDisruptionBudget "minAvailable") (hasKey .Values.podDisruptionBudget "maxUnavailable") (not (kindIs "invalid" .Values.podDisruptionBudget.minAvailable)) (not (kindIs "invalid" .Values.podDisruptionBudget.maxUnavailable)) -}}
-{{- fail "podDisruptionBudget takes minAvailable or maxUnavailable, not both: set the other one to null." -}}
+{{- if and .Values.podDisruptionBudget.enabled (eq (kindIs "invalid" .Values.podDisruptionBudget.minAvailable) (kindIs "invalid" .Values.podDisruptionBudget.maxUnavailable)) -}}
+{{- fail "podDisruptionBudget takes minAvailable or maxUnavailable: set one of them, and not both (the other one to null)." -}}
 {{- end -}}
 {{- if and .Values.trustRoots.existingConfigMap (not .Values.trustRoots.environments) -}}
 {{- fail "trustRoots.environments is empty: name each file of the ConfigMap with the environments it may sign for, such as {test.pem: [Sandbox]}." -}}
