@@ -28,7 +28,7 @@ def main() -> int:
     configuration.run(report, binary.resolve())
     rules.run(report)
     dashboards.run(report)
-    examples.run(report)
+    examples.run(report, binary.resolve())
     return report.close()
 
 

@@ -1,12 +1,13 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""compose.yaml and the files beside it hold together, as far as can be seen without a container engine."""
+"""compose.yaml, the files beside it and the systemd unit hold together, as far as can be seen without starting them."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import yaml
@@ -16,15 +17,22 @@ from report import Report
 
 COMPOSE = REPOSITORY / "compose.yaml"
 FOLDER = REPOSITORY / "docs" / "compose"
+UNIT = REPOSITORY / "docs" / "systemd" / "receipt-gateway.service"
+# Of `systemd-analyze security`, from 0 (all is closed) to 10.
+MOST_EXPOSURE = 1.5
 
 
-def run(report: Report) -> None:
+def run(report: Report, binary: Path) -> None:
     report.check("compose.yaml names files that exist", _mounts)
     report.check("compose.yaml: whoever is depended on is there", _dependencies)
     report.check("compose.yaml: HAProxy and Prometheus know every gateway", _gateways)
     report.check("compose.yaml and the Dockerfile name the same stages", _stages)
     report.check("haproxy takes docs/compose/haproxy.cfg", _haproxy)
     report.check("promtool takes docs/compose/prometheus.yaml", _prometheus)
+    if shutil.which("systemd-analyze"):
+        report.check("systemd takes the unit", lambda: _unit(binary))
+    else:
+        print("helm: systemd-analyze is not here, the unit is not checked")
 
 
 def _services() -> dict:
@@ -78,3 +86,14 @@ def _prometheus() -> None:
     text = yaml.safe_dump(configuration)
     found = subprocess.run(["promtool", "check", "config", "/dev/stdin"], input=text, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+def _unit(binary: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, UNIT.name)
+        copy.write_text(UNIT.read_text().replace("/usr/local/bin/receipt-gateway", str(binary)))
+        found = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True)
+        assert found.returncode == 0 and not found.stderr.strip(), found.stdout + found.stderr
+        told = subprocess.run(["systemd-analyze", "security", "--offline=true", copy], capture_output=True, text=True).stdout
+    level = re.search(r"Overall exposure level for \S+: ([\d.]+)", told)
+    assert level and float(level[1]) <= MOST_EXPOSURE, f"exposed beyond {MOST_EXPOSURE}: {told[-200:]}"
