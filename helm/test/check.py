@@ -10,6 +10,7 @@ from pathlib import Path
 
 import configuration
 import dashboards
+import documents
 import examples
 import manifests
 import rules
@@ -29,6 +30,7 @@ def main() -> int:
     rules.run(report)
     dashboards.run(report)
     examples.run(report, binary.resolve())
+    documents.run(report, binary.resolve())
     return report.close()
 
 

@@ -15,9 +15,20 @@ from report import Report
 
 # What the chart decides, or takes from secrets; everything else an operator can set under `config`.
 SET_BY_THE_CHART = {
-    "http.host", "http.port", "admin.host", "admin.port", "clients_file", "redis.url", "redis.ca_file",
-    "redis.certificate_file", "redis.key_file", "api_key_pepper", "apple.shared_secret", "cache.keys", "redis.password",
-}  # fmt: skip
+    "http.host",
+    "http.port",
+    "admin.host",
+    "admin.port",
+    "clients_file",
+    "redis.url",
+    "redis.ca_file",
+    "redis.certificate_file",
+    "redis.key_file",
+    "api_key_pepper",
+    "apple.shared_secret",
+    "cache.keys",
+    "redis.password",
+}
 
 PEPPER = "for-checks-only-0123456789"
 CLIENTS = """\
@@ -49,7 +60,11 @@ def _schema_is_complete(binary: Path) -> None:
 def _leaves(schema: dict, prefix: str = "") -> list[str]:
     if "properties" not in schema:
         return [prefix]
-    return [leaf for key, inner in schema["properties"].items() for leaf in _leaves(inner, f"{prefix}.{key}" if prefix else key)]
+    return [
+        leaf
+        for key, inner in schema["properties"].items()
+        for leaf in _leaves(inner, f"{prefix}.{key}" if prefix else key)
+    ]
 
 
 def _accepts(binary: Path, file: Path) -> None:
@@ -79,9 +94,7 @@ class Pod:
         self.arguments = container["args"]
         for mount in container["volumeMounts"]:
             self._mount(mount["mountPath"], next(v for v in spec["volumes"] if v["name"] == mount["name"]), rendered)
-        self.environment = {
-            variable["name"]: self._value(variable) for variable in container["env"]
-        }  # fmt: skip
+        self.environment = {variable["name"]: self._value(variable) for variable in container["env"]}
 
     def check_config(self, binary: Path) -> subprocess.CompletedProcess:
         config = self._inside(self.arguments[self.arguments.index("--config") + 1])
@@ -103,7 +116,9 @@ class Pod:
         target.mkdir(parents=True)
         for name, content in self._files(volume, rendered).items():
             # The paths in the configuration lead into this folder too.
-            (target / name).write_text(re.sub(r"(?<![\w.])(/run/secrets|/etc/receipt-gateway)(?=/)", rf"{self.folder}\1", content))
+            (target / name).write_text(
+                re.sub(r"(?<![\w.])(/run/secrets|/etc/receipt-gateway)(?=/)", rf"{self.folder}\1", content)
+            )
 
     def _files(self, volume: dict, rendered: Rendered) -> dict[str, str]:
         if "secret" in volume:
@@ -118,11 +133,29 @@ def _certificate() -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         key, certificate = Path(folder, "key"), Path(folder, "certificate")
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=checks", "-days", "2",
-             "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign",
-             "-keyout", key, "-out", certificate],
-            check=True, capture_output=True,
-        )  # fmt: skip
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-subj",
+                "/CN=checks",
+                "-days",
+                "2",
+                "-addext",
+                "basicConstraints=critical,CA:TRUE",
+                "-addext",
+                "keyUsage=critical,keyCertSign",
+                "-keyout",
+                key,
+                "-out",
+                certificate,
+            ],
+            check=True,
+            capture_output=True,
+        )
         return key.read_text(), certificate.read_text()
 
 

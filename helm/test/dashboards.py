@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""The dashboards are what Grafana takes, in the spirit of its dashboard-linter: variables, units, words, sound queries."""
+"""The dashboards are what Grafana takes, and what its dashboard-linter asks: variables, units, words, sound queries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import tempfile
-from pathlib import Path
 
 import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
@@ -17,7 +16,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from chart import CHART, REPOSITORY
 from report import Report
-from rules import FOREIGN, known, metrics_of
+from rules import FOREIGN, known
 
 FOLDER = CHART / "dashboards"
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
@@ -31,7 +30,9 @@ register_default_plugins()
 
 def run(report: Report) -> None:
     files = sorted(FOLDER.glob("*.json"))
-    report.check("there are dashboards", lambda: _require(len(files) >= 2, "helm/receipt-gateway/dashboards has no two"))
+    report.check(
+        "there are dashboards", lambda: _require(len(files) >= 2, "helm/receipt-gateway/dashboards has no two")
+    )
     for file in files:
         board = json.loads(file.read_text())
         report.check(f"{file.name}: Grafana's types know every field", lambda board=board: _round_trip(board))
@@ -88,14 +89,23 @@ def _lost(before, after, path: str):
 
 def _variables(board: dict) -> None:
     _require(board["uid"].startswith("receipt-gateway-"), "the uid must begin with receipt-gateway-")
-    _require(board["description"] and board["tags"] == ["receipt-gateway"], "a description, and the tag receipt-gateway, are needed")
+    _require(
+        board["description"] and board["tags"] == ["receipt-gateway"],
+        "a description, and the tag receipt-gateway, are needed",
+    )
     found = {variable["name"]: variable for variable in board["templating"]["list"]}
     _require(set(found) == {"datasource", "job", "instance"}, f"the variables are {sorted(found)}")
-    _require(found["datasource"]["type"] == "datasource" and found["datasource"]["query"] == "prometheus", "datasource must choose a Prometheus")
+    _require(
+        found["datasource"]["type"] == "datasource" and found["datasource"]["query"] == "prometheus",
+        "datasource must choose a Prometheus",
+    )
     for name in ("job", "instance"):
         variable = found[name]
         _require(variable["datasource"] == DATASOURCE, f"{name} must ask the chosen data source")
-        _require(variable["multi"] and variable["includeAll"] and variable["allValue"] == ".+", f"{name} must offer several, and all as .+")
+        _require(
+            variable["multi"] and variable["includeAll"] and variable["allValue"] == ".+",
+            f"{name} must offer several, and all as .+",
+        )
         _require(variable["query"]["query"].startswith("label_values("), f"{name} must be made of label_values")
         _require(variable["refresh"] == 2, f"{name} must be asked again when the time range changes")
 
@@ -114,11 +124,16 @@ def _places(board: dict) -> None:
 
 
 def _panel(panel: dict) -> None:
-    _require(panel["title"] and panel["description"].endswith("."), "a panel has a title, and a description made of sentences")
+    _require(
+        panel["title"] and panel["description"].endswith("."),
+        "a panel has a title, and a description made of sentences",
+    )
     _require(panel["datasource"] == DATASOURCE, "a panel asks the chosen data source")
     _require(panel["fieldConfig"]["defaults"].get("unit"), "a panel says its unit")
     references = [target["refId"] for target in panel["targets"]]
-    _require(references and len(set(references)) == len(references), "a panel has queries, each with a refId of its own")
+    _require(
+        references and len(set(references)) == len(references), "a panel has queries, each with a refId of its own"
+    )
     for target in panel["targets"]:
         _require(target["datasource"] == DATASOURCE, f"query {target['refId']} asks the chosen data source")
         _require(target["legendFormat"] or panel["type"] == "table", f"query {target['refId']} has no legend")
@@ -150,7 +165,10 @@ def _query(expression: str) -> None:
 def _counters(expression: str, names: set[str]) -> None:
     """A counter by itself says only how long ago the process started; a rate of a gauge says nothing."""
     for name in names:
-        cumulative = kinds().get(re.sub(r"_(bucket|sum|count)$", "", name), kinds().get(name)) in ("counter", "histogram")
+        cumulative = kinds().get(re.sub(r"_(bucket|sum|count)$", "", name), kinds().get(name)) in (
+            "counter",
+            "histogram",
+        )
         rated = f"rate({name}{{" in expression
         _require(not cumulative or rated, f"{name} is a counter and needs rate()")
         _require(cumulative or not rated, f"{name} is no counter and takes no rate()")
@@ -171,7 +189,10 @@ def kinds() -> dict[str, str]:
 
 
 def _promql(board: dict) -> None:
-    rules = [{"record": "a:query:checked", "expr": filled(expression), "labels": {"n": str(n)}} for n, (_, expression) in enumerate(queries(board))]
+    rules = [
+        {"record": "a:query:checked", "expr": filled(expression), "labels": {"n": str(n)}}
+        for n, (_, expression) in enumerate(queries(board))
+    ]
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}, file)
         file.flush()

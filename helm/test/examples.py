@@ -58,11 +58,15 @@ def _gateways() -> None:
     services = _services()
     names = [name for name in services if name.startswith("gateway-")]
     haproxy, prometheus = (FOLDER / "haproxy.cfg").read_text(), (FOLDER / "prometheus.yaml").read_text()
-    assert sorted(names) == sorted(services["apple"]["networks"]["default"]["aliases"]), "apple's aliases are not the gateways"
+    assert sorted(names) == sorted(services["apple"]["networks"]["default"]["aliases"]), (
+        "apple's aliases are not the gateways"
+    )
     for name in names:
         environment = services[name]["environment"]
         http, admin = environment["GATEWAY_HTTP_PORT"], environment["GATEWAY_ADMIN_PORT"]
-        assert f"server {name} {name}:{http} check port {admin}\n" in haproxy, f"haproxy.cfg does not know {name}:{http}"
+        assert f"server {name} {name}:{http} check port {admin}\n" in haproxy, (
+            f"haproxy.cfg does not know {name}:{http}"
+        )
         assert f'"{name}:{admin}"' in prometheus, f"prometheus.yaml does not scrape {name}:{admin}"
 
 
@@ -94,6 +98,8 @@ def _unit(binary: Path) -> None:
         copy.write_text(UNIT.read_text().replace("/usr/local/bin/receipt-gateway", str(binary)))
         found = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True)
         assert found.returncode == 0 and not found.stderr.strip(), found.stdout + found.stderr
-        told = subprocess.run(["systemd-analyze", "security", "--offline=true", copy], capture_output=True, text=True).stdout
+        told = subprocess.run(
+            ["systemd-analyze", "security", "--offline=true", copy], capture_output=True, text=True
+        ).stdout
     level = re.search(r"Overall exposure level for \S+: ([\d.]+)", told)
     assert level and float(level[1]) <= MOST_EXPOSURE, f"exposed beyond {MOST_EXPOSURE}: {told[-200:]}"

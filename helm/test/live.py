@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Sees the dashboards and the alerts work on a real fleet: `live.py GATEWAY LOADTEST [panels] [SCENE...]`.
+"""Sees the dashboards and the alerts work on a real fleet: `live.py GATEWAY LOADTEST [compose] [panels] [SCENE...]`.
 
 Starts two gateways, Redis, Apple's simulator and Prometheus on this machine. Under load every query of every panel must
 return values; then each fault happens for real, and each of its alerts must become pending, which no fault before it may
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ import yaml
 
 import rules
 from dashboards import FOLDER, filled, queries
+from drill import compose
 from drill.faults import SCENES, Fault, Scene
 from drill.fleet import Fleet
 from drill.load import Load
@@ -40,12 +40,19 @@ def main() -> int:
     report = Report()
     if not chosen:
         report.check("every alert has a fault", _every_alert)
+    if not chosen or "compose" in chosen:
+        report.check("the fleet of compose.yaml answers", lambda: _compose(gateway, loadtest))
     if not chosen or "panels" in chosen:
         _with_fleet(report, gateway, loadtest, lambda fleet, load: _panels(report, fleet))
     for scene in SCENES:
         if not chosen or scene.name in chosen:
             _with_fleet(report, gateway, loadtest, lambda fleet, load, scene=scene: _play(report, scene, fleet, load))
     return report.close()
+
+
+def _compose(gateway: Path, loadtest: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        compose.rehearse(gateway, loadtest, Path(folder))
 
 
 def _with_fleet(report: Report, gateway: Path, loadtest: Path, body) -> None:
@@ -62,7 +69,11 @@ def _with_fleet(report: Report, gateway: Path, loadtest: Path, body) -> None:
 
 
 def _settled(fleet: Fleet) -> bool:
-    wanted = ("receipt_gateway:unavailable:ratio_rate5m", "receipt_gateway:slow:ratio_rate3d", "receipt_gateway:findings_shared:ratio_rate10s offset 16s")
+    wanted = (
+        "receipt_gateway:unavailable:ratio_rate5m",
+        "receipt_gateway:slow:ratio_rate3d",
+        "receipt_gateway:findings_shared:ratio_rate10s offset 16s",
+    )
     return all(any(_number(found) for found in fleet.query(name)) for name in wanted)
 
 

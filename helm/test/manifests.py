@@ -14,7 +14,7 @@ from chart import CHART, Rendered, load_values, values_files
 from report import Report
 
 KUBERNETES = ("1.30", "1.31", "1.32", "1.33", "1.34")
-# Kinds of Prometheus' operator. promtool checks what is inside of the rule; the monitor is compared field by field here.
+# Kinds of Prometheus' operator. promtool checks what is inside of the rule; of both the fields are compared.
 OPERATOR_KINDS = {
     "ServiceMonitor": {"selector", "endpoints"},
     "PrometheusRule": {"groups"},
@@ -26,7 +26,9 @@ def run(report: Report) -> None:
     for file in values_files():
         report.check(f"helm lint --strict --values {file.name}", lambda file=file: _lint(load_values(file)))
         for version in KUBERNETES:
-            report.check(f"{file.name} on Kubernetes {version}", lambda file=file, version=version: _validate(file, version))
+            report.check(
+                f"{file.name} on Kubernetes {version}", lambda file=file, version=version: _validate(file, version)
+            )
         report.check(f"{file.name}: names fit together", lambda file=file: _refer(Rendered(load_values(file))))
     for file in sorted(BROKEN.glob("*.yaml")):
         report.check(f"broken/{file.name} is refused", lambda file=file: _refuse(file))
@@ -63,7 +65,9 @@ def _refer(rendered: Rendered) -> None:
     for document in rendered.documents:
         if document["kind"] == "Service" and not document["metadata"]["name"].endswith("-redis"):
             _selects(document["spec"]["selector"], labels, document)
-            assert {port["targetPort"] for port in document["spec"]["ports"]} <= ports, "a service names no port of the pod"
+            assert {port["targetPort"] for port in document["spec"]["ports"]} <= ports, (
+                "a service names no port of the pod"
+            )
     for document in rendered.documents:
         if document["kind"] == "PodDisruptionBudget":
             _selects(document["spec"]["selector"]["matchLabels"], labels, document)

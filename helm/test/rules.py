@@ -52,7 +52,9 @@ def _promtool(*arguments) -> None:
 def _the_chart_installs_the_file() -> None:
     rendered = Rendered(load_values(CHART / "values-production.yaml"))
     spec = rendered.only("PrometheusRule")["spec"]
-    assert spec["groups"] == yaml.safe_load(ALERTS.read_text())["groups"], "the rendered groups are not those of alerts.yaml"
+    assert spec["groups"] == yaml.safe_load(ALERTS.read_text())["groups"], (
+        "the rendered groups are not those of alerts.yaml"
+    )
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         yaml.safe_dump(spec, file)
         file.flush()
@@ -65,7 +67,9 @@ def _every_alert_is_tested() -> None:
     for file in (Path(__file__).parent / "rules").glob("*_test.yaml"):
         for test in yaml.safe_load(file.read_text())["tests"]:
             for expected in test.get("alert_rule_test", []):
-                fired |= {(expected["alertname"], a["exp_labels"]["severity"]) for a in expected.get("exp_alerts") or []}
+                fired |= {
+                    (expected["alertname"], a["exp_labels"]["severity"]) for a in expected.get("exp_alerts") or []
+                }
     missing = {(alert["alert"], alert["labels"]["severity"]) for alert in alerts()} - fired
     assert not missing, f"no test in helm/test/rules sees these fire: {sorted(missing)}"
 
@@ -75,8 +79,12 @@ def _complete(alert: dict) -> None:
     assert re.fullmatch(r"ReceiptGateway([A-Z][a-z0-9]+)+", name), "the name must be CamelCase behind ReceiptGateway"
     assert alert["labels"].get("severity") in SEVERITIES, f"the severity must be one of {sorted(SEVERITIES)}"
     notes = alert["annotations"]
-    assert set(notes) == {"summary", "description", "runbook_url"}, "annotations are summary, description and runbook_url"
-    assert not notes["summary"].endswith(".") and len(notes["summary"]) <= 80, "a summary is a headline of 80 characters at most"
+    assert set(notes) == {"summary", "description", "runbook_url"}, (
+        "annotations are summary, description and runbook_url"
+    )
+    assert not notes["summary"].endswith(".") and len(notes["summary"]) <= 80, (
+        "a summary is a headline of 80 characters at most"
+    )
     assert notes["description"].endswith("."), "a description is made of sentences"
     assert notes["runbook_url"] == f"{RUNBOOK_URL}{name}.md", f"runbook_url must be {RUNBOOK_URL}{name}.md"
 

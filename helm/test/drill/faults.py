@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, UTC
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from drill.fleet import CACHE_KEY, QUIET, Fleet, Redis
@@ -56,7 +56,7 @@ def sunset(days: int) -> Callable:
 
     @contextmanager
     def happen(fleet: Fleet, load: Load):
-        end = datetime.now(timezone.utc) + timedelta(days=days, hours=-1)
+        end = datetime.now(UTC) + timedelta(days=days, hours=-1)
         header = end.strftime("%a, %d %b %Y %H:%M:%S GMT")
         fleet.play({**QUIET, "faults": [{"latency": 0.01, "headers": {"Sunset": header}}]})
         yield
@@ -245,7 +245,11 @@ def made_up(text: str) -> Callable:
 
 
 def _connected(fleet: Fleet) -> None:
-    wait_until("both are with Redis again", lambda: len(fleet.query('receipt_gateway_store_state{state="connected"} == 1')) == 2, 30)
+    wait_until(
+        "both are with Redis again",
+        lambda: len(fleet.query('receipt_gateway_store_state{state="connected"} == 1')) == 2,
+        30,
+    )
 
 
 SCENES = [
@@ -263,9 +267,18 @@ SCENES = [
     Scene(
         "Apple is odd",
         [
-            Fault("Apple takes 1.5 s", ["LatencyBurnsFast", "LatencyBurnsSlowly"], apple({"latency": 1.5}), mix={"anew": 1}),
+            Fault(
+                "Apple takes 1.5 s",
+                ["LatencyBurnsFast", "LatencyBurnsSlowly"],
+                apple({"latency": 1.5}),
+                mix={"anew": 1},
+            ),
             Fault("the shared secret was changed", ["SharedSecretRejected"], apple(shared_secret="f" * 32)),
-            Fault("every third question is answered 429", ["AppleThrottles"], apple({"share": 0.33, "fault": {"throttled": 1000}})),
+            Fault(
+                "every third question is answered 429",
+                ["AppleThrottles"],
+                apple({"share": 0.33, "fault": {"throttled": 1000}}),
+            ),
             Fault(
                 "Apple calls a tenth malformed, as on 7 February 2023",
                 ["AppleDisagrees"],
@@ -276,7 +289,9 @@ SCENES = [
                 ["SomebodyBetween"],
                 apple({"endpoint": "sandbox", "share": 0.2, "fault": {"tampered": "other_bundle_id"}}),
             ),
-            Fault("receipts of another authority", ["CertificatesRejected"], nothing, mix={**Load.USUAL, "strange": 60}),
+            Fault(
+                "receipts of another authority", ["CertificatesRejected"], nothing, mix={**Load.USUAL, "strange": 60}
+            ),
         ],
     ),
     Scene(
@@ -285,7 +300,11 @@ SCENES = [
             Fault("Redis forgets everything at once", ["CacheHitsDropped"], redis_emptied),
             Fault("Redis is full", ["RedisTakesNoWrites"], redis_full),
             Fault("somebody changes values in Redis", ["SharedDataTampered"], redis_tampered),
-            Fault("one node has another cache key", ["CacheKeysDiffer"], second_gateway(GATEWAY_CACHE_KEYS=f"other:{CACHE_KEY}")),
+            Fault(
+                "one node has another cache key",
+                ["CacheKeysDiffer"],
+                second_gateway(GATEWAY_CACHE_KEYS=f"other:{CACHE_KEY}"),
+            ),
             Fault("one node has another Redis", ["FleetSplit"], second_redis),
             Fault("Redis is killed", ["RedisAway", "RedisErrors", "LimitsDegraded"], redis_killed),
             Fault("Redis asks for a password", ["RedisMisconfigured"], redis_password),
@@ -294,9 +313,21 @@ SCENES = [
     Scene(
         "nodes",
         [
-            Fault("bodies fill the memory they may take", ["Overloaded", "ErrorsBurnFast", "ErrorsBurnSlowly"], bodies_everywhere),
-            Fault("one node of another version (made up)", ["VersionsDiffer"], made_up('receipt_gateway_build_info{version="9"} 1\n')),
-            Fault("a count without a series (made up)", ["MetricsAreLost"], made_up("prometheus_export_undeclared_total 1\n")),
+            Fault(
+                "bodies fill the memory they may take",
+                ["Overloaded", "ErrorsBurnFast", "ErrorsBurnSlowly"],
+                bodies_everywhere,
+            ),
+            Fault(
+                "one node of another version (made up)",
+                ["VersionsDiffer"],
+                made_up('receipt_gateway_build_info{version="9"} 1\n'),
+            ),
+            Fault(
+                "a count without a series (made up)",
+                ["MetricsAreLost"],
+                made_up("prometheus_export_undeclared_total 1\n"),
+            ),
             Fault("one node starts three times", ["Restarts"], started_again),
             Fault("one node is killed", ["TargetDown"], second_killed),
             Fault("all nodes are killed", ["NobodyAnswers"], all_killed),

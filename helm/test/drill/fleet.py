@@ -43,13 +43,21 @@ def fetch(url: str, data: bytes | None = None, method: str | None = None, second
         return 0, b""
 
 
+def addresses(log: str) -> dict[str, str] | None:
+    """Where the simulator listens, once it has said both."""
+    found = dict(re.findall(r"^(production|sandbox) (\S+)$", log, re.M))
+    return found if len(found) == 2 else None
+
+
 class Redis:
     """A server without persistence, and the few commands that the faults need."""
 
     def __init__(self, folder: Path, name: str = "redis", port: int | None = None):
         self.port = port or free_port()
         self.program = Program(
-            name, ["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], folder
+            name,
+            ["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
+            folder,
         )
         self.program.expect("answers", lambda: self._answers())
 
@@ -142,7 +150,11 @@ class Fleet:
     def _clients(self) -> str:
         """Makes a key; the file holds its hash."""
         made = subprocess.run(
-            [self.gateway_program, "hash-key"], env={"GATEWAY_API_KEY_PEPPER": PEPPER}, capture_output=True, text=True, check=True
+            [self.gateway_program, "hash-key"],
+            env={"GATEWAY_API_KEY_PEPPER": PEPPER},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         (key,) = re.findall(r"rgk_\w+\.\S+", made.stderr)
         (identifier,) = re.findall(r"id: (\S+)", made.stdout)
@@ -161,7 +173,9 @@ class Fleet:
 
     def _receipts(self) -> None:
         folder = self.folder / "receipts"
-        subprocess.run([self.loadtest_program, "corpus", "--out", folder, "--count", "600"], check=True, capture_output=True)
+        subprocess.run(
+            [self.loadtest_program, "corpus", "--out", folder, "--count", "600"], check=True, capture_output=True
+        )
         index = json.loads((folder / "index.json").read_text())
 
         def texts(wanted) -> list[str]:
@@ -176,13 +190,8 @@ class Fleet:
     def _apple(self) -> None:
         program = Program("apple", [self.loadtest_program, "apple", "--pki", self.folder / "receipts"], self.folder)
         self.programs.append(program)
-        self.apple = program.expect("says where it listens", lambda: self._addresses(program.last_words()))
+        self.apple = program.expect("says where it listens", lambda: addresses(program.last_words()))
         self.play(QUIET)
-
-    @staticmethod
-    def _addresses(log: str) -> dict[str, str] | None:
-        found = dict(re.findall(r"^(production|sandbox) (\S+)$", log, re.M))
-        return found if len(found) == 2 else None
 
     def play(self, scenario: dict) -> None:
         """Lets Apple do something else from now on."""
@@ -199,17 +208,24 @@ class Fleet:
         configuration = {
             "global": {"scrape_interval": "1s", "scrape_timeout": "900ms", "evaluation_interval": "1s"},
             "rule_files": [str(rules)],
-            "scrape_configs": [{"job_name": JOB, "file_sd_configs": [{"files": [str(self.targets)], "refresh_interval": "1s"}]}],
+            "scrape_configs": [
+                {"job_name": JOB, "file_sd_configs": [{"files": [str(self.targets)], "refresh_interval": "1s"}]}
+            ],
         }
         (self.folder / "prometheus.yaml").write_text(yaml.safe_dump(configuration))
         port = free_port()
         self.prometheus = f"http://127.0.0.1:{port}"
         program = Program(
             "prometheus",
-            [shutil.which("prometheus"), f"--config.file={self.folder / 'prometheus.yaml'}", "--log.level=warn",
-             f"--storage.tsdb.path={self.folder / 'tsdb'}", f"--web.listen-address=127.0.0.1:{port}"],
+            [
+                shutil.which("prometheus"),
+                f"--config.file={self.folder / 'prometheus.yaml'}",
+                "--log.level=warn",
+                f"--storage.tsdb.path={self.folder / 'tsdb'}",
+                f"--web.listen-address=127.0.0.1:{port}",
+            ],
             self.folder,
-        )  # fmt: skip
+        )
         self.programs.append(program)
         program.expect("is ready", lambda: fetch(f"{self.prometheus}/-/ready")[0] == 200)
         program.expect("has scraped both gateways", lambda: len(self.query("up == 1")) == 2)

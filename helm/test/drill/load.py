@@ -39,7 +39,9 @@ class Load:
 
     def _work(self, seed: int) -> None:
         chance = random.Random(seed)
-        connections = [http.client.HTTPConnection("127.0.0.1", ports[0], timeout=15) for ports in self.fleet.ports.values()]
+        connections = [
+            http.client.HTTPConnection("127.0.0.1", ports[0], timeout=15) for ports in self.fleet.ports.values()
+        ]
         while not self._over.wait(PAUSE):
             mix = self.mix
             (kind,) = chance.choices(list(mix), list(mix.values()))

@@ -37,7 +37,12 @@ class Program:
         self.name = name
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=folder
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                cwd=folder,
             )
 
     def expect(self, what: str, condition: Callable[[], object], seconds: float = 30):
