@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 class Report:
-    """Counts checks. A check is a function that raises AssertionError, with a text that says what to do."""
+    """Counts checks. A check is a function that raises AssertionError (or TimeoutError), with a text that says what to do."""
 
     def __init__(self):
         self.passed = 0
@@ -18,7 +18,7 @@ class Report:
     def check(self, name: str, body: Callable[[], None]) -> None:
         try:
             body()
-        except AssertionError as failure:
+        except (AssertionError, TimeoutError) as failure:
             self._fail(name, str(failure) or "failed")
         except Exception:  # A defect of the checks themselves must not pass for one of the chart.
             self._fail(name, traceback.format_exc())
