@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""docs/kubernetes.md says what is true: its commands run, its values render, its names exist."""
+"""The documentation says what is true: commands run, values render, names and links lead somewhere."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ def run(report: Report, binary: Path) -> None:
     report.check("docs/kubernetes.md: every value exists", _values_exist)
     report.check("docs/kubernetes.md: the secrets are what the gateway takes", lambda: _secrets(binary))
     report.check("docs/kubernetes.md: the times are the chart's", _times)
+    report.check("docs/operations.md: completions are what shells take", lambda: _completions(binary))
+    report.check("every link between documents leads somewhere", _links)
 
 
 def _block(language: str) -> str:
@@ -72,3 +74,39 @@ def _times() -> None:
     pod = Rendered(values).only("Deployment")["spec"]["template"]["spec"]
     grace = pod["terminationGracePeriodSeconds"]
     assert f"is the sum and five seconds: {grace}." in PAGE.read_text(), f"terminationGracePeriodSeconds is {grace}"
+
+
+def _completions(binary: Path) -> None:
+    text = (REPOSITORY / "docs" / "operations.md").read_text()
+    shells = re.findall(r"--generate-completion-script (\w+) ", text)
+    assert shells == ["bash", "zsh", "fish"], f"names the shells {shells}"
+    for shell in shells:
+        command = [binary, "--generate-completion-script", shell]
+        script = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert "check-config" in script, f"the script for {shell} does not complete check-config"
+        if shell == "bash":
+            subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+def _links() -> None:
+    """Relative ones, with the heading they name."""
+    broken = []
+    for page in sorted((REPOSITORY / "docs").rglob("*.md")):
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+            if not re.match(r"[a-z]+:", target) and not _leads_somewhere(page, target):
+                broken.append(f"{page.relative_to(REPOSITORY)}: {target}")
+    assert not broken, "these lead nowhere:\n" + "\n".join(broken)
+
+
+def _leads_somewhere(page: Path, target: str) -> bool:
+    path, _, heading = target.partition("#")
+    file = (page.parent / path).resolve() if path else page
+    if not file.exists():
+        return False
+    return not heading or heading in _headings(file)
+
+
+def _headings(page: Path) -> set[str]:
+    """As GitHub names them."""
+    lines = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
