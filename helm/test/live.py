@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
 import tempfile
 import time
@@ -24,7 +25,7 @@ from drill import compose
 from drill.faults import SCENES, Fault, Scene
 from drill.fleet import Fleet
 from drill.load import Load
-from drill.processes import wait_until
+from drill.processes import Program, wait_until
 from report import Report
 
 # Groups are evaluated each second. Only this alert compares with a time before the fleet was there.
@@ -163,4 +164,8 @@ def _pending(fleet: Fleet, fault: Fault) -> set[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        sys.exit(main())
+    finally:
+        Program.stop_all()

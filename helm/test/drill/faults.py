@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, UTC
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from drill.fleet import CACHE_KEY, QUIET, Fleet, Redis
@@ -37,6 +38,21 @@ class Scene:
 
     name: str
     faults: list[Fault] = field(default_factory=list)
+
+
+@contextmanager
+def meanwhile(*works: Callable[[threading.Event], None]):
+    """Each work goes on in a thread of its own until the event is set."""
+    over = threading.Event()
+    threads = [threading.Thread(target=work, args=(over,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
 
 
 def apple(*faults: dict, **more) -> Callable:
@@ -98,36 +114,28 @@ def redis_full(fleet: Fleet, load: Load):
 
 @contextmanager
 def redis_emptied(fleet: Fleet, load: Load):
-    """Everything is forgotten each time somebody asks, and what nodes remember is of no use to who asks anew."""
-    over = threading.Event()
+    """Everything is forgotten at once; what nodes remember is of no use to who asks anew."""
 
-    def flush() -> None:
+    def flush(over: threading.Event) -> None:
         while not over.wait(0.05):
             fleet.redis.command("FLUSHALL")
 
-    thread = threading.Thread(target=flush)
-    thread.start()
-    yield
-    over.set()
-    thread.join()
+    with meanwhile(flush):
+        yield
 
 
 @contextmanager
 def redis_tampered(fleet: Fleet, load: Load):
     """The last byte of each value is another one."""
-    over = threading.Event()
 
-    def tamper() -> None:
+    def tamper(over: threading.Event) -> None:
         while not over.wait(0.5):
             for key in fleet.redis.command("KEYS", "rc:*"):
                 if value := fleet.redis.command("GET", key):
                     fleet.redis.command("SET", key, value[:-1] + bytes([value[-1] ^ 1]), "KEEPTTL")
 
-    thread = threading.Thread(target=tamper)
-    thread.start()
-    yield
-    over.set()
-    thread.join()
+    with meanwhile(tamper):
+        yield
     fleet.redis.command("FLUSHALL")
 
 
@@ -159,14 +167,8 @@ def bodies_everywhere(fleet: Fleet, load: Load):
     """Both gateways may hold little, and somebody fills that with a body that does not end."""
     for name in fleet.ports:
         fleet.restart(name, GATEWAY_HTTP_LIMITS_BODY="64KiB", GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT="64KiB")
-    over = threading.Event()
-    threads = [threading.Thread(target=_stall, args=(fleet, ports[0], over)) for ports in fleet.ports.values()]
-    for thread in threads:
-        thread.start()
-    yield
-    over.set()
-    for thread in threads:
-        thread.join()
+    with meanwhile(*(partial(_stall, fleet, ports[0]) for ports in fleet.ports.values())):
+        yield
     for name in fleet.ports:
         fleet.restart(name)
 
@@ -231,7 +233,7 @@ def made_up(text: str) -> Callable:
     @contextmanager
     def happen(fleet: Fleet, load: Load):
         server = HTTPServer(("127.0.0.1", 0), Answers)
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         usual = [f"127.0.0.1:{admin}" for _, admin in fleet.ports.values()]
         fleet.scrape([*usual, f"127.0.0.1:{server.server_port}"])

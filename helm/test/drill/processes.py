@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 
 def free_port() -> int:
@@ -32,6 +33,14 @@ def wait_until(what: str, condition: Callable[[], object], seconds: float, pause
 class Program:
     """One process, its log in a file of the same name."""
 
+    # All that were started, so that whatever goes wrong none is left over.
+    started: ClassVar[list[Program]] = []
+
+    @staticmethod
+    def stop_all() -> None:
+        for program in reversed(Program.started):
+            program.stop()
+
     def __init__(self, name: str, command: list, folder: Path, environment: dict | None = None):
         self.log = folder / f"{name}.log"
         self.name = name
@@ -44,6 +53,7 @@ class Program:
                 env=environment,
                 cwd=folder,
             )
+        Program.started.append(self)
 
     def expect(self, what: str, condition: Callable[[], object], seconds: float = 30):
         """Waits for a condition; says what the program logged if it ends, or takes too long."""
