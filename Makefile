@@ -9,7 +9,7 @@ SHELL := /bin/bash
 ARROWS := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests loadtest
 
-.PHONY: help run build test check lint format docs tsan bench fuzz deps test-deps clean
+.PHONY: help run build test check lint format docs tsan helm live bench fuzz deps test-deps clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -42,6 +42,15 @@ tsan: test-deps ## Run all tests under the thread sanitizer
 	@TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
 		.ci/test --sanitize thread --scratch-path .build-tsan
 
+helm: test-deps ## Check the chart, alerts, dashboards and runbooks, without a cluster
+	swift build --product receipt-gateway
+	@.ci/helm .build/debug/receipt-gateway
+
+live: test-deps ## Break a real fleet in every way an alert knows; takes six minutes
+	swift build --product receipt-gateway
+	swift build --product receipt-loadtest
+	@.ci/helm live .build/debug/receipt-gateway .build/debug/receipt-loadtest
+
 bench: deps ## Measure parse-and-verify against the cost of its cryptography alone
 	swift build -c release --product receipt-loadtest
 	.build/release/receipt-loadtest verify
@@ -56,4 +65,4 @@ test-deps:
 	@$(if $(SKIP_DEPS),true,.ci/deps test)
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-tsan .build-fuzz .run
+	rm -rf .build .build-tsan .build-fuzz .build-helm .run

@@ -11,7 +11,7 @@ struct ScenarioTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "loadtest/scenarios")
 
-    private static let examples = ["all.yaml", "outage-2020-01-24.yaml", "sunset.yaml", "throttled.yaml"]
+    private static let examples = ["all.yaml", "outage-2020-01-24.yaml", "quiet.yaml", "sunset.yaml", "throttled.yaml"]
 
     private static func example(_ name: String) throws -> Scenario {
         try Scenario(yaml: String(contentsOf: folder.appending(path: name), encoding: .utf8))

@@ -1,0 +1,61 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+
+# Two images: `gateway`, the one to run, and `loadtest` (`--target loadtest`), which has Apple's simulator as well.
+# `.ci/image` proves that the packages below are enough to run on, without a container engine.
+
+FROM swift:6.3-bookworm AS build
+RUN apt-get update -qq \
+    && apt-get install -y -qq --no-install-recommends libssl-dev libcurl4-openssl-dev libhiredis-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+# A layer of its own, so that a change of the sources does not fetch the dependencies again.
+COPY Package.swift ./
+RUN swift package resolve
+# SwiftPM wants the folders of all targets, tests included, whatever it builds.
+COPY Sources Sources
+COPY Tests Tests
+COPY loadtest loadtest
+RUN swift build -c release --static-swift-stdlib --product receipt-gateway \
+    && swift build -c release --static-swift-stdlib --product receipt-loadtest \
+    && mkdir /out \
+    && cp "$(swift build -c release --show-bin-path)/receipt-gateway" \
+          "$(swift build -c release --show-bin-path)/receipt-loadtest" /out/ \
+    && strip /out/*
+
+FROM debian:12-slim AS runtime
+RUN apt-get update -qq \
+    && apt-get install -y -qq --no-install-recommends \
+        ca-certificates libcurl4 libhiredis0.14 libssl3 \
+    && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/*
+# A number, so that Kubernetes can tell that it is not root. Nothing on disk belongs to it; nothing is ever written.
+USER 65532:65532
+WORKDIR /
+
+FROM runtime AS loadtest
+COPY --from=build /out/receipt-loadtest /usr/local/bin/receipt-loadtest
+COPY loadtest/scenarios /usr/share/receipt-gateway/scenarios
+ENTRYPOINT ["/usr/local/bin/receipt-loadtest"]
+CMD ["--help"]
+
+FROM runtime AS gateway
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+ARG CREATED=unknown
+LABEL org.opencontainers.image.title="receipt-gateway" \
+      org.opencontainers.image.description="Verifies App Store receipts for app backends" \
+      org.opencontainers.image.source="https://github.com/receipt-gateway/receipt-gateway" \
+      org.opencontainers.image.documentation="https://github.com/receipt-gateway/receipt-gateway/tree/main/docs" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"
+COPY --from=build /out/receipt-gateway /usr/local/bin/receipt-gateway
+EXPOSE 8080 9090
+STOPSIGNAL SIGTERM
+# Kubernetes has probes of its own; this one is for Docker and Podman. bash opens the connection, so that no client
+# has to be installed.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+    CMD ["/bin/bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${GATEWAY_ADMIN_PORT:-9090} && printf 'GET /livez HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r -t 2 line <&3 && [[ $line == *' 200 '* ]]"]
+ENTRYPOINT ["/usr/local/bin/receipt-gateway"]
+CMD ["serve"]

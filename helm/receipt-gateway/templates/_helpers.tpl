@@ -1,0 +1,219 @@
+{{/*
+Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+SPDX-License-Identifier: Apache-2.0
+*/}}
+
+{{- define "receipt-gateway.name" -}}
+{{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Leaves room for the longest suffix, -dashboards. */}}
+{{- define "receipt-gateway.fullname" -}}
+{{- $name := include "receipt-gateway.name" . -}}
+{{- if .Values.fullnameOverride -}}
+{{ .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name -}}
+{{ .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- else -}}
+{{ printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" }}
+{{- end -}}
+{{- end }}
+
+{{- define "receipt-gateway.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "receipt-gateway.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "receipt-gateway.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: receipt-gateway
+{{- end }}
+
+{{/* Labels of the gateway's own objects. */}}
+{{- define "receipt-gateway.gatewayLabels" -}}
+{{ include "receipt-gateway.labels" . }}
+{{ include "receipt-gateway.selectorLabels" . }}
+app.kubernetes.io/component: gateway
+{{- end }}
+
+{{- define "receipt-gateway.gatewaySelector" -}}
+{{ include "receipt-gateway.selectorLabels" . }}
+app.kubernetes.io/component: gateway
+{{- end }}
+
+{{- define "receipt-gateway.redisSelector" -}}
+{{ include "receipt-gateway.selectorLabels" . }}
+app.kubernetes.io/component: redis
+{{- end }}
+
+{{- define "receipt-gateway.redisName" -}}
+{{ include "receipt-gateway.fullname" . }}-redis
+{{- end }}
+
+{{- define "receipt-gateway.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{ default (include "receipt-gateway.fullname" .) .Values.serviceAccount.name }}
+{{- else -}}
+{{ default "default" .Values.serviceAccount.name }}
+{{- end -}}
+{{- end }}
+
+{{- define "receipt-gateway.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end }}
+
+{{/* The fewest nodes there are. */}}
+{{- define "receipt-gateway.nodes" -}}
+{{ if .Values.autoscaling.enabled }}{{ .Values.autoscaling.minReplicas }}{{ else }}{{ .Values.replicas }}{{ end }}
+{{- end }}
+
+{{/* A duration such as 500ms, 15s, 5m, 1h or 1d in whole seconds, rounded up. */}}
+{{- define "receipt-gateway.seconds" -}}
+{{- $count := regexFind "^[0-9]+" . | int64 -}}
+{{- $unit := regexFind "[a-z]+$" . -}}
+{{- if eq $unit "ms" -}}{{ div (add $count 999) 1000 }}
+{{- else -}}{{ mul $count (get (dict "s" 1 "m" 60 "h" 3600 "d" 86400) $unit) }}
+{{- end -}}
+{{- end }}
+
+{{- define "receipt-gateway.drainSeconds" -}}
+{{ include "receipt-gateway.seconds" (dig "shutdown" "drain_delay" "5s" .Values.config) }}
+{{- end }}
+
+{{/*
+First preStop sleeps, until nobody sends new connections any more; after SIGTERM the gateway fails its readiness and asks
+who is connected to leave, for as long again; then it finishes what is in flight. Five seconds are to spare.
+*/}}
+{{- define "receipt-gateway.gracePeriodSeconds" -}}
+{{- $drain := include "receipt-gateway.drainSeconds" . | int -}}
+{{- $grace := include "receipt-gateway.seconds" (dig "shutdown" "grace" "20s" .Values.config) | int -}}
+{{ add $drain $drain $grace 5 }}
+{{- end }}
+
+{{- define "receipt-gateway.hasRedis" -}}
+{{- if or .Values.redis.url .Values.redis.development.enabled (and .Values.secrets.redis.existingSecret .Values.secrets.redis.urlKey) -}}true{{- end -}}
+{{- end }}
+
+{{/* What contradicts itself is said here, before anything is installed. */}}
+{{- define "receipt-gateway.check" -}}
+{{- $secrets := .Values.secrets -}}
+{{- if not $secrets.clients.existingSecret -}}
+{{- fail "secrets.clients.existingSecret is missing: the gateway serves nobody beyond its own pod without clients. Make a Secret with the clients file and the pepper of their keys, and name it (docs/kubernetes.md shows how)." -}}
+{{- end -}}
+{{- $urls := compact (list .Values.redis.url (ternary "development" "" .Values.redis.development.enabled) (and $secrets.redis.existingSecret $secrets.redis.urlKey)) -}}
+{{- if gt (len $urls) 1 -}}
+{{- fail "Redis is named more than once: set one of redis.url, secrets.redis.urlKey and redis.development.enabled." -}}
+{{- end -}}
+{{- if and (include "receipt-gateway.hasRedis" .) (not $secrets.cacheKeys.existingSecret) -}}
+{{- fail "secrets.cacheKeys.existingSecret is missing: nothing is put into Redis that is not sealed. Make a Secret with a key for the cache, and name it (docs/kubernetes.md shows how)." -}}
+{{- end -}}
+{{- if and $secrets.redis.existingSecret (not $secrets.redis.urlKey) (not .Values.redis.url) -}}
+{{- fail "secrets.redis has a password and nothing says where Redis is: set redis.url, or secrets.redis.urlKey." -}}
+{{- end -}}
+{{- if ne (empty $secrets.redisTLS.certificateKey) (empty $secrets.redisTLS.keyKey) -}}
+{{- fail "secrets.redisTLS needs both certificateKey and keyKey, or neither." -}}
+{{- end -}}
+{{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
+{{- fail "autoscaling.minReplicas is greater than autoscaling.maxReplicas." -}}
+{{- end -}}
+{{- if and .Values.autoscaling.enabled (not .Values.autoscaling.cpu) (not .Values.autoscaling.requestsPerSecond) -}}
+{{- fail "autoscaling has nothing to go by: set autoscaling.cpu, autoscaling.requestsPerSecond, or both." -}}
+{{- end -}}
+{{- if and .Values.autoscaling.enabled .Values.autoscaling.cpu (not (dig "requests" "cpu" "" .Values.resources)) -}}
+{{- fail "autoscaling.cpu is a share of resources.requests.cpu, which is missing." -}}
+{{- end -}}
+{{- if and .Values.podDisruptionBudget.enabled (eq (kindIs "invalid" .Values.podDisruptionBudget.minAvailable) (kindIs "invalid" .Values.podDisruptionBudget.maxUnavailable)) -}}
+{{- fail "podDisruptionBudget takes minAvailable or maxUnavailable: set one of them, and not both (the other one to null)." -}}
+{{- end -}}
+{{- if and .Values.trustRoots.existingConfigMap (not .Values.trustRoots.environments) -}}
+{{- fail "trustRoots.environments is empty: name each file of the ConfigMap with the environments it may sign for, such as {test.pem: [Sandbox]}." -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.host) -}}
+{{- fail "ingress.host is missing: an ingress without a host would take everybody's traffic." -}}
+{{- end -}}
+{{- end }}
+
+{{/* Where the files of a secret lie. */}}
+{{- define "receipt-gateway.secretsFolder" -}}/run/secrets/receipt-gateway{{- end }}
+
+{{/* Secrets that are one value each: the setting without GATEWAY_, the Secret, and its key. */}}
+{{- define "receipt-gateway.secretValues" -}}
+{{- $secrets := .Values.secrets -}}
+values:
+- {setting: API_KEY_PEPPER, secret: {{ $secrets.clients.existingSecret | quote }}, key: {{ $secrets.clients.pepperKey | quote }}, file: clients/{{ $secrets.clients.pepperKey }}}
+{{- if $secrets.apple.existingSecret }}
+- {setting: APPLE_SHARED_SECRET, secret: {{ $secrets.apple.existingSecret | quote }}, key: {{ $secrets.apple.key | quote }}, file: apple/{{ $secrets.apple.key }}}
+{{- end }}
+{{- if $secrets.cacheKeys.existingSecret }}
+- {setting: CACHE_KEYS, secret: {{ $secrets.cacheKeys.existingSecret | quote }}, key: {{ $secrets.cacheKeys.key | quote }}, file: cache-keys/{{ $secrets.cacheKeys.key }}}
+{{- end }}
+{{- if $secrets.redis.existingSecret }}
+{{- if $secrets.redis.urlKey }}
+- {setting: REDIS_URL, secret: {{ $secrets.redis.existingSecret | quote }}, key: {{ $secrets.redis.urlKey | quote }}, file: redis/{{ $secrets.redis.urlKey }}}
+{{- end }}
+{{- if $secrets.redis.passwordKey }}
+- {setting: REDIS_PASSWORD, secret: {{ $secrets.redis.existingSecret | quote }}, key: {{ $secrets.redis.passwordKey | quote }}, file: redis/{{ $secrets.redis.passwordKey }}}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Secrets that are mounted as folders: those that are files whatever `as` says, and the rest with `as: file`. */}}
+{{- define "receipt-gateway.secretFolders" -}}
+{{- $secrets := .Values.secrets -}}
+{{- $asFile := eq $secrets.as "file" -}}
+folders:
+- {name: clients, secret: {{ $secrets.clients.existingSecret | quote }}}
+{{- if $secrets.apps.existingSecret }}
+- {name: apps, secret: {{ $secrets.apps.existingSecret | quote }}}
+{{- end }}
+{{- if $secrets.redisTLS.existingSecret }}
+- {name: redis-tls, secret: {{ $secrets.redisTLS.existingSecret | quote }}}
+{{- end }}
+{{- if and $asFile $secrets.apple.existingSecret }}
+- {name: apple, secret: {{ $secrets.apple.existingSecret | quote }}}
+{{- end }}
+{{- if and $asFile $secrets.cacheKeys.existingSecret }}
+- {name: cache-keys, secret: {{ $secrets.cacheKeys.existingSecret | quote }}}
+{{- end }}
+{{- if and $asFile $secrets.redis.existingSecret }}
+- {name: redis, secret: {{ $secrets.redis.existingSecret | quote }}}
+{{- end }}
+{{- end }}
+
+{{/* The configuration file: what the values say, and what only the chart knows. */}}
+{{- define "receipt-gateway.configuration" -}}
+{{- $folder := include "receipt-gateway.secretsFolder" . -}}
+{{- $secrets := .Values.secrets -}}
+{{- $redis := dict "expected_nodes" (include "receipt-gateway.nodes" . | int) -}}
+{{- if .Values.redis.development.enabled -}}
+{{- $_ := set $redis "url" (printf "redis://%s:6379" (include "receipt-gateway.redisName" .)) -}}
+{{- else if .Values.redis.url -}}
+{{- $_ := set $redis "url" .Values.redis.url -}}
+{{- end -}}
+{{- if $secrets.redisTLS.existingSecret -}}
+{{- if $secrets.redisTLS.caKey -}}{{- $_ := set $redis "ca_file" (printf "%s/redis-tls/%s" $folder $secrets.redisTLS.caKey) -}}{{- end -}}
+{{- if $secrets.redisTLS.certificateKey -}}
+{{- $_ := set $redis "certificate_file" (printf "%s/redis-tls/%s" $folder $secrets.redisTLS.certificateKey) -}}
+{{- $_ := set $redis "key_file" (printf "%s/redis-tls/%s" $folder $secrets.redisTLS.keyKey) -}}
+{{- end -}}
+{{- end -}}
+{{- $own := dict
+  "http" (dict "host" "0.0.0.0" "port" 8080)
+  "admin" (dict "host" "0.0.0.0" "port" 9090)
+  "clients_file" (printf "%s/clients/%s" $folder $secrets.clients.clientsKey)
+  "redis" $redis -}}
+{{- if .Values.trustRoots.existingConfigMap -}}
+{{- $roots := list -}}
+{{- range $file, $environments := .Values.trustRoots.environments -}}
+{{- $roots = append $roots (printf "/etc/receipt-gateway/trust-roots/%s=%s" $file (join "+" $environments)) -}}
+{{- end -}}
+{{- $_ := set $own "trust_roots" $roots -}}
+{{- end -}}
+{{ dict "gateway" (mergeOverwrite (deepCopy $own) .Values.config) | toYaml }}
+{{- end }}

@@ -1,0 +1,60 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""The chart, rendered by the real Helm engine."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import helm_python
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CHART = REPOSITORY / "helm" / "receipt-gateway"
+
+RELEASE = "gateway"
+NAMESPACE = "payments"
+
+helm_python.disable_logging()
+logging.getLogger("helm_python").setLevel(logging.CRITICAL)
+
+
+def values_files() -> list[Path]:
+    """Every file of values that must render."""
+    return [CHART / "values-production.yaml", *sorted((CHART / "ci").glob("*-values.yaml"))]
+
+
+def load_values(path: Path) -> dict:
+    return yaml.safe_load(path.read_text()) or {}
+
+
+class Rendered:
+    """What the chart makes of values: documents by template, in order."""
+
+    def __init__(self, values: dict, release: str = RELEASE, namespace: str = NAMESPACE):
+        with helm_python.Chart.load(str(CHART)) as loaded:
+            loaded.validate_schema(values)
+            texts = loaded.render(values, name=release, namespace=namespace)
+        self.notes = next(text for path, text in texts.items() if path.endswith("NOTES.txt"))
+        self.templates = {
+            path.split("/templates/", 1)[1]: [d for d in yaml.safe_load_all(text) if d]
+            for path, text in texts.items()
+            if path.endswith(".yaml")
+        }
+
+    @property
+    def documents(self) -> list[dict]:
+        return [document for documents in self.templates.values() for document in documents]
+
+    def only(self, kind: str, component: str = "gateway") -> dict:
+        """The one document of a kind that belongs to the gateway itself."""
+        found = [
+            document
+            for document in self.documents
+            if document["kind"] == kind
+            and document["metadata"]["labels"].get("app.kubernetes.io/component") == component
+        ]
+        if len(found) != 1:
+            raise AssertionError(f"expected one {kind} of component {component}, found {len(found)}")
+        return found[0]

@@ -1,0 +1,175 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration the chart renders is one the gateway takes: `receipt-gateway check-config` says so."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from chart import CHART, Rendered, load_values, values_files
+from report import Report
+
+# What the chart decides, or takes from secrets; everything else an operator can set under `config`.
+SET_BY_THE_CHART = {
+    "http.host",
+    "http.port",
+    "admin.host",
+    "admin.port",
+    "clients_file",
+    "redis.url",
+    "redis.ca_file",
+    "redis.certificate_file",
+    "redis.key_file",
+    "api_key_pepper",
+    "apple.shared_secret",
+    "cache.keys",
+    "redis.password",
+}
+
+PEPPER = "for-checks-only-0123456789"
+CLIENTS = """\
+clients:
+  - name: checks
+    apps: "*"
+    keys: [{id: rgk_6efe2064ddcafe47, hash: hmac-sha256:%s}]
+""" % ("0" * 64)
+
+
+def run(report: Report, binary: Path) -> None:
+    report.check("every setting stands in the schema", lambda: _schema_is_complete(binary))
+    for file in values_files():
+        report.check(f"check-config takes {file.name}", lambda file=file: _accepts(binary, file))
+    report.check("check-config refuses what is wrong", lambda: _refuses(binary))
+
+
+def _schema_is_complete(binary: Path) -> None:
+    listed = subprocess.run([binary, "check-config"], capture_output=True, text=True, env={}, check=True).stdout
+    settings = {line.split(":", 1)[0].removeprefix("gateway.") for line in listed.splitlines() if line}
+    schema = json.loads((CHART / "values.schema.json").read_text())["properties"]["config"]
+    offered = set(_leaves(schema))
+    missing = settings - SET_BY_THE_CHART - offered
+    unknown = offered - settings
+    assert not missing, f"add to config in helm/receipt-gateway/values.schema.json: {sorted(missing)}"
+    assert not unknown, f"the gateway knows no such settings, the schema does: {sorted(unknown)}"
+
+
+def _leaves(schema: dict, prefix: str = "") -> list[str]:
+    if "properties" not in schema:
+        return [prefix]
+    return [
+        leaf
+        for key, inner in schema["properties"].items()
+        for leaf in _leaves(inner, f"{prefix}.{key}" if prefix else key)
+    ]
+
+
+def _accepts(binary: Path, file: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        pod = Pod(Rendered(load_values(file)), Path(folder))
+        found = pod.check_config(binary)
+        assert found.returncode == 0, found.stdout + found.stderr
+        inside = {line.split(":", 1)[0] for line in found.stdout.splitlines() if not line.endswith("# default")}
+        assert "gateway.clients_file" in inside, f"the rendered file was not read:\n{found.stdout}"
+
+
+def _refuses(binary: Path) -> None:
+    """The check itself can fail: a secret is taken away."""
+    with tempfile.TemporaryDirectory() as folder:
+        pod = Pod(Rendered(load_values(CHART / "ci" / "everything-values.yaml")), Path(folder))
+        (pod.folder / "run/secrets/receipt-gateway/cache-keys/cache-keys").unlink()
+        assert pod.check_config(binary).returncode == 78, "a missing secret went unnoticed"
+
+
+class Pod:
+    """The files and variables of the rendered pod, below a folder; the configuration's paths lead there."""
+
+    def __init__(self, rendered: Rendered, folder: Path):
+        self.folder = folder
+        spec = rendered.only("Deployment")["spec"]["template"]["spec"]
+        container = spec["containers"][0]
+        self.arguments = container["args"]
+        for mount in container["volumeMounts"]:
+            self._mount(mount["mountPath"], next(v for v in spec["volumes"] if v["name"] == mount["name"]), rendered)
+        self.environment = {variable["name"]: self._value(variable) for variable in container["env"]}
+
+    def check_config(self, binary: Path) -> subprocess.CompletedProcess:
+        config = self._inside(self.arguments[self.arguments.index("--config") + 1])
+        return subprocess.run(
+            [binary, "check-config", "--config", config], capture_output=True, text=True, env=self.environment
+        )
+
+    def _value(self, variable: dict) -> str:
+        if "value" in variable:
+            value = variable["value"]
+            return self._inside(value) if value.startswith("/") else value
+        return SECRETS[variable["valueFrom"]["secretKeyRef"]["key"]]
+
+    def _inside(self, path: str) -> str:
+        return str(self.folder / path.lstrip("/"))
+
+    def _mount(self, path: str, volume: dict, rendered: Rendered) -> None:
+        target = Path(self._inside(path))
+        target.mkdir(parents=True)
+        for name, content in self._files(volume, rendered).items():
+            # The paths in the configuration lead into this folder too.
+            (target / name).write_text(
+                re.sub(r"(?<![\w.])(/run/secrets|/etc/receipt-gateway)(?=/)", rf"{self.folder}\1", content)
+            )
+
+    def _files(self, volume: dict, rendered: Rendered) -> dict[str, str]:
+        if "secret" in volume:
+            return SECRETS
+        own = rendered.only("ConfigMap")
+        if volume.get("configMap", {}).get("name") == own["metadata"]["name"]:
+            return own["data"]
+        return {"test.pem": CERTIFICATE, "xcode.pem": CERTIFICATE}
+
+
+def _certificate() -> tuple[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        key, certificate = Path(folder, "key"), Path(folder, "certificate")
+        subprocess.run(
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-subj",
+                "/CN=checks",
+                "-days",
+                "2",
+                "-addext",
+                "basicConstraints=critical,CA:TRUE",
+                "-addext",
+                "keyUsage=critical,keyCertSign",
+                "-keyout",
+                key,
+                "-out",
+                certificate,
+            ],
+            check=True,
+            capture_output=True,
+        )
+        return key.read_text(), certificate.read_text()
+
+
+KEY, CERTIFICATE = _certificate()
+
+# Every key a Secret of the chart may have, with a value the gateway takes.
+SECRETS = {
+    "clients.yaml": CLIENTS,
+    "pepper": PEPPER,
+    "shared-secret": "0123456789abcdef0123456789abcdef",
+    "cache-keys": "202601:MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=",
+    "url": "rediss://redis.example.com:6379/0",
+    "password": "not-a-real-password",
+    "ca.crt": CERTIFICATE,
+    "tls.crt": CERTIFICATE,
+    "tls.key": KEY,
+}

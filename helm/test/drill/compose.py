@@ -1,0 +1,102 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""The fleet of compose.yaml without containers: its settings, its HAProxy, its key, on free ports of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import yaml
+
+from chart import REPOSITORY
+from drill.fleet import Redis, addresses, fetch
+from drill.processes import Program, free_port
+
+COMPOSE = REPOSITORY / "compose.yaml"
+FOLDER = REPOSITORY / "docs" / "compose"
+
+
+def rehearse(gateway: Path, loadtest: Path, folder: Path) -> None:
+    """Starts the services, and asks HAProxy what the file's first lines say to ask."""
+    programs: list[Program] = []
+    try:
+        url = _start(gateway, loadtest, folder, programs)
+        verdict = _ask(url, (folder / "receipts" / "genuine-1.b64").read_text())
+        assert verdict["verdict"] == "genuine" and verdict["provenance"]["source"] == "apple", f"answered {verdict}"
+        # A draining or dead gateway is taken out: the other one answers.
+        programs[-2].stop()
+        assert _ask(url, (folder / "receipts" / "genuine-2.b64").read_text())["verdict"] == "genuine"
+    finally:
+        for program in reversed(programs):
+            program.stop()
+
+
+def _start(gateway: Path, loadtest: Path, folder: Path, programs: list[Program]) -> str:
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    subprocess.run([loadtest, *_receipts(services, folder)], check=True, capture_output=True)
+    redis = Redis(folder)
+    programs.append(redis.program)
+    scenario = REPOSITORY / "loadtest" / "scenarios" / "quiet.yaml"
+    apple = Program("apple", [loadtest, "apple", "--pki", folder / "receipts", "--scenario", scenario], folder)
+    programs.append(apple)
+    urls = apple.expect("says where it listens", lambda: addresses(apple.last_words()))
+    moved = {
+        "redis:6379": f"127.0.0.1:{redis.port}",
+        "http://127.0.0.1:9001/verifyReceipt": urls["production"],
+        "http://127.0.0.1:9002/verifyReceipt": urls["sandbox"],
+        "/receipts/": f"{folder}/receipts/",
+        "/etc/receipt-gateway/": f"{FOLDER}/",
+    }
+    configuration = (FOLDER / "haproxy.cfg").read_text()
+    for name in ("gateway-1", "gateway-2"):
+        usual = services[name]["environment"]
+        http, admin = free_port(), free_port()
+        environment = {key: _replaced(str(value), moved) for key, value in usual.items()}
+        environment |= {"GATEWAY_HTTP_PORT": str(http), "GATEWAY_ADMIN_PORT": str(admin), "PATH": os.environ["PATH"]}
+        program = Program(name, [gateway, "serve"], folder, environment)
+        programs.append(program)
+        program.expect("is ready", lambda admin=admin: fetch(f"http://127.0.0.1:{admin}/readyz")[0] == 200)
+        there = f"{name}:{usual['GATEWAY_HTTP_PORT']} check port {usual['GATEWAY_ADMIN_PORT']}"
+        configuration = configuration.replace(there, f"127.0.0.1:{http} check port {admin}")
+    return _haproxy(configuration, folder, programs)
+
+
+def _haproxy(configuration: str, folder: Path, programs: list[Program]) -> str:
+    clients, statistics = free_port(), free_port()
+    configuration = configuration.replace("bind :8080", f"bind 127.0.0.1:{clients}")
+    configuration = configuration.replace("bind :8404", f"bind 127.0.0.1:{statistics}")
+    (folder / "haproxy.cfg").write_text(configuration)
+    found = shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
+    program = Program("haproxy", [found, "-db", "-f", folder / "haproxy.cfg"], folder)
+    programs.insert(0, program)
+    url = f"http://127.0.0.1:{clients}"
+    program.expect("passes requests on", lambda: fetch(f"{url}/v1/status")[0] == 401)
+    return url
+
+
+def _receipts(services: dict, folder: Path) -> list[str]:
+    """The command of the service that writes receipts."""
+    return [word.replace("/receipts", f"{folder}/receipts") for word in services["receipts"]["command"]]
+
+
+def _replaced(value: str, moved: dict[str, str]) -> str:
+    for there, here in moved.items():
+        value = value.replace(there, here)
+    return value
+
+
+def _ask(url: str, receipt: str) -> dict:
+    """As the comment in compose.yaml says, with its key; in mode apple, so that the simulator has a say."""
+    key = re.search(r"X-API-Key: (\S+?)'", COMPOSE.read_text())[1]
+    body = json.dumps({"receipt": "".join(receipt.split()), "mode": "apple"}).encode()
+    request = urllib.request.Request(
+        f"{url}/v1/verify", body, {"Content-Type": "application/json", "X-API-Key": key}, method="POST"
+    )
+    with urllib.request.urlopen(request, timeout=15) as answer:
+        return json.load(answer)

@@ -1,0 +1,346 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong, and which alerts are to say so."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, UTC
+from functools import partial
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+from drill.fleet import CACHE_KEY, QUIET, Fleet, Redis
+from drill.load import Load
+from drill.processes import wait_until
+
+
+@dataclass
+class Fault:
+    """Something that goes wrong: a context that begins and ends it, and the alerts it must raise."""
+
+    name: str
+    # Without `ReceiptGateway`; where an alert has several severities, with one behind a slash.
+    alerts: list[str]
+    happen: Callable[[Fleet, Load], object]
+    # What clients ask for meanwhile.
+    mix: dict[str, int] = field(default_factory=lambda: Load.USUAL)
+    # The longest until the last alert is pending.
+    seconds: float = 60
+
+
+@dataclass
+class Scene:
+    """Faults that may follow one another on one fleet, because no alert is expected of two of them."""
+
+    name: str
+    faults: list[Fault] = field(default_factory=list)
+
+
+@contextmanager
+def meanwhile(*works: Callable[[threading.Event], None]):
+    """Each work goes on in a thread of its own until the event is set."""
+    over = threading.Event()
+    threads = [threading.Thread(target=work, args=(over,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def apple(*faults: dict, **more) -> Callable:
+    """Apple does this, and is well again afterwards."""
+
+    @contextmanager
+    def happen(fleet: Fleet, load: Load):
+        fleet.play({**QUIET, **more, "faults": [*faults, *QUIET["faults"]]})
+        yield
+        fleet.play(QUIET)
+
+    return happen
+
+
+def sunset(days: int) -> Callable:
+    """Apple announces an end; who has heard it does not forget it."""
+
+    @contextmanager
+    def happen(fleet: Fleet, load: Load):
+        end = datetime.now(UTC) + timedelta(days=days, hours=-1)
+        header = end.strftime("%a, %d %b %Y %H:%M:%S GMT")
+        fleet.play({**QUIET, "faults": [{"latency": 0.01, "headers": {"Sunset": header}}]})
+        yield
+
+    return happen
+
+
+@contextmanager
+def nothing(fleet: Fleet, load: Load):
+    """Only what clients send is different."""
+    yield
+
+
+@contextmanager
+def redis_killed(fleet: Fleet, load: Load):
+    port = fleet.redis.port
+    fleet.redis.program.kill()
+    yield
+    fleet.redis = Redis(fleet.folder, port=port)
+    _connected(fleet)
+
+
+@contextmanager
+def redis_password(fleet: Fleet, load: Load):
+    fleet.redis.command("CONFIG", "SET", "requirepass", "changed-behind-our-back")
+    for kind in ("normal", "pubsub"):
+        fleet.redis.command("CLIENT", "KILL", "TYPE", kind, password="changed-behind-our-back")
+    yield
+    fleet.redis.command("CONFIG", "SET", "requirepass", "", password="changed-behind-our-back")
+    _connected(fleet)
+
+
+@contextmanager
+def redis_full(fleet: Fleet, load: Load):
+    fleet.redis.command("CONFIG", "SET", "maxmemory", "1mb")
+    yield
+    fleet.redis.command("CONFIG", "SET", "maxmemory", "0")
+
+
+@contextmanager
+def redis_emptied(fleet: Fleet, load: Load):
+    """Everything is forgotten at once; what nodes remember is of no use to who asks anew."""
+
+    def flush(over: threading.Event) -> None:
+        while not over.wait(0.05):
+            fleet.redis.command("FLUSHALL")
+
+    with meanwhile(flush):
+        yield
+
+
+@contextmanager
+def redis_tampered(fleet: Fleet, load: Load):
+    """The last byte of each value is another one."""
+
+    def tamper(over: threading.Event) -> None:
+        while not over.wait(0.5):
+            for key in fleet.redis.command("KEYS", "rc:*"):
+                if value := fleet.redis.command("GET", key):
+                    fleet.redis.command("SET", key, value[:-1] + bytes([value[-1] ^ 1]), "KEEPTTL")
+
+    with meanwhile(tamper):
+        yield
+    fleet.redis.command("FLUSHALL")
+
+
+def second_gateway(**settings: str) -> Callable:
+    """The second gateway has other settings than the first."""
+
+    @contextmanager
+    def happen(fleet: Fleet, load: Load):
+        fleet.restart("gateway-2", **settings)
+        yield
+        fleet.restart("gateway-2")
+
+    return happen
+
+
+@contextmanager
+def second_redis(fleet: Fleet, load: Load):
+    other = Redis(fleet.folder, name="redis-2")
+    try:
+        fleet.restart("gateway-2", GATEWAY_REDIS_URL=other.url)
+        yield
+    finally:
+        other.program.stop()
+    fleet.restart("gateway-2")
+
+
+@contextmanager
+def bodies_everywhere(fleet: Fleet, load: Load):
+    """Both gateways may hold little, and somebody fills that with a body that does not end."""
+    for name in fleet.ports:
+        fleet.restart(name, GATEWAY_HTTP_LIMITS_BODY="64KiB", GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT="64KiB")
+    with meanwhile(*(partial(_stall, fleet, ports[0]) for ports in fleet.ports.values())):
+        yield
+    for name in fleet.ports:
+        fleet.restart(name)
+
+
+def _stall(fleet: Fleet, port: int, over: threading.Event) -> None:
+    head = f"POST /v1/verify HTTP/1.1\r\nHost: gateway\r\nX-API-Key: {fleet.key}\r\nContent-Length: 65536\r\n\r\n"
+    while not over.is_set():
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                connection.sendall(head.encode() + b'{"receipt":"' + b"A" * 65400)
+                over.wait(10)
+        except OSError:
+            over.wait(0.1)
+
+
+@contextmanager
+def second_killed(fleet: Fleet, load: Load):
+    fleet.gateways["gateway-2"].kill()
+    yield
+    fleet.start("gateway-2")
+
+
+@contextmanager
+def all_killed(fleet: Fleet, load: Load):
+    for program in fleet.gateways.values():
+        program.kill()
+    yield
+    for name in fleet.ports:
+        fleet.start(name)
+
+
+@contextmanager
+def started_again(fleet: Fleet, load: Load):
+    """Killed three times; each start is seen before the next."""
+    admin = fleet.ports["gateway-2"][1]
+    for _ in range(3):
+        before = _start_time(fleet, admin)
+        fleet.gateways["gateway-2"].kill()
+        fleet.start("gateway-2")
+        wait_until("Prometheus sees the start", lambda: _start_time(fleet, admin) not in (None, before), 30)
+    yield
+
+
+def _start_time(fleet: Fleet, admin: int) -> str | None:
+    found = fleet.query(f'process_start_time_seconds{{instance="127.0.0.1:{admin}"}}')
+    return found[0]["value"][1] if found else None
+
+
+def made_up(text: str) -> Callable:
+    """A third target that says this of itself: no gateway does on purpose."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_):
+            pass
+
+    @contextmanager
+    def happen(fleet: Fleet, load: Load):
+        server = HTTPServer(("127.0.0.1", 0), Answers)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        usual = [f"127.0.0.1:{admin}" for _, admin in fleet.ports.values()]
+        fleet.scrape([*usual, f"127.0.0.1:{server.server_port}"])
+        yield
+        fleet.scrape(usual)
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+    return happen
+
+
+def _connected(fleet: Fleet) -> None:
+    wait_until(
+        "both are with Redis again",
+        lambda: len(fleet.query('receipt_gateway_store_state{state="connected"} == 1')) == 2,
+        30,
+    )
+
+
+SCENES = [
+    Scene(
+        "Apple is away",
+        [
+            Fault(
+                "every question is answered 503",
+                ["AppleFails", "BreakerOpen", "AnswersDegraded", "VerificationsUndecided"],
+                apple({"fault": {"http_status": 503}}),
+                mix={**Load.USUAL, "unknown": 100},
+            ),
+        ],
+    ),
+    Scene(
+        "Apple is odd",
+        [
+            Fault(
+                "Apple takes 1.5 s",
+                ["LatencyBurnsFast", "LatencyBurnsSlowly"],
+                apple({"latency": 1.5}),
+                mix={"anew": 1},
+            ),
+            Fault("the shared secret was changed", ["SharedSecretRejected"], apple(shared_secret="f" * 32)),
+            Fault(
+                "every third question is answered 429",
+                ["AppleThrottles"],
+                apple({"share": 0.33, "fault": {"throttled": 1000}}),
+            ),
+            Fault(
+                "Apple calls a tenth malformed, as on 7 February 2023",
+                ["AppleDisagrees"],
+                apple({"share": 0.1, "fault": {"receipt_status": 21002}}),
+            ),
+            Fault(
+                "answers are of another app",
+                ["SomebodyBetween"],
+                apple({"endpoint": "sandbox", "share": 0.2, "fault": {"tampered": "other_bundle_id"}}),
+            ),
+            Fault(
+                "receipts of another authority", ["CertificatesRejected"], nothing, mix={**Load.USUAL, "strange": 60}
+            ),
+        ],
+    ),
+    Scene(
+        "Redis",
+        [
+            Fault("Redis forgets everything at once", ["CacheHitsDropped"], redis_emptied),
+            Fault("Redis is full", ["RedisTakesNoWrites"], redis_full),
+            Fault("somebody changes values in Redis", ["SharedDataTampered"], redis_tampered),
+            Fault(
+                "one node has another cache key",
+                ["CacheKeysDiffer"],
+                second_gateway(GATEWAY_CACHE_KEYS=f"other:{CACHE_KEY}"),
+            ),
+            Fault("one node has another Redis", ["FleetSplit"], second_redis),
+            Fault("Redis is killed", ["RedisAway", "RedisErrors", "LimitsDegraded"], redis_killed),
+            Fault("Redis asks for a password", ["RedisMisconfigured"], redis_password),
+        ],
+    ),
+    Scene(
+        "nodes",
+        [
+            Fault(
+                "bodies fill the memory they may take",
+                ["Overloaded", "ErrorsBurnFast", "ErrorsBurnSlowly"],
+                bodies_everywhere,
+            ),
+            Fault(
+                "one node of another version (made up)",
+                ["VersionsDiffer"],
+                made_up('receipt_gateway_build_info{version="9"} 1\n'),
+            ),
+            Fault(
+                "a count without a series (made up)",
+                ["MetricsAreLost"],
+                made_up("prometheus_export_undeclared_total 1\n"),
+            ),
+            Fault("one node starts three times", ["Restarts"], started_again),
+            Fault("one node is killed", ["TargetDown"], second_killed),
+            Fault("all nodes are killed", ["NobodyAnswers"], all_killed),
+        ],
+    ),
+    Scene(
+        "the end of verifyReceipt",
+        [
+            Fault("Apple announces the end in 90 days", ["SunsetApproaching/info"], sunset(90)),
+            Fault("Apple announces the end in 30 days", ["SunsetApproaching/warning"], sunset(30)),
+            Fault("Apple announces the end in 7 days", ["SunsetApproaching/critical", "TrafficNotShifted"], sunset(7)),
+        ],
+    ),
+]

@@ -1,0 +1,249 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""Two gateways, a Redis, Apple's simulator and a Prometheus that scrapes each second, all on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import yaml
+
+from drill.processes import Program, free_port
+
+SHARED_SECRET = "0123456789abcdef0123456789abcdef"
+PEPPER = "for-checks-only-0123456789"
+CACHE_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+JOB = "receipt-gateway"
+# A day on which nothing happens; the end of verifyReceipt is announced, and far away.
+QUIET = {
+    "shared_secret": SHARED_SECRET,
+    "reissue_seconds": 30,
+    "faults": [{"latency": {"uniform": [0.005, 0.02]}, "headers": {"Sunset": "Fri, 31 Dec 2100 23:59:59 GMT"}}],
+}
+
+
+def fetch(url: str, data: bytes | None = None, method: str | None = None, seconds: float = 10) -> tuple[int, bytes]:
+    """Status and body; status 0 if nobody answers."""
+    request = urllib.request.Request(url, data=data, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=seconds) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+    except OSError:
+        return 0, b""
+
+
+def addresses(log: str) -> dict[str, str] | None:
+    """Where the simulator listens, once it has said both."""
+    found = dict(re.findall(r"^(production|sandbox) (\S+)$", log, re.M))
+    return found if len(found) == 2 else None
+
+
+class Redis:
+    """A server without persistence, and the few commands that the faults need."""
+
+    def __init__(self, folder: Path, name: str = "redis", port: int | None = None):
+        self.port = port or free_port()
+        self.program = Program(
+            name,
+            ["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
+            folder,
+        )
+        self.program.expect("answers", lambda: self._answers())
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}"
+
+    def command(self, *words, password: str | None = None):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            stream = connection.makefile("rwb")
+            if password:
+                self._send(stream, ("AUTH", password))
+            return self._send(stream, words)
+
+    def _send(self, stream, words):
+        parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        stream.write(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
+        stream.flush()
+        return self._reply(stream)
+
+    def _reply(self, stream):
+        kind, rest = (line := stream.readline())[:1], line[1:-2]
+        if kind in b"+:":
+            return rest
+        if kind == b"-":
+            raise RuntimeError(f"Redis: {rest.decode()}")
+        if kind == b"$":
+            return None if rest == b"-1" else stream.read(int(rest) + 2)[:-2]
+        return [self._reply(stream) for _ in range(int(rest))]
+
+    def _answers(self) -> bool:
+        try:
+            return self.command("PING") == b"PONG"
+        except OSError:
+            return False
+
+
+class Fleet:
+    """Everything is up when it is made, and down when it is closed."""
+
+    def __init__(self, gateway: Path, loadtest: Path, folder: Path, rules: Path):
+        self.gateway_program, self.loadtest_program, self.folder = gateway, loadtest, folder
+        self.programs: list[Program] = []
+        self.ports = {name: (free_port(), free_port()) for name in ("gateway-1", "gateway-2")}
+        self.gateways: dict[str, Program] = {}
+        self._receipts()
+        self.key = self._clients()
+        self.redis = Redis(folder)
+        self._apple()
+        for name in self.ports:
+            self.start(name)
+        self._prometheus(rules)
+
+    def close(self) -> None:
+        for program in [*self.gateways.values(), *self.programs, self.redis.program]:
+            program.stop()
+
+    # Gateways
+
+    def start(self, name: str, **settings: str) -> None:
+        """Starts a gateway, with settings that differ from the usual ones."""
+        http, admin = self.ports[name]
+        environment = {"PATH": os.environ["PATH"], **self._usual(http, admin), **settings}
+        program = Program(name, [self.gateway_program, "serve"], self.folder, environment)
+        self.gateways[name] = program
+        program.expect("is ready", lambda: fetch(f"http://127.0.0.1:{admin}/readyz")[0] == 200)
+
+    def restart(self, name: str, **settings: str) -> None:
+        self.gateways[name].stop()
+        self.start(name, **settings)
+
+    def _usual(self, http: int, admin: int) -> dict[str, str]:
+        return {
+            "GATEWAY_HTTP_PORT": str(http),
+            "GATEWAY_ADMIN_PORT": str(admin),
+            "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s",
+            "GATEWAY_SHUTDOWN_GRACE": "1s",
+            "GATEWAY_CLIENTS_FILE": str(self.folder / "clients.yaml"),
+            "GATEWAY_API_KEY_PEPPER": PEPPER,
+            "GATEWAY_TRUST_ROOTS": str(self.folder / "receipts" / "root.pem"),
+            "GATEWAY_APPLE_PRODUCTION_URL": self.apple["production"],
+            "GATEWAY_APPLE_SANDBOX_URL": self.apple["sandbox"],
+            "GATEWAY_APPLE_SHARED_SECRET": SHARED_SECRET,
+            "GATEWAY_REDIS_URL": self.redis.url,
+            "GATEWAY_REDIS_EXPECTED_NODES": "2",
+            "GATEWAY_CACHE_KEYS": f"live:{CACHE_KEY}",
+            "GATEWAY_LOG_REQUESTS": "false",
+        }
+
+    def _clients(self) -> str:
+        """Makes a key; the file holds its hash."""
+        made = subprocess.run(
+            [self.gateway_program, "hash-key"],
+            env={"GATEWAY_API_KEY_PEPPER": PEPPER},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        (key,) = re.findall(r"rgk_\w+\.\S+", made.stderr)
+        (identifier,) = re.findall(r"id: (\S+)", made.stdout)
+        (hashed,) = re.findall(r"hash: (\S+)", made.stdout)
+        client = {
+            "name": "load",
+            "apps": "*",
+            "may": ["purge"],
+            "keys": [{"id": identifier, "hash": hashed}],
+            "limits": [{"name": "minute", "quota": 600000, "window": "60s"}],
+        }
+        (self.folder / "clients.yaml").write_text(yaml.safe_dump({"clients": [client]}))
+        return key
+
+    # Apple
+
+    def _receipts(self) -> None:
+        folder = self.folder / "receipts"
+        subprocess.run(
+            [self.loadtest_program, "corpus", "--out", folder, "--count", "600"], check=True, capture_output=True
+        )
+        index = json.loads((folder / "index.json").read_text())
+
+        def texts(wanted) -> list[str]:
+            return ["".join((folder / item["file"]).read_text().split()) for item in index if wanted(item)]
+
+        # Half of the receipts nobody sends before there is a reason to.
+        genuine = texts(lambda item: item["file"].startswith("genuine-"))
+        self.genuine, self.unknown = genuine[:300], genuine[300:]
+        self.forged = texts(lambda item: item["reason"] == "signature_invalid")
+        self.strange = texts(lambda item: item["reason"] == "anchor_untrusted")
+
+    def _apple(self) -> None:
+        program = Program("apple", [self.loadtest_program, "apple", "--pki", self.folder / "receipts"], self.folder)
+        self.programs.append(program)
+        self.apple = program.expect("says where it listens", lambda: addresses(program.last_words()))
+        self.play(QUIET)
+
+    def play(self, scenario: dict) -> None:
+        """Lets Apple do something else from now on."""
+        url = self.apple["production"].replace("/verifyReceipt", "/scenario")
+        status, body = fetch(url, yaml.safe_dump(scenario).encode(), "PUT")
+        if status // 100 != 2:
+            raise RuntimeError(f"the simulator does not play this scenario: {status} {body.decode()}")
+
+    # Prometheus
+
+    def _prometheus(self, rules: Path) -> None:
+        self.targets = self.folder / "targets.json"
+        self.scrape([f"127.0.0.1:{admin}" for _, admin in self.ports.values()])
+        configuration = {
+            "global": {"scrape_interval": "1s", "scrape_timeout": "900ms", "evaluation_interval": "1s"},
+            "rule_files": [str(rules)],
+            "scrape_configs": [
+                {"job_name": JOB, "file_sd_configs": [{"files": [str(self.targets)], "refresh_interval": "1s"}]}
+            ],
+        }
+        (self.folder / "prometheus.yaml").write_text(yaml.safe_dump(configuration))
+        port = free_port()
+        self.prometheus = f"http://127.0.0.1:{port}"
+        program = Program(
+            "prometheus",
+            [
+                shutil.which("prometheus"),
+                f"--config.file={self.folder / 'prometheus.yaml'}",
+                "--log.level=warn",
+                f"--storage.tsdb.path={self.folder / 'tsdb'}",
+                f"--web.listen-address=127.0.0.1:{port}",
+            ],
+            self.folder,
+        )
+        self.programs.append(program)
+        program.expect("is ready", lambda: fetch(f"{self.prometheus}/-/ready")[0] == 200)
+        program.expect("has scraped both gateways", lambda: len(self.query("up == 1")) == 2)
+
+    def scrape(self, targets: list[str]) -> None:
+        """What Prometheus scrapes from now on."""
+        self.targets.write_text(json.dumps([{"targets": targets}]))
+
+    def query(self, expression: str) -> list[dict]:
+        status, body = fetch(f"{self.prometheus}/api/v1/query?" + urllib.parse.urlencode({"query": expression}))
+        answer = json.loads(body or b"{}")
+        if status != 200:
+            raise RuntimeError(f"Prometheus: {answer.get('error', status)}")
+        found = answer["data"]
+        return found["result"] if found["resultType"] == "vector" else [{"metric": {}, "value": found["result"]}]
+
+    def alerting(self) -> set[tuple[str, str]]:
+        """Alerts that are pending or firing, with their severities."""
+        _, body = fetch(f"{self.prometheus}/api/v1/alerts")
+        alerts = json.loads(body)["data"]["alerts"]
+        return {(alert["labels"]["alertname"], alert["labels"]["severity"]) for alert in alerts}

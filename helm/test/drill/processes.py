@@ -1,0 +1,85 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of the fleet: started on free ports of this machine, and ended by their own process."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(what: str, condition: Callable[[], object], seconds: float, pause: float = 0.1):
+    """The first value that is true; TimeoutError if there is none in this time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what}: not within {seconds:g} s")
+        time.sleep(pause)
+
+
+class Program:
+    """One process, its log in a file of the same name."""
+
+    # All that were started, so that whatever goes wrong none is left over.
+    started: ClassVar[list[Program]] = []
+
+    @staticmethod
+    def stop_all() -> None:
+        for program in reversed(Program.started):
+            program.stop()
+
+    def __init__(self, name: str, command: list, folder: Path, environment: dict | None = None):
+        self.log = folder / f"{name}.log"
+        self.name = name
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                cwd=folder,
+            )
+        Program.started.append(self)
+
+    def expect(self, what: str, condition: Callable[[], object], seconds: float = 30):
+        """Waits for a condition; says what the program logged if it ends, or takes too long."""
+
+        def or_ended():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"{self.name} ended with {self.process.returncode}:\n{self.last_words()}")
+            return condition()
+
+        try:
+            return wait_until(f"{self.name}: {what}", or_ended, seconds)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}\n{self.last_words()}") from None
+
+    def last_words(self) -> str:
+        return self.log.read_text(errors="replace")[-2000:]
+
+    def kill(self) -> None:
+        """As a crash would."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()

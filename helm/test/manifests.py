@@ -1,0 +1,97 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""Everything the chart renders is what Kubernetes takes, in each version that is supported; and wrong values say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import helm_python
+import kubernetes_validate
+import yaml
+
+from chart import CHART, Rendered, load_values, values_files
+from report import Report
+
+KUBERNETES = ("1.30", "1.31", "1.32", "1.33", "1.34")
+# Kinds of Prometheus' operator. promtool checks what is inside of the rule; of both the fields are compared.
+OPERATOR_KINDS = {
+    "ServiceMonitor": {"selector", "endpoints"},
+    "PrometheusRule": {"groups"},
+}
+BROKEN = Path(__file__).parent / "broken"
+
+
+def run(report: Report) -> None:
+    for file in values_files():
+        report.check(f"helm lint --strict --values {file.name}", lambda file=file: _lint(load_values(file)))
+        for version in KUBERNETES:
+            report.check(
+                f"{file.name} on Kubernetes {version}", lambda file=file, version=version: _validate(file, version)
+            )
+        report.check(f"{file.name}: names fit together", lambda file=file: _refer(Rendered(load_values(file))))
+    for file in sorted(BROKEN.glob("*.yaml")):
+        report.check(f"broken/{file.name} is refused", lambda file=file: _refuse(file))
+
+
+def _lint(values: dict) -> None:
+    found = helm_python.lint(str(CHART), values, strict=True)
+    # Severity 1 is advice: the one it has is an icon.
+    problems = [message for message in found["messages"] if message["severity"] > 1]
+    assert not found["errors"] and not problems, f"{found['errors']} {problems}"
+
+
+def _validate(file: Path, version: str) -> None:
+    documents = Rendered(load_values(file)).documents
+    assert documents, "renders nothing"
+    for document in documents:
+        name = f"{document['kind']} {document['metadata']['name']}"
+        if document["kind"] in OPERATOR_KINDS:
+            unknown = set(document["spec"]) - OPERATOR_KINDS[document["kind"]]
+            assert not unknown, f"{name}: unknown fields {unknown}"
+            continue
+        try:
+            kubernetes_validate.validate(document, version, strict=True)
+        except kubernetes_validate.ValidationError as error:
+            raise AssertionError(f"{name}: {error.message} at {'.'.join(map(str, error.absolute_path))}") from None
+
+
+def _refer(rendered: Rendered) -> None:
+    """What one document says of another holds: labels that select, names, ports."""
+    template = rendered.only("Deployment")["spec"]["template"]
+    labels = template["metadata"]["labels"]
+    container = template["spec"]["containers"][0]
+    ports = {port["name"] for port in container["ports"]}
+    for document in rendered.documents:
+        if document["kind"] == "Service" and not document["metadata"]["name"].endswith("-redis"):
+            _selects(document["spec"]["selector"], labels, document)
+            assert {port["targetPort"] for port in document["spec"]["ports"]} <= ports, (
+                "a service names no port of the pod"
+            )
+    for document in rendered.documents:
+        if document["kind"] == "PodDisruptionBudget":
+            _selects(document["spec"]["selector"]["matchLabels"], labels, document)
+    volumes = {volume["name"] for volume in template["spec"]["volumes"]}
+    mounts = [mount["name"] for mount in container["volumeMounts"]]
+    assert set(mounts) == volumes and len(set(mounts)) == len(mounts), f"mounts {mounts} are not the volumes {volumes}"
+    paths = [mount["mountPath"] for mount in container["volumeMounts"]]
+    nested = [(a, b) for a in paths for b in paths if a != b and b.startswith(a + "/")]
+    assert not nested, f"a read-only volume holds no mount point for another: {nested}"
+
+
+def _selects(selector: dict, labels: dict, document: dict) -> None:
+    wrong = {key: value for key, value in selector.items() if labels.get(key) != value}
+    assert not wrong, f"{document['kind']} {document['metadata']['name']} does not select the pods: {wrong}"
+
+
+def _refuse(file: Path) -> None:
+    """The first line is `# expect: ` and what the message must contain."""
+    first = file.read_text().splitlines()[0]
+    assert first.startswith("# expect: "), "the first line must be '# expect: ' and a part of the message"
+    expected = first.removeprefix("# expect: ")
+    try:
+        Rendered(yaml.safe_load(file.read_text()) or {})
+    except helm_python.HelmError as error:
+        assert expected in str(error), f"the message does not say {expected!r}: {error}"
+    else:
+        raise AssertionError("renders, and was to be refused")

@@ -1,0 +1,38 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""Collects what was checked, and says it in lines that a person and a machine can read."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+
+
+class Report:
+    """Counts checks. A check is a function that raises AssertionError (or TimeoutError), with a text that says what to do."""
+
+    def __init__(self):
+        self.passed = 0
+        self.failures: list[str] = []
+
+    def check(self, name: str, body: Callable[[], None]) -> None:
+        try:
+            body()
+        except (AssertionError, TimeoutError) as failure:
+            self._fail(name, str(failure) or "failed")
+        except Exception:  # A defect of the checks themselves must not pass for one of the chart.
+            self._fail(name, traceback.format_exc())
+        else:
+            self.passed += 1
+
+    def _fail(self, name: str, why: str) -> None:
+        self.failures.append(name)
+        print(f"FAILED {name}\n  " + why.strip().replace("\n", "\n  "), flush=True)
+
+    def close(self) -> int:
+        """Prints the closing line; the exit status."""
+        print(f"{self.passed} passed, {len(self.failures)} failed")
+        if self.passed == 0:
+            print("helm: no check ran")
+            return 1
+        return 1 if self.failures else 0

@@ -1,0 +1,124 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""Alerts and recording rules: promtool takes them, each has a page in docs/runbooks, and each metric exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from chart import CHART, REPOSITORY, Rendered, load_values
+from report import Report
+
+ALERTS = CHART / "files" / "alerts.yaml"
+RUNBOOKS = REPOSITORY / "docs" / "runbooks"
+RUNBOOK_URL = "https://github.com/receipt-gateway/receipt-gateway/blob/main/docs/runbooks/"
+SEVERITIES = {"critical", "warning", "info"}
+HEADINGS = ["## What it means", "## How to confirm", "## What to do"]
+# Metrics of Prometheus itself.
+FOREIGN = {"up"}
+
+
+def run(report: Report) -> None:
+    report.check("promtool check rules", lambda: _promtool("check", "rules", ALERTS))
+    for file in sorted((Path(__file__).parent / "rules").glob("*_test.yaml")):
+        report.check(f"promtool test rules {file.name}", lambda file=file: _promtool("test", "rules", file))
+    report.check("the chart's rule is the file", _the_chart_installs_the_file)
+    report.check("every alert is tested by promtool", _every_alert_is_tested)
+    report.check("every metric stands in docs/metrics.md", lambda: known(metrics_of(ALERTS.read_text())))
+    for alert in alerts():
+        report.check(f"{alert['alert']} says what, how bad, and where to read on", lambda alert=alert: _complete(alert))
+    report.check("every runbook has an alert, and every alert a runbook", _runbooks)
+
+
+def alerts() -> list[dict]:
+    groups = yaml.safe_load(ALERTS.read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"] if "alert" in rule]
+
+
+def names() -> list[str]:
+    return sorted({alert["alert"] for alert in alerts()})
+
+
+def _promtool(*arguments) -> None:
+    found = subprocess.run(["promtool", *arguments], capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def _the_chart_installs_the_file() -> None:
+    rendered = Rendered(load_values(CHART / "values-production.yaml"))
+    spec = rendered.only("PrometheusRule")["spec"]
+    assert spec["groups"] == yaml.safe_load(ALERTS.read_text())["groups"], (
+        "the rendered groups are not those of alerts.yaml"
+    )
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(spec, file)
+        file.flush()
+        _promtool("check", "rules", file.name)
+
+
+def _every_alert_is_tested() -> None:
+    """Each alert is seen to fire, and each severity of it."""
+    fired = set()
+    for file in (Path(__file__).parent / "rules").glob("*_test.yaml"):
+        for test in yaml.safe_load(file.read_text())["tests"]:
+            for expected in test.get("alert_rule_test", []):
+                fired |= {
+                    (expected["alertname"], a["exp_labels"]["severity"]) for a in expected.get("exp_alerts") or []
+                }
+    missing = {(alert["alert"], alert["labels"]["severity"]) for alert in alerts()} - fired
+    assert not missing, f"no test in helm/test/rules sees these fire: {sorted(missing)}"
+
+
+def _complete(alert: dict) -> None:
+    name = alert["alert"]
+    assert re.fullmatch(r"ReceiptGateway([A-Z][a-z0-9]+)+", name), "the name must be CamelCase behind ReceiptGateway"
+    assert alert["labels"].get("severity") in SEVERITIES, f"the severity must be one of {sorted(SEVERITIES)}"
+    notes = alert["annotations"]
+    assert set(notes) == {"summary", "description", "runbook_url"}, (
+        "annotations are summary, description and runbook_url"
+    )
+    assert not notes["summary"].endswith(".") and len(notes["summary"]) <= 80, (
+        "a summary is a headline of 80 characters at most"
+    )
+    assert notes["description"].endswith("."), "a description is made of sentences"
+    assert notes["runbook_url"] == f"{RUNBOOK_URL}{name}.md", f"runbook_url must be {RUNBOOK_URL}{name}.md"
+
+
+def _runbooks() -> None:
+    pages = {page.stem for page in RUNBOOKS.glob("ReceiptGateway*.md")}
+    assert pages == set(names()), (
+        f"without a page: {sorted(set(names()) - pages)}; without an alert: {sorted(pages - set(names()))}"
+    )
+    index = (RUNBOOKS / "README.md").read_text()
+    for name in sorted(pages):
+        text = (RUNBOOKS / f"{name}.md").read_text()
+        found = [line for line in text.splitlines() if line.startswith("#")]
+        assert found == [f"# {name}", *HEADINGS], f"{name}.md: the headings must be {HEADINGS}"
+        known(metrics_of(text))
+        assert f"({name}.md)" in index, f"docs/runbooks/README.md does not name {name}"
+
+
+def documented() -> set[str]:
+    """Every series that docs/metrics.md describes, with what a histogram exposes."""
+    text = (REPOSITORY / "docs" / "metrics.md").read_text()
+    described = dict(re.findall(r"^\| `([a-z_]+)` \| (counter|gauge|histogram) ", text, re.M))
+    series = set(described)
+    for name, kind in described.items():
+        if kind == "histogram":
+            series |= {name + suffix for suffix in ("_bucket", "_sum", "_count")}
+    return series
+
+
+def metrics_of(text: str) -> set[str]:
+    """Names of metrics that a text speaks of; those with a colon are recorded by rules."""
+    return set(re.findall(r"\b(?:receipt_gateway|process|prometheus_export)_[a-z0-9_]+\b(?![:(])", text))
+
+
+def known(metrics: set[str]) -> None:
+    unknown = metrics - documented() - FOREIGN
+    assert not unknown, f"docs/metrics.md does not describe: {sorted(unknown)}"
