@@ -36,6 +36,6 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             VerifyCommand.self, CorpusCommand.self, AppleCommand.self, RehearseCommand.self, OverheadCommand.self,
-            FleetCommand.self, MemoryProbeCommand.self,
+            FleetCommand.self, HTTPCommand.self, MemoryProbeCommand.self,
         ])
 }

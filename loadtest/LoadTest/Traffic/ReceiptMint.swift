@@ -13,11 +13,12 @@ struct ReceiptMint: Sendable {
     /// Purchases in each receipt.
     let purchases: Int
 
-    /// Makes the authority, and chooses how many purchases a receipt has.
+    /// Chooses how many purchases a receipt has.
     ///
-    /// - Parameter bodyBytes: how large the body of a request should be, about.
-    init(seed: UInt64, form: RequestForm, bodyBytes: Int) {
-        let pki = ForgedPKI(seed: seed)
+    /// - Parameters:
+    ///   - pki: signs them.
+    ///   - bodyBytes: how large the body of a request should be, about.
+    init(_ pki: ForgedPKI, seed: UInt64, form: RequestForm, bodyBytes: Int) {
         (self.seed, self.form, self.pki) = (seed, form, pki)
         func size(_ purchases: Int) -> Int {
             Self.receipt(pki, seed, "size", purchases).utf8.count + form.bodyOverhead
@@ -28,9 +29,6 @@ struct ReceiptMint: Sendable {
 
     /// With yearly periods, more would reach back beyond the Middle Ages.
     private static let maximumPurchases = 1000
-
-    /// The certificate that a gateway must trust, as text.
-    var rootPEM: String { pki.rootPEM }
 
     /// Makes receipts that are sent again and again.
     func repeated(_ count: Int, minted: (Int) -> Void) async -> [PooledRequest] {

@@ -6,7 +6,7 @@ struct GeneratorLimits: Hashable, Sendable {
     /// Requests of one worker that wait for a connection; beyond it they fail.
     var maximumWaiting = 200_000
     /// A request that its worker takes up later than this after it was due counts as late.
-    var late = Duration.milliseconds(2)
+    var late = Duration.milliseconds(5)
     /// The share of late requests up to which a schedule was kept.
     var maximumLateShare = 0.01
     /// Work is taken up together rather than sleep for less.
