@@ -64,6 +64,12 @@ struct HTTPCommand: AsyncParsableCommand {
     var mark: [MarkOption] = []
 
     @Option(
+        help: ArgumentHelp(
+            "Look at these metrics once a second and keep those that matter in the result; repeatable.",
+            valueName: "url/metrics"))
+    var scrape: [String] = []
+
+    @Option(
         name: .shortAndLong,
         help: ArgumentHelp("Write the whole result as JSON, for 'report' and 'compare'.", valueName: "file"))
     var output: String?
@@ -82,6 +88,7 @@ struct HTTPCommand: AsyncParsableCommand {
         try check(stages == nil || rate != .max, "--rate max has no --stages.")
         try check((duration?.seconds ?? 1) > 0, "--duration takes more than nothing.")
         try check(requests.map { $0 > 0 } ?? true, "--requests takes at least 1.")
+        _ = try scrapeTargets()
         try check(
             (stages?.curve(from: 0).stages.contains { $0.to > 0 } ?? true) || rate != nil,
             "These --stages send nothing.")
@@ -95,7 +102,7 @@ struct HTTPCommand: AsyncParsableCommand {
         let source = try await Interruptible.run { [traffic] in
             try await traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
         }
-        if debug { return try await dump(plan, source) }
+        if debug { return StandardOutput.write(try await DebugExchange(plan, source).text()) }
         let result = try await measure(plan, source)
         if let output { try Self.write(result, to: output) }
         StandardOutput.write(try RunPrinter(format: format).text(result))
@@ -136,21 +143,34 @@ extension HTTPCommand {
     private static let noEnd = 1e8
 
     private func measure(_ plan: LoadPlan, _ source: TrafficSource) async throws -> RunResult {
+        let watch = MetricWatch(try scrapeTargets())
+        try await watch.check()
         let session = LoadSession(run: LoadRun(plan: plan) { source.traffic(worker: $0, plan) })
         var record = RunRecord(plan: plan, description: traffic.description(of: plan))
-        let printer = RunPrinter(format: format)
-        let (measurements, wasInterrupted) = try await session.measure { event in
-            guard case .second(let slice) = event else { return }
+        let display = RunDisplay(plan, marks: mark, isQuiet: format == .quiet, isPlain: noTui) { session.stop() }
+        defer { display.end() }
+        let (measurements, wasInterrupted) = try await session.measure(watching: watch) { slice in
             let second = record.add(slice)
-            if let line = try? printer.line(second), !line.isEmpty { StandardOutput.write(line) }
-            if format != .quiet { StandardError.write(second.line + "\n") }
+            display.show(second, slice.counts)
+            let line = (try? RunPrinter(format: format).line(second)) ?? ""
+            if !line.isEmpty { StandardOutput.write(line) }
         }
-        let extras = RunRecord.Extras(
-            thresholds: threshold, marks: mark.map { RunResult.Mark(atSeconds: $0.seconds, text: $0.text) })
+        display.end()
+        for complaint in watch.complaints { StandardError.write(complaint + "\n") }
+        let marks = mark.map { RunResult.Mark(atSeconds: $0.seconds, text: $0.text) }
+        let extras = RunRecord.Extras(thresholds: threshold, marks: marks, metrics: watch.series)
         return record.result(measurements, extras, wasInterrupted: wasInterrupted)
     }
 
-    private func dump(_ plan: LoadPlan, _ source: TrafficSource) async throws {}
+    private func scrapeTargets() throws -> [LoadTarget] {
+        try scrape.map { text in
+            do throws(LoadTargetError) {
+                return try LoadTarget(text, defaultPath: "/metrics")
+            } catch {
+                throw ValidationError("--scrape: \(error)")
+            }
+        }
+    }
 
     private static func write(_ result: RunResult, to path: String) throws {
         do {

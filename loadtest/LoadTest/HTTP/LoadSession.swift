@@ -10,13 +10,20 @@ struct LoadSession: Sendable {
     private let interruption = Interruption()
 
     /// What was measured, and whether somebody ended the run.
-    func measure(_ tell: (LoadRunEvent) -> Void) async throws -> (LoadMeasurements, wasInterrupted: Bool) {
+    ///
+    /// - Parameter second: is told of each second as it ends.
+    func measure(
+        watching metrics: MetricWatch, _ second: (SecondSlice) -> Void
+    ) async throws -> (LoadMeasurements, wasInterrupted: Bool) {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        let watch = Task { [self] in
-            for await _ in signals { stop() }
+        var helpers = [Task { for await _ in signals { stop() } }]
+        defer { for helper in helpers { helper.cancel() } }
+        let measurements = try await run.run { event in
+            switch event {
+            case .began(let origin): helpers.append(Task { await metrics.run(from: origin) })
+            case .second(let slice): second(slice)
+            }
         }
-        defer { watch.cancel() }
-        let measurements = try await run.run(tell)
         return (measurements, interruption.happened.withLock { $0 })
     }
 

@@ -10,11 +10,15 @@ enum TrafficSource: Sendable {
     case same(SameRequest)
 
     /// What one worker sends.
-    func traffic(worker: Int, _ plan: LoadPlan) -> any LoadTraffic {
+    ///
+    /// - Parameter requestsBefore: how many others sent of the same receipts, so that what is fresh is not theirs.
+    func traffic(worker: Int, _ plan: LoadPlan, requestsBefore: Int = 0) -> any LoadTraffic {
         switch self {
-        case .same(let request): request
+        case .same(let request): return request
         case .receipts(let pools, let mix, let popularity):
-            ReceiptTraffic(pools, mix, popularity, worker: worker, of: plan.workers, seed: plan.seed)
+            let freshBefore = Int(Double(requestsBefore) * mix[.fresh] * 1.05)
+            return ReceiptTraffic(
+                pools, mix, popularity, worker: worker, of: plan.workers, seed: plan.seed, freshBefore: freshBefore)
         }
     }
 }

@@ -16,11 +16,11 @@ struct ReceiptTraffic: LoadTraffic {
 
     init(
         _ pools: ReceiptPools, _ mix: RequestMix, _ popularity: KeyPopularity, worker: Int, of workers: Int,
-        seed: UInt64
+        seed: UInt64, freshBefore: Int = 0
     ) {
         (self.pools, self.mix, self.popularity, self.workers) = (pools, mix, popularity, workers)
         generator = SplitMix64(seed: seed, purpose: "requests of worker \(worker)")
-        (nextFresh, nextNearExpiry) = (worker, worker)
+        (nextFresh, nextNearExpiry) = (freshBefore + worker, worker)
     }
 
     mutating func next() -> ByteBuffer {
