@@ -12,8 +12,8 @@ struct OutcomeTests {
             + #""verified_at":"2026-11-21T18:00:00Z"#
     }
 
-    @Test(arguments: [
-        (200, "", body("local", "near"), Outcome.hitNear), (200, "", body("apple", "near"), .hitNear),
+    private static let answers: [(status: Int, cache: String, body: String, outcome: Outcome)] = [
+        (200, "", body("local", "near"), .hitNear), (200, "", body("apple", "near"), .hitNear),
         (200, "receipt-gateway; hit; ttl=3", body("apple", "shared"), .hitShared),
         (200, "receipt-gateway; hit", body("apple", "stale"), .stale),
         (200, "receipt-gateway; fwd=miss; stored", body("apple", "miss"), .upstream),
@@ -25,7 +25,9 @@ struct OutcomeTests {
         (200, "nginx; hit", "hello", .hitShared), (200, "", #"{"verdict":""#, .ok),
         (429, "", body("local", "near"), .shed), (503, "", "", .shed), (301, "", "", .refused), (404, "", "", .refused),
         (500, "", body("local", "near"), .error), (504, "", "", .error),
-    ])
+    ]
+
+    @Test(arguments: answers)
     func `status, Cache-Status and the body's beginning decide`(
         status: Int, cache: String, body: String, outcome: Outcome
     ) {

@@ -13,8 +13,8 @@ struct RunText {
     /// One line, and one for each reason.
     var verdict: String {
         let totals = result.totals
-        let rate = totals.achievedPerSecond.significant
-        let target = totals.targetPerSecond.map { " of \($0.significant)" } ?? ""
+        let rate = totals.achievedPerSecond.asRate
+        let target = totals.targetPerSecond.map { " of \($0.asRate)" } ?? ""
         let latency = [("p50", result.response.p50), ("p99", result.response.p99)]
             .compactMap { name, value in value.map { "\(name) \($0.significant) ms" } }
         let errors = totals.intended > 0 ? Double(totals.errors) / Double(totals.intended) * 100 : 0

@@ -132,6 +132,9 @@ extension RunResult.Threshold {
 }
 
 extension Double {
+    /// As a rate: whole, unless it is small.
+    var asRate: String { self >= 10 || self == rounded() ? Int(rounded()).grouped : fixed(2) }
+
     /// With about four digits that count.
     var significant: String {
         switch magnitude {

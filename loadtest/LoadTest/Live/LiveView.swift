@@ -26,7 +26,7 @@ struct LiveView {
     func lines(width: Int) -> [String] {
         guard let last = seconds.last else { return ["connected to \(plan.target.authority)"] }
         let columns = max(10, min(60, width - 24))
-        return [
+        let lines = [
             bold(clip(plan.target.url, width)) + (listens ? dim("   q stops") : ""),
             progress(last, columns),
             rate(last),
@@ -39,6 +39,13 @@ struct LiveView {
             "  send lag p99 \(Self.figure(last.sendLagP99)), late \(counts.late.grouped) of \(counts.intended.grouped)",
             events(upTo: Double(last.second + 1), width),
         ]
+        return lines.map { Self.fit($0, width) }
+    }
+
+    /// A line that is too long loses its colours and its end: it would take two, and the next drawing would miss one.
+    private static func fit(_ line: String, _ width: Int) -> String {
+        let plain = line.replacing(/\u{1B}\[\d+m/, with: "")
+        return plain.count <= width ? line : String(plain.prefix(width))
     }
 
     private func progress(_ last: RunResult.Second, _ columns: Int) -> String {
@@ -47,11 +54,12 @@ struct LiveView {
         guard whole < 1e7 else { return "  \(last.second + 1) s" }
         let done = min(columns, Int(now / whole * Double(columns)))
         let bar = String(repeating: "█", count: done) + String(repeating: "░", count: columns - done)
-        return "  time \(bar)  \(last.second + 1) of \(whole.significant) s" + (isWarming ? ", warming up" : "")
+        return "  time \(bar)  \(last.second + 1) of \(PlainNumber.text(whole.rounded(toDecimals: 1))) s"
+            + (isWarming ? ", warming up" : "")
     }
 
     private func rate(_ last: RunResult.Second) -> String {
-        let target = last.target.map { "target \($0.significant)/s, " } ?? "closed loop, "
+        let target = last.target.map { "target \($0.asRate)/s, " } ?? "closed loop, "
         let problems = "failed \(counts.errors.grouped), shed \(counts.shed.grouped)"
         return "  " + target + "answered \(last.answered.grouped)/s, "
             + (counts.errors > 0 ? colour(.red, problems) : problems)
@@ -82,7 +90,7 @@ struct LiveView {
 
     private func events(upTo second: Double, _ width: Int) -> String {
         guard let mark = marks.filter({ $0.seconds <= second }).max(by: { $0.seconds < $1.seconds }) else { return "" }
-        return clip("  \(mark.seconds.significant) s: \(mark.text)", width)
+        return clip("  \(PlainNumber.text(mark.seconds)) s: \(mark.text)", width)
     }
 
     private static func figure(_ value: Double?) -> String { value.map { "\($0.significant) ms" } ?? "–" }

@@ -67,8 +67,7 @@ struct MetricsLine {
         skipBlanks()
         guard let first = rest.first, first != UInt8(ascii: "#") else { return nil }
         let name = try name(colons: true)
-        var labels: [String: String] = [:]
-        if take(UInt8(ascii: "{")) { labels = try self.labels() }
+        let labels = try rest.drop(while: \.isBlank).first == UInt8(ascii: "{") ? self.labels() : [:]
         let value = try value()
         return Scrape.Sample(name: name, labels: labels, value: value)
     }
@@ -82,6 +81,9 @@ struct MetricsLine {
 
     private mutating func labels() throws(MetricsFault.Rule) -> [String: String] {
         var labels: [String: String] = [:]
+        skipBlanks()
+        _ = take(UInt8(ascii: "{"))
+        skipBlanks()
         while !take(UInt8(ascii: "}")) {
             guard labels.count < limits.labels else { throw .tooMany }
             let name = try name(colons: false)

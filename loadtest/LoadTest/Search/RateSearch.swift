@@ -29,17 +29,20 @@ struct RateSearch: Hashable, Sendable {
         switch (passed, failed) {
         case (nil, nil): return first
         case (let passed?, nil): return passed < maximumRate ? min(2 * passed, maximumRate) : nil
-        case (nil, let failed?): return failed > Self.minimumRate ? max(Self.minimumRate, failed / 2) : nil
+        case (nil, let failed?): return failed > Self.minimumRate ? max(Self.minimumRate, (failed / 2).rounded()) : nil
         case (let passed?, let failed?):
-            return failed - passed > precision * passed ? ((passed + failed) / 2).rounded() : nil
+            return failed - passed > gap ? ((passed + failed) / 2).rounded() : nil
         }
     }
+
+    /// The gap at which it is enough; rates are whole numbers.
+    private var gap: Double { max(1, precision * (passed ?? 0)) }
 
     /// How many more rates will be tried, about; nil as long as none has failed.
     var remainingSteps: Int? {
         guard let passed, let failed else { return nil }
-        var gap = failed - passed, steps = 0
-        while gap > precision * passed, steps + self.steps < maximumSteps { (gap, steps) = (gap / 2, steps + 1) }
+        var rest = failed - passed, steps = 0
+        while rest > gap, steps + self.steps < maximumSteps { (rest, steps) = (rest / 2, steps + 1) }
         return steps
     }
 

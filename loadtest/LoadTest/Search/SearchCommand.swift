@@ -148,7 +148,7 @@ extension SearchCommand {
         let left = search.remainingSteps.map {
             ", about \(Int(Double($0) * (stepDuration.seconds + warmup.seconds))) s left"
         }
-        return "\rstep \(search.steps + 1): \(rate.significant) requests/s\(left ?? "")\u{1B}[K"
+        return "\rstep \(search.steps + 1): \(rate.asRate) requests/s\(left ?? "")\u{1B}[K"
     }
 
     private func show(_ line: String) {

@@ -69,7 +69,7 @@ extension SearchReport.Step {
     }
 
     /// A row for readers, as wide as the header.
-    var line: String { Self.columns([target, achieved].map(\.significant) + latencies, title, reasons) }
+    var line: String { Self.columns([target, achieved].map(\.asRate) + latencies, title, reasons) }
 
     static let header = columns(["target/s", "answers/s", "p50 ms", "p99 ms", "errors", "lag p99"], "", [])
 
@@ -90,7 +90,7 @@ extension SearchReport {
     /// The last line for readers.
     var conclusion: String {
         let wanted = slo.joined(separator: ", ")
-        let found = rate.map { "\($0.significant) requests/s" }
+        let found = rate.map { "\($0.asRate) requests/s" }
         switch end {
         case .found: return "\(found ?? "0") meet \(wanted)"
         case .maximumRate: return "\(found ?? "0") meet \(wanted); more was not tried (--max-rate)"

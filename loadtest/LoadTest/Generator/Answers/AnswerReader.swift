@@ -129,7 +129,7 @@ extension AnswerReader {
         if head.status < 200 {
             interimAnswers += 1
             guard interimAnswers <= limits.maximumInterimAnswers else { throw .tooManyInterimAnswers }
-            (state, head) = (.statusLine, AnswerHead())
+            (state, head, headBytes) = (.statusLine, AnswerHead(), 0)
             return false
         }
         switch try head.body() {
