@@ -53,10 +53,12 @@ struct RunRecord {
 
     private func totals(_ measurements: LoadMeasurements) -> RunResult.Totals {
         let counts = measurements.counts
-        let target = plan.isClosed ? nil : Double(counts.intended) / max(plan.seconds, 1e-9)
+        // What was due later is no part of a run that was ended early.
+        let seconds = min(plan.seconds, measurements.seconds)
+        let target = plan.isClosed || seconds <= 0 ? nil : Double(counts.intended) / seconds
         return RunResult.Totals(
             intended: counts.intended, sent: counts.sent, answered: counts.answered, failed: counts.failed,
-            shed: counts.shed, unanswered: counts.timedOut + counts.abandoned,
+            shed: counts.shed, unanswered: counts.sent - counts.answered - counts.failed - counts.shed,
             targetPerSecond: target?.rounded(toDecimals: 3),
             achievedPerSecond: (measurements.answersPerSecond ?? 0).rounded(toDecimals: 3),
             sentBytes: counts.sentBytes, receivedBytes: counts.receivedBytes)

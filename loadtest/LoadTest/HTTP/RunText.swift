@@ -17,17 +17,19 @@ struct RunText {
         let target = totals.targetPerSecond.map { " of \($0.asRate)" } ?? ""
         let latency = [("p50", result.response.p50), ("p99", result.response.p99)]
             .compactMap { name, value in value.map { "\(name) \($0.significant) ms" } }
-        let errors = totals.intended > 0 ? Double(totals.errors) / Double(totals.intended) * 100 : 0
         let facts =
             ["\(rate)\(target) answers/s for \(result.durationSeconds.significant) s"] + latency
-            + ["errors \(errors.significant) %"]
+            + ["errors \(result.errorPercent.significant) %"]
         return ([result.verdict.title + "  " + facts.joined(separator: ", ")] + result.verdictReasons.map { "  " + $0 })
             .joined(separator: "\n")
     }
 
     private var generator: String {
         let generator = result.generator, totals = result.totals
-        let cpu = "CPU \((generator.cpuShare * 100).significant) % of a core" + (result.plan.workers > 1 ? " each" : "")
+        let isBusy = generator.cpuShare > 0.9
+        let cpu =
+            "CPU \((generator.cpuShare * 100).fixed(0)) % of a core" + (result.plan.workers > 1 ? " each" : "")
+            + (isBusy ? ": it may be what limits, use more --workers" : "")
         guard result.plan.loop == .open else {
             return
                 "closed loop: each of \(result.plan.connections) connections waits for its answer, so a slow server is "
@@ -91,7 +93,12 @@ extension RunResult.Verdict {
     }
 }
 
-extension RunResult.Totals {
-    /// Requests that a customer got nothing from, those not among them that the server shed or the end cut off.
-    var errors: Int { failed + (intended - sent) + unanswered }
+extension RunResult {
+    /// The share of requests that a customer got nothing from, in percent; those that the server shed, or the end cut off,
+    /// are not among them.
+    var errorPercent: Double {
+        let unanswered = [Failure.timeout, .noConnection, .queueFull].map { errors[$0.rawValue, default: 0] }
+        let failed = totals.failed + unanswered.reduce(0, +)
+        return totals.intended > 0 ? 100 * Double(failed) / Double(totals.intended) : 0
+    }
 }

@@ -64,7 +64,7 @@ extension SearchReport.Step {
         self.init(
             target: totals.targetPerSecond ?? 0, achieved: totals.achievedPerSecond, p50: result.response.p50,
             p99: result.response.p99,
-            errors: totals.intended > 0 ? 100 * Double(totals.errors) / Double(totals.intended) : 0,
+            errors: result.errorPercent,
             sendLagP99: result.generator.sendLag.p99, verdict: result.verdict, reasons: result.verdictReasons)
     }
 

@@ -75,12 +75,9 @@ struct Recorder: Sendable {
         if role == .measured { measurements.failures[failure, default: 0] += 1 }
     }
 
-    /// The run ended early, and with it these.
-    mutating func abandoned(underWay: Int, waiting: Int) {
-        count(.measured) { counts in
-            counts.abandoned += underWay
-            counts.unsent += waiting
-        }
+    /// The run ended early, and with it so many.
+    mutating func abandoned(_ requests: Int) {
+        count(.measured) { $0.abandoned += requests }
     }
 
     mutating func reconnected() { measurements.reconnects += 1 }

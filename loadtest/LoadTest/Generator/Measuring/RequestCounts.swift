@@ -16,9 +16,9 @@ struct RequestCounts: Hashable, Sendable {
     var failed = 0
     /// Had no answer in time.
     var timedOut = 0
-    /// Never had a connection.
+    /// Had no connection in time.
     var unsent = 0
-    /// Were under way when the run was ended early.
+    /// Were under way, or waited for a connection, when the run was ended early.
     var abandoned = 0
     /// Were taken up late by their worker.
     var late = 0

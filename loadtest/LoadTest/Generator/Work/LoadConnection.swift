@@ -20,6 +20,7 @@ final class LoadConnection: ChannelInboundHandler {
     private var reader: AnswerReader
     private(set) var underWay = CircularBuffer<SentRequest>(initialCapacity: 4)
     private var isEnding = false
+    private(set) var hasAnswered = false
     /// Whether the worker has it among those that are free.
     var isListed = false
     /// Whether something is written and not flushed.
@@ -92,6 +93,7 @@ final class LoadConnection: ChannelInboundHandler {
         while context != nil, position < bytes.count {
             guard !underWay.isEmpty else { throw .unasked }
             guard let answer = try reader.next(bytes, &position) else { return }
+            hasAnswered = true
             worker.answered(answer, underWay.removeFirst())
             if answer.isLast { return endWhenAnswered() }
             worker.freed(self)

@@ -107,9 +107,8 @@ extension LoadWorker {
         guard state != .finished else { return }
         nextDue = nil
         end = .min
-        recorder.abandoned(
-            underWay: connections.flatMap(\.underWay).count { $0.intended >= start },
-            waiting: waiting.count { $0.intended >= start })
+        let due = connections.flatMap(\.underWay).map(\.intended) + waiting.map(\.intended)
+        recorder.abandoned(due.count { $0 >= start })
         waiting.removeAll()
         finish()
     }
@@ -286,7 +285,8 @@ extension LoadWorker {
         connections.removeAll { $0 === connection }
         guard state != .finished else { return }
         recorder.reconnected()
-        openConnection()
+        // Who closes without a word would be asked without a pause for ever.
+        connection.hasAnswered ? openConnection() : openLater()
     }
 
     private func openConnection() {
@@ -315,8 +315,12 @@ extension LoadWorker {
 
     private func connectFailed() {
         guard state != .finished else { return }
-        failedConnects += 1
         tried()
+        openLater()
+    }
+
+    private func openLater() {
+        failedConnects += 1
         let pause = plan.limits.firstReconnectPause * (1 << min(failedConnects / max(1, connectionShare), 10))
         loop.assumeIsolated().scheduleTask(in: TimeAmount(min(pause, plan.limits.longestReconnectPause))) {
             guard self.state != .finished else { return }
