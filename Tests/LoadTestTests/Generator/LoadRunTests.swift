@@ -208,6 +208,17 @@ struct LoadRunTests {
         }
     }
 
+    @Test func `a rate that nobody can send fails in good order, and answers are read meanwhile`() async throws {
+        try await PlayServer.with { _ in .answer(PlayServer.ok) } _: { server in
+            var plan = try Self.plan(server, rate: 5_000_000, seconds: 0.1)
+            plan.limits.maximumWaiting = 1000
+            let result = try await Self.measure(plan)
+            #expect(result.counts.intended == 500_000 && Self.isBalanced(result.counts))
+            // More than could wait, and were under way, at any one time.
+            #expect(result.counts.answered > 1004 && result.failures[.queueFull, default: 0] > 100_000)
+        }
+    }
+
     // MARK: - Beginning and ending
 
     @Test func `nobody there is said before anything is sent`() async throws {

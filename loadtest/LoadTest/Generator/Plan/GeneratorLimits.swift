@@ -5,6 +5,8 @@
 struct GeneratorLimits: Hashable, Sendable {
     /// Requests of one worker that wait for a connection; beyond it they fail.
     var maximumWaiting = 200_000
+    /// Requests that are taken up at once; then answers are read.
+    var maximumBatch = 1000
     /// A request that its worker takes up later than this after it was due counts as late.
     var late = Duration.milliseconds(5)
     /// The share of late requests up to which a schedule was kept.
@@ -31,5 +33,5 @@ struct AnswerLimits: Hashable, Sendable {
     /// Answers of the class 1xx before the one that counts.
     var maximumInterimAnswers = 8
     /// The beginning of a body, where a gateway says how it came to its answer.
-    var openingBytes = 384
+    var openingBytes = 192
 }

@@ -172,9 +172,11 @@ extension LoadWorker {
 
     private func takeDue() {
         sendWaiting()
-        var now = Self.now
-        while let due = nextDue, due <= now {
+        var now = Self.now, taken = 0
+        // Answers are read in between, however far behind the schedule this is.
+        while let due = nextDue, due <= now, taken < plan.limits.maximumBatch {
             take(due, now)
+            taken += 1
             nextDue = timetable.next().map { start + $0 }
             // Requests that are sent late because others were sent before them are late.
             now = Self.now
