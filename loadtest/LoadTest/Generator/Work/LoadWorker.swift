@@ -88,18 +88,23 @@ extension LoadWorker {
     /// - Parameter origin: when the first request is due.
     func begin(at origin: Int64) {
         guard state == .connecting else { return }
-        (self.origin, state) = (origin, .working)
+        self.origin = origin
         start = origin + Int64(plan.warmupSeconds * 1e9)
         if plan.isClosed {
             end = start + Int64(plan.closedSeconds * 1e9)
         } else {
             nextDue = timetable.next().map { start + $0 }
         }
-        loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(start))) {
-            self.cpuAtStart = ThreadTime.seconds
+        at(origin) {
+            guard self.state == .connecting else { return }
+            self.state = .working
+            self.tick()
         }
-        tick()
-        work()
+        at(start) { self.cpuAtStart = ThreadTime.seconds }
+    }
+
+    private func at(_ moment: Int64, _ work: @escaping () -> Void) {
+        loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(moment)), work)
     }
 
     /// Sends nothing more; what is under way stays unanswered.
