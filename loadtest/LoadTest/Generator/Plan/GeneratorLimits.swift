@@ -13,6 +13,12 @@ struct GeneratorLimits: Hashable, Sendable {
     var maximumLateShare = 0.01
     /// Work is taken up together rather than sleep for less.
     var shortestSleep = Duration.microseconds(20)
+    /// More are tolerated if the 99th percentile of the lateness is at most this share of that of the response.
+    var maximumLagShare = 0.1
+    /// Workers that are busy for longer than this share of the time have nothing left to give.
+    var maximumBusyShare = 0.95
+    /// Who has answers to less than this share of the requests, or took so much longer, is behind.
+    var minimumDoneShare = 0.98
     /// Until the first connections stand.
     var connectPatience = Duration.seconds(5)
     /// Between attempts to connect again: this at first, twice as much each time.

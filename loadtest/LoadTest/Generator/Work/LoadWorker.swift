@@ -24,7 +24,7 @@ final class LoadWorker {
     /// The end of the recorded part, where no timetable ends it.
     private var end: Int64 = .max
     private var taken = 0
-    private var cpuAtStart = 0.0
+    private var timeAtStart = ThreadTime()
     private var timerIsSet = false
     private var state = State.connecting
 
@@ -100,7 +100,7 @@ extension LoadWorker {
             self.state = .working
             self.tick()
         }
-        at(start) { self.cpuAtStart = ThreadTime.seconds }
+        at(start) { self.timeAtStart = .current() }
     }
 
     private func at(_ moment: Int64, _ work: @escaping () -> Void) {
@@ -139,8 +139,8 @@ extension LoadWorker {
         state = .finished
         let now = Self.now
         turn(at: now)
-        let cpu = ThreadTime.seconds - cpuAtStart
-        if let last = recorder.finish(cpuSeconds: cpu, seconds: Double(max(0, now - start)) / 1e9) {
+        let time = ThreadTime.current() - timeAtStart
+        if let last = recorder.finish(time, seconds: Double(max(0, now - start)) / 1e9) {
             events.yield(.second(number, last))
         }
         events.yield(.finished(number, recorder.measurements))
