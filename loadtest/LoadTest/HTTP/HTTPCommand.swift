@@ -94,6 +94,8 @@ struct HTTPCommand: AsyncParsableCommand {
         try check(stages == nil || rate != .max, "--rate max has no --stages.")
         try check((duration?.seconds ?? 1) > 0, "--duration takes more than nothing.")
         try check(requests.map { $0 > 0 } ?? true, "--requests takes at least 1.")
+        try check((name ?? "").utf8.count <= 200, "--name takes up to 200 bytes.")
+        try check((description ?? "").utf8.count <= 2000, "--description takes up to 2000 bytes.")
         _ = try scrapeTargets()
         try check(
             (stages?.curve(from: 0).stages.contains { $0.to > 0 } ?? true) || rate != nil,
