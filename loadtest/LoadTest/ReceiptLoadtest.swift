@@ -10,6 +10,11 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         commandName: "receipt-loadtest",
         abstract: "Press on receipt verification, make the receipts to press with, and stand in for Apple.",
         discussion: """
+            Load on a running gateway, and the highest rate at which it does what is wanted:
+
+              receipt-loadtest http http://127.0.0.1:8080 -R 5000 -d 30s --threshold 'p99<25ms'
+              receipt-loadtest search http://127.0.0.1:8080 --slo 'p99<25ms,errors<0.1%'
+
             How many receipts per second one core verifies, beside what the cryptography alone allows:
 
               receipt-loadtest verify
@@ -41,6 +46,7 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             VerifyCommand.self, CorpusCommand.self, AppleCommand.self, RehearseCommand.self, OverheadCommand.self,
-            FleetCommand.self, ReportCommand.self, CompareCommand.self, MemoryProbeCommand.self,
+            FleetCommand.self, HTTPCommand.self, SearchCommand.self, ReportCommand.self, CompareCommand.self,
+            MemoryProbeCommand.self,
         ])
 }

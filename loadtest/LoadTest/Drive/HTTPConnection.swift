@@ -5,12 +5,14 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// A connection to a server on this machine, kept alive; one request at a time.
+/// A connection to a server, kept alive; one request at a time.
 struct HTTPConnection: Sendable {
     private let channel: any Channel
 
-    /// Connects to a port of 127.0.0.1.
-    static func open(port: Int, limits: DriveLimits = DriveLimits()) async throws(DriveError) -> HTTPConnection {
+    /// Connects to a port, of this machine unless another is named.
+    static func open(
+        host: String = "127.0.0.1", port: Int, limits: DriveLimits = DriveLimits()
+    ) async throws(DriveError) -> HTTPConnection {
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
@@ -21,7 +23,7 @@ struct HTTPConnection: Sendable {
                 }
             }
         do {
-            return HTTPConnection(channel: try await bootstrap.connect(host: "127.0.0.1", port: port).get())
+            return HTTPConnection(channel: try await bootstrap.connect(host: host, port: port).get())
         } catch {
             throw .notConnected
         }
@@ -45,6 +47,15 @@ struct HTTPConnection: Sendable {
             }
         } catch {
             throw error as? DriveError ?? .connectionEnded
+        }
+    }
+
+    /// The same as a value.
+    func result(of request: PreparedRequest) async -> Result<Reply, DriveError> {
+        do throws(DriveError) {
+            return .success(try await ask(request))
+        } catch {
+            return .failure(error)
         }
     }
 

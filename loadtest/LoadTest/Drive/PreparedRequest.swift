@@ -12,9 +12,11 @@ struct PreparedRequest: Sendable {
 
 extension PreparedRequest {
     /// `GET path`.
-    static func get(_ path: String) -> PreparedRequest {
+    ///
+    /// - Parameter authority: the host as the URL names it.
+    static func get(_ path: String, authority: String = "127.0.0.1") -> PreparedRequest {
         PreparedRequest(
-            head: HTTPRequestHead(version: .http1_1, method: .GET, uri: path, headers: ["Host": "127.0.0.1"]),
+            head: HTTPRequestHead(version: .http1_1, method: .GET, uri: path, headers: ["Host": authority]),
             body: ByteBuffer())
     }
 

@@ -1,0 +1,286 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Histogram
+import NIOCore
+import Testing
+
+@testable import LoadTest
+
+/// The generator against servers that behave and that do not.
+@Suite(.serialized)
+struct LoadRunTests {
+    private static func plan(_ server: PlayServer, rate: Double, seconds: Double = 1) throws -> LoadPlan {
+        var plan = LoadPlan(target: try LoadTarget("http://127.0.0.1:\(server.port)"))
+        plan.connections = 4
+        plan.schedule = LoadSchedule(
+            curve: RateCurve(stages: [RateStage(from: rate, to: rate, seconds: seconds)]), pattern: .constant,
+            first: rate)
+        // Machines that run tests are busy.
+        (plan.limits.late, plan.limits.maximumBusyShare) = (.seconds(2), .infinity)
+        return plan
+    }
+
+    private static func measure(
+        _ plan: LoadPlan, _ tell: (LoadRunEvent) -> Void = { _ in }
+    ) async throws -> LoadMeasurements {
+        let request = RequestForm.request("GET", plan.target, [], body: nil)
+        return try await LoadRun(plan: plan) { _ in SameRequest(request: request) }.run(tell)
+    }
+
+    /// Every request that was due came to something, and to one thing only.
+    private static func isBalanced(_ counts: RequestCounts) -> Bool {
+        counts.intended
+            == counts.answered + counts.shed + counts.failed + counts.timedOut + counts.unsent + counts.abandoned
+    }
+
+    // MARK: - A server that behaves
+
+    @Test(arguments: [1, 3])
+    func `every request of the schedule is sent once and answered`(workers: Int) async throws {
+        try await PlayServer.with { _ in
+            .answer(PlayServer.ok)
+        } _: { server in
+            var plan = try Self.plan(server, rate: 500)
+            plan.workers = workers
+            var slices: [SecondSlice] = []
+            let result = try await Self.measure(plan) { event in
+                if case .second(let slice) = event { slices.append(slice) }
+            }
+            #expect(result.counts.intended == 500 && result.counts.sent == 500 && result.counts.answered == 500)
+            #expect(result.statuses == [200: 500] && result.failures.isEmpty)
+            #expect(result.response.count == 500 && result.service.count == 500)
+            #expect(result.counts[.ok] == 500 && result.byOutcome[Outcome.ok.index].count == 500)
+            #expect(slices.map(\.second) == Array(slices.indices))
+            #expect(slices.reduce(0) { $0 + $1.counts.answered } == 500)
+            #expect(result.counts.receivedBytes == 500 * PlayServer.ok.utf8.count)
+            #expect(result.keptSchedule(of: plan))
+        }
+    }
+
+    @Test func `what warms up is sent and not counted, but stands in the seconds`() async throws {
+        try await PlayServer.with { _ in
+            .answer(PlayServer.ok)
+        } _: { server in
+            var plan = try Self.plan(server, rate: 100)
+            plan.warmupSeconds = 1
+            var seen = 0
+            let result = try await Self.measure(plan) { event in
+                if case .second(let slice) = event { seen += slice.counts.answered }
+            }
+            #expect(result.counts.intended == 100 && result.response.count == 100)
+            #expect(seen == 200)
+        }
+    }
+
+    @Test func `a number of requests ends a run`() async throws {
+        try await PlayServer.with { _ in
+            .answer(PlayServer.ok)
+        } _: { server in
+            var plan = try Self.plan(server, rate: 2000, seconds: .infinity)
+            plan.maximumRequests = 50
+            #expect(try await Self.measure(plan).counts.answered == 50)
+        }
+    }
+
+    @Test func `a closed loop has as many requests under way as it has connections`() async throws {
+        try await PlayServer.with { _ in
+            .answerAfter(.milliseconds(20), PlayServer.ok)
+        } _: { server in
+            var plan = try Self.plan(server, rate: 1)
+            plan.isClosed = true
+            plan.closedSeconds = 1000
+            plan.maximumRequests = 40
+            let result = try await Self.measure(plan)
+            #expect(result.counts.answered == 40)
+            // Ten rounds of four.
+            #expect(result.seconds >= 0.2)
+            #expect(result.response.shortest ?? 0 >= 20)
+        }
+    }
+
+    @Test func `requests that are pipelined are answered in their order`() async throws {
+        try await PlayServer.with { _ in
+            .answerAfter(.milliseconds(1), PlayServer.ok)
+        } _: { server in
+            var plan = try Self.plan(server, rate: 1000, seconds: 0.3)
+            (plan.connections, plan.pipelining) = (1, 300)
+            let result = try await Self.measure(plan)
+            #expect(result.counts.answered == 300 && Self.isBalanced(result.counts))
+        }
+    }
+
+    // MARK: - A server that does not
+
+    /// Coordinated omission: who only times what is sent sees one slow answer; those who came meanwhile waited, too.
+    @Test func `the wait behind a stall counts from when requests were due`() async throws {
+        let stall = Duration.milliseconds(500)
+        try await PlayServer.with { number in
+            number == 50 ? .answerAfter(stall, PlayServer.ok) : .answer(PlayServer.ok)
+        } _: { server in
+            var plan = try Self.plan(server, rate: 200)
+            plan.connections = 1
+            let result = try await Self.measure(plan)
+            func slow(_ latencies: Latencies) -> Int {
+                Int(latencies.histogram.count(within: 100_000_000...3_600_000_000_000))
+            }
+            #expect(result.counts.answered == 200)
+            #expect(slow(result.service) <= 3)
+            // Of the 100 that were due in half a second, 80 waited for more than a tenth of a second.
+            #expect(slow(result.response) >= 60)
+            #expect(try #require(result.response.milliseconds(atPercentile: 90)) > 200)
+            #expect(try #require(result.service.milliseconds(atPercentile: 90)) < 200)
+            #expect(result.sendLag.milliseconds(atPercentile: 50) ?? 0 < 100)
+        }
+    }
+
+    @Test func `who is not answered in time has failed, and the wait counts`() async throws {
+        try await PlayServer.with { number in
+            number < 10 ? .answer(PlayServer.ok) : .silence
+        } _: { server in
+            var plan = try Self.plan(server, rate: 100, seconds: 0.5)
+            plan.timeout = .milliseconds(200)
+            let result = try await Self.measure(plan)
+            #expect(result.counts.answered == 10 && Self.isBalanced(result.counts))
+            #expect(result.counts.timedOut > 0 && result.counts.timedOut == result.failures[.timeout])
+            #expect(result.counts.errors == 40 && result.counts[.error] == 40)
+            #expect(result.response.longest ?? 0 >= 200)
+        }
+    }
+
+    @Test func `a server that closes its connections is met on new ones`() async throws {
+        let last = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
+        try await PlayServer.with { _ in
+            .answerAndClose(last)
+        } _: { server in
+            let result = try await Self.measure(try Self.plan(server, rate: 100))
+            #expect(result.counts.answered == 100 && result.failures.isEmpty)
+            #expect(result.reconnects >= 96)
+        }
+    }
+
+    @Test func `a connection that ends without an answer is a failure of that request alone`() async throws {
+        try await PlayServer.with { number in
+            number.isMultiple(of: 10) ? .close : .answer(PlayServer.ok)
+        } _: { server in
+            let result = try await Self.measure(try Self.plan(server, rate: 200, seconds: 0.5))
+            #expect(result.failures == [.connectionEnded: 10])
+            #expect(result.counts.answered == 90 && result.counts.failed == 10 && Self.isBalanced(result.counts))
+        }
+    }
+
+    @Test(arguments: ["SSH-2.0-OpenSSH\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", PlayServer.ok + "more"])
+    func `a server that speaks something else is a failure with a name`(text: String) async throws {
+        try await PlayServer.with { _ in
+            .answer(text)
+        } _: { server in
+            let result = try await Self.measure(try Self.plan(server, rate: 50, seconds: 0.4))
+            #expect(Self.isBalanced(result.counts) && result.counts.intended == 20)
+            // What follows a good answer is nobody's: its request was answered.
+            #expect(text.hasPrefix(PlayServer.ok) ? result.counts.answered == 20 : result.failures == [.badAnswer: 20])
+        }
+    }
+
+    @Test func `errors and refusals are told apart`() async throws {
+        @Sendable func answer(_ status: Int) -> PlayServer.Move {
+            .answer("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\r\n")
+        }
+        try await PlayServer.with { number in
+            answer([200, 429, 503, 404, 500][number % 5])
+        } _: { server in
+            let result = try await Self.measure(try Self.plan(server, rate: 200, seconds: 0.5))
+            #expect(result.statuses == [200: 20, 429: 20, 503: 20, 404: 20, 500: 20])
+            #expect(result.counts.shed == 40 && result.counts.failed == 20 && result.counts.answered == 40)
+            #expect(result.counts[.refused] == 20 && Self.isBalanced(result.counts))
+        }
+    }
+
+    @Test func `more than may wait for a connection are not sent`() async throws {
+        try await PlayServer.with { _ in
+            .silence
+        } _: { server in
+            var plan = try Self.plan(server, rate: 1000, seconds: 0.3)
+            (plan.connections, plan.timeout, plan.limits.maximumWaiting) = (1, .milliseconds(500), 100)
+            let result = try await Self.measure(plan)
+            #expect(Self.isBalanced(result.counts) && result.counts.intended == 300)
+            #expect(result.failures[.queueFull, default: 0] >= 190)
+            #expect(result.counts.unsent >= 290)
+        }
+    }
+
+    @Test func `a rate that nobody can send fails in good order, and answers are read meanwhile`() async throws {
+        try await PlayServer.with { _ in
+            .answer(PlayServer.ok)
+        } _: { server in
+            var plan = try Self.plan(server, rate: 5_000_000, seconds: 0.1)
+            plan.limits.maximumWaiting = 1000
+            let result = try await Self.measure(plan)
+            #expect(result.counts.intended == 500_000 && Self.isBalanced(result.counts))
+            // More than could wait, and were under way, at any one time.
+            #expect(result.counts.answered > 1004 && result.failures[.queueFull, default: 0] > 100_000)
+        }
+    }
+
+    // MARK: - Beginning and ending
+
+    @Test func `nobody there is said before anything is sent`() async throws {
+        let port = try await PlayServer.with { _ in
+            .silence
+        } _: {
+            $0.port
+        }
+        let plan = LoadPlan(target: try LoadTarget("http://127.0.0.1:\(port)"))
+        await #expect(throws: LoadRunError.notConnected("127.0.0.1:\(port)")) { try await Self.measure(plan) }
+    }
+
+    @Test func `more connections than the system allows are refused, not half made`() async throws {
+        var plan = LoadPlan(target: try LoadTarget("http://127.0.0.1:1"))
+        plan.connections = 100_000_000
+        await #expect {
+            try await Self.measure(plan)
+        } throws: { error in
+            if case .tooManyConnections(let most) = error as? LoadRunError { most > 100 } else { false }
+        }
+    }
+
+    @Test func `a server that is gone for a while is found again`() async throws {
+        // The listener stays; connections end as they come, as in front of a server that starts anew.
+        try await PlayServer.with { number in
+            (20..<30).contains(number) ? .close : .answer(PlayServer.ok)
+        } _: { server in
+            let result = try await Self.measure(try Self.plan(server, rate: 100))
+            #expect(result.counts.failed == 10 && result.counts.answered == 90 && Self.isBalanced(result.counts))
+        }
+    }
+
+    @Test func `a run that is stopped returns what it has`() async throws {
+        try await PlayServer.with { number in
+            number < 20 ? .answer(PlayServer.ok) : .silence
+        } _: { server in
+            var plan = try Self.plan(server, rate: 100, seconds: 600)
+            plan.timeout = .seconds(600)
+            let request = RequestForm.request("GET", plan.target, [], body: nil)
+            let run = LoadRun(plan: plan) { _ in SameRequest(request: request) }
+            let result = try await run.run { event in
+                if case .second(let slice) = event, slice.second == 0 { run.stop() }
+            }
+            #expect(result.counts.answered == 20 && result.counts.sent == 24)
+            #expect(result.counts.abandoned > 14 && result.counts.errors == 0 && Self.isBalanced(result.counts))
+        }
+    }
+
+    @Test func `a generator that is late says so`() async throws {
+        try await PlayServer.with { _ in
+            .answer(PlayServer.ok)
+        } _: { server in
+            var plan = try Self.plan(server, rate: 500, seconds: 0.5)
+            // Nothing is on time to the nanosecond.
+            (plan.limits.late, plan.limits.maximumLagShare) = (.zero, 0)
+            let result = try await Self.measure(plan)
+            #expect(!result.keptSchedule(of: plan) && result.lateShare > 0.5)
+            let judgement = Judgement(result, plan, [], wasInterrupted: false)
+            #expect(judgement.verdict == .generatorOverloaded && judgement.verdict.exitStatus == 98)
+            #expect(judgement.reasons.first?.contains("late by the generator itself") == true)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import LoadTest
+
+/// What an answer amounts to.
+struct OutcomeTests {
+    private static func body(_ source: String, _ cache: String) -> String {
+        #"{"verdict":"genuine","environment":"Sandbox","provenance":{"source":"\#(source)","cache":"\#(cache)","#
+            + #""verified_at":"2026-11-21T18:00:00Z"#
+    }
+
+    private static let answers: [(status: Int, cache: String, body: String, outcome: Outcome)] = [
+        (200, "", body("local", "near"), .hitNear), (200, "", body("apple", "near"), .hitNear),
+        (200, "receipt-gateway; hit; ttl=3", body("apple", "shared"), .hitShared),
+        (200, "receipt-gateway; hit", body("apple", "stale"), .stale),
+        (200, "receipt-gateway; fwd=miss; stored", body("apple", "miss"), .upstream),
+        (200, "receipt-gateway; fwd=miss; collapsed; ttl=3", body("apple", "miss"), .collapsed),
+        (200, "", body("local", "miss"), .local),
+        (200, "", #"{"verdict":"rejected","reason":"signature_invalid","#, .rejected),
+        (200, "", #"{"verdict":"undecided","reason":"upstream_timeout","#, .undecided),
+        (200, "", #"{"status":0,"environment":"Sandbox"}"#, .ok), (204, "", "", .ok),
+        (200, "nginx; hit", "hello", .hitShared), (200, "", #"{"verdict":""#, .ok),
+        (429, "", body("local", "near"), .shed), (503, "", "", .shed), (301, "", "", .refused), (404, "", "", .refused),
+        (500, "", body("local", "near"), .error), (504, "", "", .error),
+    ]
+
+    @Test(arguments: answers)
+    func `status, Cache-Status and the body's beginning decide`(
+        status: Int, cache: String, body: String, outcome: Outcome
+    ) {
+        let field = Array(cache.utf8), opening = Array(body.utf8)
+        #expect(Outcome(status: status, cache: CacheStatus(field: field.span), opening: opening.span) == outcome)
+    }
+
+    @Test func `outcomes have a place each, in the order of all`() {
+        #expect(Outcome.allCases.map(\.index) == Array(Outcome.allCases.indices))
+    }
+
+    @Test(arguments: [("close", true), ("keep-alive, Close", true), ("closed", false), ("x-close", false), ("", false)])
+    func `words of a list are whole words`(value: String, isClosing: Bool) {
+        let bytes = Array(value.utf8)
+        #expect(bytes.span.containsWord("close") == isClosing)
+    }
+}

@@ -1,0 +1,201 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is kept of an answer.
+struct Answer: Hashable, Sendable {
+    let status: Int
+    let outcome: Outcome
+    /// Whether no other answer follows on this connection.
+    let isLast: Bool
+}
+
+/// Reads answers in HTTP/1.1 as their bytes come (RFC 9112): strict, within limits, and without keeping bodies.
+///
+/// Answers to HEAD and CONNECT are not understood.
+struct AnswerReader: Sendable {
+    private let limits: AnswerLimits
+    private var state = State.statusLine
+    private var head = AnswerHead()
+    /// Of a line whose end has not come yet.
+    private var line: [UInt8] = []
+    private var headBytes = 0
+    private var bodyBytes = 0
+    private var interimAnswers = 0
+    private var opening: [UInt8] = []
+
+    private enum State {
+        case statusLine, fields, chunkSize, chunkEnd, trailer, untilEnd
+        case body(remaining: Int), chunk(remaining: Int)
+    }
+
+    /// Waits for the first byte of an answer.
+    init(limits: AnswerLimits = AnswerLimits()) {
+        self.limits = limits
+        opening.reserveCapacity(limits.openingBytes)
+    }
+
+    /// Whether no byte of the next answer has come.
+    var isBetweenAnswers: Bool {
+        if case .statusLine = state { line.isEmpty && interimAnswers == 0 } else { false }
+    }
+
+    /// Reads on until an answer is complete or the bytes are used up.
+    ///
+    /// - Parameter position: where to begin, and then where the next call is to begin.
+    /// - Returns: an answer, or nil if more bytes are needed.
+    mutating func next(_ bytes: Span<UInt8>, _ position: inout Int) throws(AnswerFault) -> Answer? {
+        while position < bytes.count {
+            let isComplete: Bool
+            switch state {
+            case .body, .chunk, .untilEnd: isComplete = try skipBody(bytes, &position)
+            case .statusLine, .fields, .chunkSize, .chunkEnd, .trailer: isComplete = try readLine(bytes, &position)
+            }
+            if isComplete { return finished() }
+        }
+        return nil
+    }
+
+    /// The connection has ended: that completes a body whose length nobody said.
+    mutating func end() throws(AnswerFault) -> Answer? {
+        if case .untilEnd = state { return finished() }
+        guard isBetweenAnswers else { throw .truncated }
+        return nil
+    }
+
+    private mutating func finished() -> Answer {
+        let answer = Answer(
+            status: head.status, outcome: Outcome(status: head.status, cache: head.cache, opening: opening.span),
+            isLast: head.isLast)
+        (state, head, headBytes, bodyBytes, interimAnswers) = (.statusLine, AnswerHead(), 0, 0, 0)
+        opening.removeAll(keepingCapacity: true)
+        return answer
+    }
+}
+
+// MARK: - Lines
+
+extension AnswerReader {
+    private mutating func readLine(_ bytes: Span<UInt8>, _ position: inout Int) throws(AnswerFault) -> Bool {
+        guard let end = bytes.index(of: UInt8(ascii: "\n"), from: position) else {
+            try keep(bytes, from: position, to: bytes.count)
+            position = bytes.count
+            return false
+        }
+        defer { position = end + 1 }
+        if line.isEmpty { return try take(bytes.extracting(position..<end)) }
+        try keep(bytes, from: position, to: end)
+        let whole = line
+        line.removeAll(keepingCapacity: true)
+        return try take(whole.span)
+    }
+
+    /// The part of a line that has come.
+    private mutating func keep(_ bytes: Span<UInt8>, from start: Int, to end: Int) throws(AnswerFault) {
+        guard line.count + end - start <= limits.maximumLineBytes else { throw .headTooLarge }
+        for index in start..<end { line.append(bytes[index]) }
+    }
+
+    /// A line without its LF. Returns whether the answer ends with it.
+    private mutating func take(_ line: Span<UInt8>) throws(AnswerFault) -> Bool {
+        guard line.count > 0, line[line.count - 1] == UInt8(ascii: "\r") else { throw .bareLineFeed }
+        headBytes += line.count + 1
+        guard line.count <= limits.maximumLineBytes, headBytes <= limits.maximumHeadBytes else { throw .headTooLarge }
+        return try understand(line.extracting(first: line.count - 1))
+    }
+
+    private mutating func understand(_ line: Span<UInt8>) throws(AnswerFault) -> Bool {
+        switch state {
+        case .statusLine:
+            try head.readStatusLine(line)
+            state = .fields
+        case .fields:
+            if line.isEmpty { return try endHead() }
+            try head.readField(line)
+        case .chunkSize: try beginChunk(line)
+        case .chunkEnd:
+            guard line.isEmpty else { throw .malformedChunk }
+            state = .chunkSize
+        case .trailer:
+            if line.isEmpty { return true }
+            try AnswerHead.checkField(line)
+        case .body, .chunk, .untilEnd: break
+        }
+        return false
+    }
+
+    /// Returns whether the answer ends with its head.
+    private mutating func endHead() throws(AnswerFault) -> Bool {
+        guard head.status != 101 else { throw .switchedProtocol }
+        if head.status < 200 {
+            interimAnswers += 1
+            guard interimAnswers <= limits.maximumInterimAnswers else { throw .tooManyInterimAnswers }
+            (state, head, headBytes) = (.statusLine, AnswerHead(), 0)
+            return false
+        }
+        switch try head.body() {
+        case .none: return true
+        case .length(let length):
+            guard length <= limits.maximumBodyBytes else { throw .bodyTooLarge }
+            state = .body(remaining: length)
+        case .chunked:
+            (state, headBytes) = (.chunkSize, 0)
+        case .untilEnd:
+            head.isLast = true
+            state = .untilEnd
+        }
+        return false
+    }
+
+    /// RFC 9112 §7.1.1: extensions behind the size are passed over.
+    private mutating func beginChunk(_ line: Span<UInt8>) throws(AnswerFault) {
+        var size = 0, digits = 0
+        while digits < line.count, let digit = line[digits].hexadecimalValue {
+            guard digits < 15 else { throw .bodyTooLarge }
+            size = size << 4 | digit
+            digits += 1
+        }
+        guard digits > 0, digits == line.count || line[digits] == UInt8(ascii: ";") || line[digits].isBlank else {
+            throw .malformedChunk
+        }
+        headBytes = 0
+        state = size == 0 ? .trailer : .chunk(remaining: size)
+    }
+}
+
+// MARK: - Bodies
+
+extension AnswerReader {
+    private mutating func skipBody(_ bytes: Span<UInt8>, _ position: inout Int) throws(AnswerFault) -> Bool {
+        let there = bytes.count - position
+        let wanted: Int
+        switch state {
+        case .body(let remaining), .chunk(let remaining): wanted = remaining
+        default: wanted = .max
+        }
+        let taken = min(there, wanted)
+        bodyBytes += taken
+        guard bodyBytes <= limits.maximumBodyBytes else { throw .bodyTooLarge }
+        keepOpening(bytes, from: position, count: taken)
+        position += taken
+        return advance(by: taken)
+    }
+
+    /// Returns whether the body is complete.
+    private mutating func advance(by taken: Int) -> Bool {
+        switch state {
+        case .body(let remaining):
+            state = .body(remaining: remaining - taken)
+            return remaining == taken
+        case .chunk(let remaining):
+            state = remaining == taken ? .chunkEnd : .chunk(remaining: remaining - taken)
+        default: break
+        }
+        return false
+    }
+
+    private mutating func keepOpening(_ bytes: Span<UInt8>, from start: Int, count: Int) {
+        let wanted = min(count, limits.openingBytes - opening.count)
+        guard wanted > 0 else { return }
+        for index in start..<start + wanted { opening.append(bytes[index]) }
+    }
+}

@@ -1,0 +1,101 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension UInt8 {
+    /// Of a decimal digit.
+    var decimalValue: Int? {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) ? Int(self - UInt8(ascii: "0")) : nil
+    }
+
+    /// Of a hexadecimal digit.
+    var hexadecimalValue: Int? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(self - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(self - UInt8(ascii: "a")) + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(self - UInt8(ascii: "A")) + 10
+        default: nil
+        }
+    }
+
+    /// A space or a tab.
+    var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+    /// RFC 9110 §5.6.2: visible, and no delimiter.
+    var isTokenCharacter: Bool {
+        switch self {
+        case 0...0x20, 0x7F...: false
+        case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: "/"), UInt8(ascii: ":"),
+            UInt8(ascii: ";"), UInt8(ascii: "<"), UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "?"),
+            UInt8(ascii: "@"), UInt8(ascii: "["), UInt8(ascii: "\\"), UInt8(ascii: "]"), UInt8(ascii: "{"),
+            UInt8(ascii: "}"), UInt8(ascii: "\""):
+            false
+        default: true
+        }
+    }
+
+    /// An ASCII letter made small; anything else as it is.
+    var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
+}
+
+extension Span<UInt8> {
+    /// The first place of a byte, from a place on.
+    func index(of byte: UInt8, from start: Int) -> Int? {
+        var index = start
+        while index < count {
+            if self[index] == byte { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    /// Whether the bytes begin with a text; capital letters among the bytes count as small ones, or as they are.
+    func starts(with text: StaticString) -> Bool { hasText(text, at: 0) }
+
+    /// The byte that follows the first occurrence of a text, if that begins within so many bytes.
+    func letter(after text: StaticString, within: Int = .max) -> UInt8? {
+        for start in 0..<Swift.min(count, within) where hasText(text, at: start) {
+            let end = start + text.utf8CodeUnitCount
+            return end < count ? self[end] : nil
+        }
+        return nil
+    }
+
+    /// Whether a text occurs anywhere.
+    func containsText(_ text: StaticString) -> Bool {
+        for start in 0..<count where hasText(text, at: start) { return true }
+        return false
+    }
+
+    /// Whether a text stands in a list of words (RFC 9110 §5.6.1), however its letters are written.
+    func containsWord(_ text: StaticString) -> Bool {
+        for start in 0..<count where hasText(text, at: start) {
+            let end = start + text.utf8CodeUnitCount
+            let isStart = start == 0 || !self[start - 1].isTokenCharacter
+            if isStart, end == count || !self[end].isTokenCharacter { return true }
+        }
+        return false
+    }
+
+    /// Without spaces and tabs at both ends.
+    var trimmed: Span<UInt8> {
+        @_lifetime(copy self)
+        get {
+            var start = 0, end = count
+            while start < end, self[start].isBlank { start += 1 }
+            while end > start, self[end - 1].isBlank { end -= 1 }
+            return extracting(start..<end)
+        }
+    }
+
+    private func hasText(_ text: StaticString, at start: Int) -> Bool {
+        text.withUTF8Buffer { text in
+            let word = unsafe text.span
+            guard count - start >= word.count else { return false }
+            for index in 0..<word.count {
+                let byte = self[start + index]
+                if byte != word[index], byte.lowercased != word[index] { return false }
+            }
+            return true
+        }
+    }
+}

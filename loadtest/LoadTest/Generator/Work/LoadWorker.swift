@@ -1,0 +1,349 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOPosix
+
+/// Sends one worker's share of the load, on one event loop, with connections, histograms and chance of its own. Nothing
+/// of it is shared: all of it runs on that loop.
+final class LoadWorker {
+    let plan: LoadPlan
+    let number: Int
+    private let loop: any EventLoop
+    private let address: SocketAddress
+    private let events: AsyncStream<WorkerEvent>.Continuation
+    private var traffic: any LoadTraffic
+    private var timetable: Timetable
+    private var recorder: Recorder
+
+    /// When measuring begins, in nanoseconds of `NIODeadline`; what is due before warms up.
+    private var start: Int64 = .max
+    /// When the first request is due; seconds are counted from it.
+    private var origin: Int64 = .max
+    private var nextDue: Int64?
+    /// The end of the recorded part, where no timetable ends it.
+    private var end: Int64 = .max
+    private var taken = 0
+    private var timeAtStart = ThreadTime()
+    private var timerIsSet = false
+    private var state = State.connecting
+
+    private var connections: [LoadConnection] = []
+    private var free = CircularBuffer<LoadConnection>()
+    private var dirty: [LoadConnection] = []
+    private var waiting = CircularBuffer<Waiting>()
+    /// Attempts whose end is not known, until all have been tried once.
+    private var untried = 0
+    private var failedConnects = 0
+
+    private enum State { case connecting, working, finished }
+
+    /// A request that is due and has no connection.
+    private struct Waiting {
+        let request: ByteBuffer
+        let intended: Int64
+    }
+
+    init(
+        _ plan: LoadPlan, number: Int, traffic: any LoadTraffic, address: SocketAddress, loop: any EventLoop,
+        events: AsyncStream<WorkerEvent>.Continuation
+    ) {
+        (self.plan, self.number, self.traffic, self.address) = (plan, number, traffic, address)
+        (self.loop, self.events) = (loop, events)
+        timetable = Timetable(plan, worker: number)
+        recorder = Recorder(limits: plan.limits)
+    }
+}
+
+/// What a worker tells whoever runs it.
+enum WorkerEvent: Sendable {
+    /// It has tried all its connections, and has some or none.
+    case connected(Bool)
+    /// A second is over.
+    case second(_ worker: Int, SecondSlice)
+    /// It has no more to do.
+    case finished(_ worker: Int, LoadMeasurements)
+    /// Somebody else wants the run to end.
+    case stop
+}
+
+// MARK: - From the beginning to the end
+
+extension LoadWorker {
+    private static var now: Int64 { Int64(NIODeadline.now().uptimeNanoseconds) }
+
+    /// How many of all connections are this worker's.
+    private var connectionShare: Int {
+        plan.connections / plan.workers + (number < plan.connections % plan.workers ? 1 : 0)
+    }
+
+    /// Makes all connections; nothing is sent before `begin`.
+    func connect() {
+        untried = connectionShare
+        for _ in 0..<connectionShare { openConnection() }
+    }
+
+    /// Sends from now on.
+    ///
+    /// - Parameter origin: when the first request is due.
+    func begin(at origin: Int64) {
+        guard state == .connecting else { return }
+        self.origin = origin
+        start = origin + Int64(plan.warmupSeconds * 1e9)
+        if plan.isClosed {
+            end = start + Int64(plan.closedSeconds * 1e9)
+        } else {
+            nextDue = timetable.next().map { start + $0 }
+        }
+        at(origin) {
+            guard self.state == .connecting else { return }
+            self.state = .working
+            self.tick()
+        }
+        at(start) { self.timeAtStart = .current() }
+    }
+
+    private func at(_ moment: Int64, _ work: @escaping () -> Void) {
+        loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(moment)), work)
+    }
+
+    /// Sends nothing more; what is under way stays unanswered.
+    func stop() {
+        guard state != .finished else { return }
+        nextDue = nil
+        end = .min
+        let due = connections.flatMap(\.underWay).map(\.intended) + waiting.map(\.intended)
+        recorder.abandoned(due.count { $0 >= start })
+        waiting.removeAll()
+        finish()
+    }
+
+    /// Once a tenth of a second: what waits too long has failed, and seconds end even if nothing happens.
+    private func tick() {
+        guard state == .working else { return }
+        let now = Self.now
+        turn(at: now)
+        expire(before: now - plan.timeout.nanoseconds)
+        work()
+        loop.assumeIsolated().scheduleTask(in: .milliseconds(tickMilliseconds)) { self.tick() }
+    }
+
+    private var tickMilliseconds: Int64 { max(1, min(100, plan.timeout.nanoseconds / 20_000_000)) }
+
+    private func turn(at now: Int64) {
+        guard now >= origin else { return }
+        if let slice = recorder.turn(to: Int((now - origin) / 1_000_000_000)) { events.yield(.second(number, slice)) }
+    }
+
+    private func finish() {
+        state = .finished
+        let now = Self.now
+        turn(at: now)
+        let time = ThreadTime.current() - timeAtStart
+        if let last = recorder.finish(time, seconds: Double(max(0, now - start)) / 1e9) {
+            events.yield(.second(number, last))
+        }
+        events.yield(.finished(number, recorder.measurements))
+        for connection in connections { connection.end(.connectionEnded) }
+    }
+
+    private func finishIfDone() {
+        guard state == .working, waiting.isEmpty, !mayTakeMore else { return }
+        if connections.allSatisfy(\.underWay.isEmpty) { finish() }
+    }
+
+    private var mayTakeMore: Bool {
+        guard plan.isClosed else { return nextDue != nil }
+        return Self.now < end && taken < closedLimit
+    }
+
+    private var closedLimit: Int {
+        guard let maximum = plan.maximumRequests else { return .max }
+        return maximum / plan.workers + (number < maximum % plan.workers ? 1 : 0)
+    }
+}
+
+// MARK: - Sending
+
+extension LoadWorker {
+    /// Sends everything that is due and has a connection, and sleeps until the next is due.
+    func work() {
+        guard state == .working else { return }
+        if plan.isClosed { takeEagerly() } else { takeDue() }
+        for connection in dirty { connection.flush() }
+        dirty.removeAll(keepingCapacity: true)
+        finishIfDone()
+    }
+
+    private func takeDue() {
+        sendWaiting()
+        var now = Self.now, taken = 0
+        // Answers are read in between, however far behind the schedule this is.
+        while let due = nextDue, due <= now, taken < plan.limits.maximumBatch {
+            take(due, now)
+            taken += 1
+            nextDue = timetable.next().map { start + $0 }
+            // Requests that are sent late because others were sent before them are late.
+            now = Self.now
+        }
+        if let nextDue { sleep(until: max(nextDue, now + plan.limits.shortestSleep.nanoseconds)) }
+    }
+
+    private func role(_ intended: Int64) -> Recorder.Role { intended >= start ? .measured : .warmup }
+
+    private func take(_ due: Int64, _ now: Int64) {
+        let request = traffic.next()
+        recorder.took(role(due), lag: now - due)
+        if let connection = nextFree() { return send(request, due, now, over: connection) }
+        guard waiting.count < plan.limits.maximumWaiting else {
+            return recorder.failed(role(due), .queueFull, after: now - due, service: nil)
+        }
+        waiting.append(Waiting(request: request, intended: due))
+    }
+
+    private func sendWaiting() {
+        while !waiting.isEmpty, let connection = nextFree() {
+            let next = waiting.removeFirst()
+            send(next.request, next.intended, Self.now, over: connection)
+        }
+    }
+
+    private func takeEagerly() {
+        while let connection = nextFree(orNone: !mayTakeMore) {
+            let now = Self.now
+            if now >= start { taken += 1 }
+            recorder.took(role(now), lag: 0)
+            send(traffic.next(), now, now, over: connection)
+        }
+    }
+
+    private func send(_ request: ByteBuffer, _ intended: Int64, _ now: Int64, over connection: LoadConnection) {
+        recorder.sent(role(intended), bytes: request.readableBytes)
+        connection.send(request, SentRequest(intended: intended, sent: now))
+        if !connection.isDirty {
+            connection.isDirty = true
+            dirty.append(connection)
+        }
+        freed(connection)
+    }
+
+    private func nextFree(orNone: Bool = false) -> LoadConnection? {
+        guard !orNone else { return nil }
+        while let connection = free.popFirst() {
+            connection.isListed = false
+            if connection.isFree { return connection }
+        }
+        return nil
+    }
+
+    private func sleep(until due: Int64) {
+        guard !timerIsSet else { return }
+        timerIsSet = true
+        let deadline = NIODeadline.uptimeNanoseconds(UInt64(due))
+        _ = try? loop.assumeIsolated().scheduleCallback(at: deadline, handler: self)
+    }
+}
+
+extension LoadWorker: NIOScheduledCallbackHandler {
+    func handleScheduledCallback(eventLoop: some EventLoop) {
+        timerIsSet = false
+        work()
+    }
+}
+
+// MARK: - What connections tell
+
+extension LoadWorker {
+    func opened(_ connection: LoadConnection) {
+        guard state != .finished else { return connection.end(.connectionEnded) }
+        failedConnects = 0
+        connections.append(connection)
+        freed(connection)
+        tried()
+        work()
+    }
+
+    /// A connection may take another request.
+    func freed(_ connection: LoadConnection) {
+        guard connection.isFree, !connection.isListed else { return }
+        connection.isListed = true
+        free.append(connection)
+    }
+
+    func received(_ bytes: Int) {
+        recorder.received(role(Self.now), bytes: bytes)
+    }
+
+    func answered(_ answer: Answer, _ request: SentRequest) {
+        guard state == .working else { return }
+        let now = Self.now
+        turn(at: now)
+        recorder.answered(role(request.intended), answer, response: now - request.intended, service: now - request.sent)
+    }
+
+    func failed(_ failure: Failure, _ request: SentRequest) {
+        guard state == .working else { return }
+        let now = Self.now
+        turn(at: now)
+        recorder.failed(role(request.intended), failure, after: now - request.intended, service: now - request.sent)
+    }
+
+    func closed(_ connection: LoadConnection) {
+        connections.removeAll { $0 === connection }
+        guard state != .finished else { return }
+        recorder.reconnected()
+        // Who closes without a word would be asked without a pause for ever.
+        connection.hasAnswered ? openConnection() : openLater()
+    }
+
+    private func openConnection() {
+        let bootstrap = ClientBootstrap(group: loop)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            // Of a second read at once nothing is to be expected but "would block".
+            .channelOption(.maxMessagesPerRead, value: 1)
+            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16 << 10))
+            .connectTimeout(TimeAmount(plan.limits.connectPatience))
+        let worker = NIOLoopBound(self, eventLoop: loop)
+        bootstrap
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(LoadConnection(worker: worker.value))
+                }
+            }
+            .connect(to: address)
+            .whenFailure { _ in worker.value.connectFailed() }
+    }
+
+    private func tried() {
+        guard untried > 0 else { return }
+        untried -= 1
+        if untried == 0 { events.yield(.connected(!connections.isEmpty)) }
+    }
+
+    private func connectFailed() {
+        guard state != .finished else { return }
+        tried()
+        openLater()
+    }
+
+    private func openLater() {
+        failedConnects += 1
+        let pause = plan.limits.firstReconnectPause * (1 << min(failedConnects / max(1, connectionShare), 10))
+        loop.assumeIsolated().scheduleTask(in: TimeAmount(min(pause, plan.limits.longestReconnectPause))) {
+            guard self.state != .finished else { return }
+            self.openConnection()
+        }
+    }
+
+    /// Gives up what waits since before a moment: for an answer since it was sent, for a connection since it was due.
+    private func expire(before moment: Int64) {
+        for connection in connections {
+            if let oldest = connection.underWay.first, oldest.sent < moment { connection.end(.timeout) }
+        }
+        while let oldest = waiting.first, oldest.intended < moment {
+            waiting.removeFirst()
+            let wait = Self.now - oldest.intended
+            recorder.failed(role(oldest.intended), .noConnection, after: wait, service: nil)
+        }
+    }
+}

@@ -1,0 +1,231 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FoundationEssentials
+
+/// `receipt-loadtest http`
+struct HTTPCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "http",
+        abstract: "Put load on a running gateway, or on any HTTP server, and say how it answered.",
+        discussion: """
+            Requests are sent when they are due, whether or not earlier ones are answered (an open loop), and latency is \
+            counted from then: a server that stalls is not asked less, and the wait is not hidden. Beside it stands the \
+            service time, counted from the actual sending. The generator says whether it kept its schedule.
+
+            Examples:
+
+              receipt-loadtest http --root root.pem
+              GATEWAY_TRUST_ROOTS=root.pem receipt-gateway serve
+              receipt-loadtest http http://127.0.0.1:8080 -R 5000 -d 30s
+              receipt-loadtest http http://127.0.0.1:8080 --stages 10s:1000,30s:5000 \\
+                --mix repeat=0.9,fresh=0.05,forged=0.05 --zipf 1 \\
+                --threshold 'p99<25ms' --threshold 'errors<0.1%' -o run.json
+              receipt-loadtest http http://127.0.0.1:8000/ --body post.json -R max
+
+            Exit status: 0 if all went as wanted, 99 if a threshold was missed, 98 if the generator could not keep its \
+            schedule (the figures are then about the generator), 64 for wrong usage, 130 after ^C, with the summary.
+            """)
+
+    @OptionGroup var traffic: TrafficOptions
+
+    @Option(
+        name: [.customShort("R"), .long],
+        help: ArgumentHelp(
+            "Requests per second over all workers (default: 1000), or 'max' for a closed loop: each connection sends as "
+                + "soon as its answer is there. With --stages, the rate they begin at (default: 0).", valueName: "rate")
+    )
+    var rate: RateOption?
+
+    @Option(
+        help: ArgumentHelp(
+            "Rates one after the other, each reached evenly in its time: 10s:1000,30s:5000.", valueName: "time:rate,..."
+        ))
+    var stages: StagesOption?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("How long to measure (default: 10s).", valueName: "time"))
+    var duration: TimeSpan?
+
+    @Option(name: [.customShort("n"), .long], help: ArgumentHelp("End after so many requests.", valueName: "count"))
+    var requests: Int?
+
+    @Option(help: ArgumentHelp("Send for so long before measuring, at the first rate.", valueName: "time"))
+    var warmup = TimeSpan(seconds: 0)
+
+    @Option(
+        help: ArgumentHelp(
+            "What is wanted; repeatable. Of p50 to p99.99, mean, max (us, ms, s), errors, shed (%), rate.",
+            valueName: "p99<25ms"))
+    var threshold: [Threshold] = []
+
+    @Option(
+        help: ArgumentHelp("What happens at a moment of the run, for the report; repeatable.", valueName: "30s=text"))
+    var mark: [MarkOption] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Look at these metrics once a second and keep those that matter in the result; repeatable.",
+            valueName: "url/metrics"))
+    var scrape: [String] = []
+
+    @Option(help: ArgumentHelp("What the run is called in its report.", valueName: "text"))
+    var name: String?
+
+    @Option(help: ArgumentHelp("What it is to show.", valueName: "text"))
+    var description: String?
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Write the whole result as JSON, for 'report' and 'compare'.", valueName: "file"))
+    var output: String?
+
+    @Option(help: "How to print the result on standard output.")
+    var format = RunFormat.text
+
+    @Flag(help: "Print a line a second instead of a live view, on a terminal too. NO_COLOR turns colours off.")
+    var noTui = false
+
+    @Flag(help: "Send one request, and print it and its answer.")
+    var debug = false
+
+    func validate() throws {
+        try check(stages == nil || duration == nil, "--stages say how long the run takes; leave out --duration.")
+        try check(stages == nil || rate != .max, "--rate max has no --stages.")
+        try check((duration?.seconds ?? 1) > 0, "--duration takes more than nothing.")
+        try check(requests.map { $0 > 0 } ?? true, "--requests takes at least 1.")
+        try check((name ?? "").utf8.count <= 200, "--name takes up to 200 bytes.")
+        try check((description ?? "").utf8.count <= 2000, "--description takes up to 2000 bytes.")
+        _ = try scrapeTargets()
+        try check(
+            (stages?.curve(from: 0).stages.contains { $0.to > 0 } ?? true) || rate != nil,
+            "These --stages send nothing.")
+    }
+
+    func run() async throws {
+        try traffic.writeRoot()
+        guard traffic.url != nil else { return }
+        StandardError.warnOfDebugging()
+        let plan = try plan()
+        let source = try await Interruptible.run { [traffic] in
+            try await traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
+        }
+        if debug { return StandardOutput.write(try await DebugExchange(plan, source).text()) }
+        let result = try await measure(plan, source)
+        if let output { try Self.write(result, to: output) }
+        StandardOutput.write(try RunPrinter(format: format).text(result))
+        if result.verdict != .passed { throw ExitCode(result.verdict.exitStatus) }
+    }
+}
+
+extension HTTPCommand {
+    /// The plan that the options describe.
+    func plan() throws -> LoadPlan {
+        var plan = try traffic.plan()
+        (plan.warmupSeconds, plan.maximumRequests) = (warmup.seconds, requests)
+        if rate == .max {
+            plan.isClosed = true
+            plan.closedSeconds = duration?.seconds ?? (requests == nil ? Self.usualSeconds : Self.noEnd)
+            return plan
+        }
+        plan.schedule = schedule
+        return plan
+    }
+
+    private var schedule: LoadSchedule {
+        let given: Double? = if case .perSecond(let number) = rate { number } else { nil }
+        if let stages {
+            let first = given ?? stages.steps.first { $0.rate > 0 }?.rate ?? 0
+            return LoadSchedule(curve: stages.curve(from: given ?? 0), pattern: traffic.arrival, first: first)
+        }
+        let rate = given ?? Self.usualRate
+        let seconds = duration?.seconds ?? (requests == nil ? Self.usualSeconds : .infinity)
+        return LoadSchedule(
+            curve: RateCurve(stages: [RateStage(from: rate, to: rate, seconds: seconds)]), pattern: traffic.arrival,
+            first: rate)
+    }
+
+    private static let usualRate = 1000.0
+    private static let usualSeconds = 10.0
+    /// Where only a number of requests ends a closed loop: three years.
+    private static let noEnd = 1e8
+
+    private func measure(_ plan: LoadPlan, _ source: TrafficSource) async throws -> RunResult {
+        let watch = MetricWatch(try scrapeTargets())
+        try await watch.check()
+        let session = LoadSession(run: LoadRun(plan: plan) { source.traffic(worker: $0, plan) })
+        var said = traffic.description(of: plan)
+        (said.name, said.description) = (name, description)
+        var record = RunRecord(plan: plan, description: said)
+        let display = RunDisplay(plan, marks: mark, isQuiet: format == .quiet, isPlain: noTui) { session.stop() }
+        defer { display.end() }
+        let (measurements, wasInterrupted) = try await session.measure(watching: watch) { slice in
+            let second = record.add(slice)
+            display.show(second, slice.counts)
+            let line = (try? RunPrinter(format: format).line(second)) ?? ""
+            if !line.isEmpty { StandardOutput.write(line) }
+        }
+        display.end()
+        for complaint in watch.complaints { StandardError.write(complaint + "\n") }
+        let marks = mark.map { RunResult.Mark(atSeconds: $0.seconds, text: $0.text) }
+        let extras = RunRecord.Extras(thresholds: threshold, marks: marks, metrics: watch.series)
+        return record.result(measurements, extras, wasInterrupted: wasInterrupted)
+    }
+
+    private func scrapeTargets() throws -> [LoadTarget] {
+        try scrape.map { text in
+            do throws(LoadTargetError) {
+                return try LoadTarget(text, defaultPath: "/metrics")
+            } catch {
+                throw ValidationError("--scrape: \(error)")
+            }
+        }
+    }
+
+    private static func write(_ result: RunResult, to path: String) throws {
+        do {
+            try (try JSONText.of(result) + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+        } catch {
+            throw TrafficError.file(path, "cannot be written.")
+        }
+    }
+}
+
+extension LoadPlan {
+    /// How many will be sent, what warms up included; nil in a closed loop.
+    var expectedRequests: Double? {
+        guard !isClosed else { return maximumRequests.map(Double.init) }
+        let count = min(schedule.curve.count(by: schedule.curve.seconds), maximumRequests.map(Double.init) ?? .infinity)
+        return count + warmupSeconds * schedule.first
+    }
+}
+
+extension TrafficOptions {
+    /// The plan as results say it.
+    func description(of plan: LoadPlan) -> RunResult.Plan {
+        let sendsReceipts = body == nil && method == nil
+        return RunResult.Plan(
+            url: plan.target.url, loop: plan.isClosed ? .closed : .open,
+            arrival: plan.schedule.pattern == .poisson ? .poisson : .constant,
+            stages: plan.isClosed
+                ? []
+                : plan.schedule.curve.stages.map { stage in
+                    RunResult.Stage(
+                        fromPerSecond: stage.from, toPerSecond: stage.to,
+                        seconds: stage.seconds.isFinite ? stage.seconds : plan.seconds.rounded(toDecimals: 3))
+                },
+            warmupSeconds: plan.warmupSeconds, connections: plan.connections, workers: plan.workers,
+            keys: sendsReceipts ? keys : 1, zipf: sendsReceipts ? zipf : 0, mix: sendsReceipts ? mix.byName : [:],
+            seed: plan.seed, timeoutMilliseconds: timeout.seconds * 1000)
+    }
+}
+
+extension RunResult.Second {
+    /// For who watches a log.
+    var line: String {
+        func figure(_ value: Double?) -> String { value.map { "\($0.significant) ms" } ?? "–" }
+        let aim = target.map { " of \($0.asRate)" } ?? ""
+        return "\(second + 1) s: \(answered.grouped)\(aim) answers/s, p50 \(figure(p50)), p99 \(figure(p99)), max "
+            + "\(figure(maximum)), failed \(failed.grouped), shed \(shed.grouped), send lag p99 \(figure(sendLagP99))"
+    }
+}

@@ -1,0 +1,104 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Puts together what a run found, second by second.
+struct RunRecord {
+    let plan: LoadPlan
+    let description: RunResult.Plan
+    let startedAt: RunResult.Moment
+    private(set) var timeline: [RunResult.Second] = []
+
+    init(plan: LoadPlan, description: RunResult.Plan) {
+        (self.plan, self.description, startedAt) = (plan, description, .now)
+    }
+
+    /// Adds a second, and returns it as it will be reported.
+    mutating func add(_ slice: SecondSlice) -> RunResult.Second {
+        let second = RunResult.Second(slice, target: plan.target(inSecond: slice.second))
+        // A day's: readers take no more.
+        if timeline.count < RunResultLimits().seconds { timeline.append(second) }
+        return second
+    }
+
+    /// Everything, once the run is over.
+    func result(
+        _ measurements: LoadMeasurements, _ extras: Extras, wasInterrupted: Bool
+    ) -> RunResult {
+        let thresholds = extras.thresholds.map { $0.check(measurements) }
+        let judgement = Judgement(measurements, plan, thresholds, wasInterrupted: wasInterrupted)
+        return RunResult(
+            verdict: judgement.verdict, verdictReasons: judgement.reasons, startedAt: startedAt,
+            durationSeconds: measurements.seconds.rounded(toDecimals: 3), plan: description,
+            environment: .current(), generator: generator(measurements), totals: totals(measurements),
+            response: .init(measurements.response), service: .init(measurements.service),
+            outcomes: outcomes(measurements),
+            statuses: Dictionary(uniqueKeysWithValues: measurements.statuses.map { (String($0), $1) }),
+            errors: Dictionary(uniqueKeysWithValues: measurements.failures.map { ($0.rawValue, $1) }),
+            timeline: timeline, marks: extras.marks, metrics: extras.metrics, thresholds: thresholds)
+    }
+
+    /// What is reported beside what was measured.
+    struct Extras {
+        var thresholds: [Threshold] = []
+        var marks: [RunResult.Mark] = []
+        var metrics: [RunResult.Series] = []
+    }
+
+    private func generator(_ measurements: LoadMeasurements) -> RunResult.Generator {
+        RunResult.Generator(
+            keptSchedule: measurements.keptSchedule(of: plan), sendLag: .init(measurements.sendLag),
+            lateSends: measurements.counts.late, cpuSeconds: measurements.cpuSeconds.rounded(toDecimals: 3),
+            cpuShare: measurements.cpuShare(workers: plan.workers).rounded(toDecimals: 3))
+    }
+
+    private func totals(_ measurements: LoadMeasurements) -> RunResult.Totals {
+        let counts = measurements.counts
+        // What was due later is no part of a run that was ended early.
+        let seconds = min(plan.seconds, measurements.seconds)
+        let target = plan.isClosed || seconds <= 0 ? nil : Double(counts.intended) / seconds
+        return RunResult.Totals(
+            intended: counts.intended, sent: counts.sent, answered: counts.answered, failed: counts.failed,
+            shed: counts.shed, unanswered: counts.sent - counts.answered - counts.failed - counts.shed,
+            targetPerSecond: target?.rounded(toDecimals: 3),
+            achievedPerSecond: (measurements.answersPerSecond ?? 0).rounded(toDecimals: 3),
+            sentBytes: counts.sentBytes, receivedBytes: counts.receivedBytes)
+    }
+
+    private func outcomes(_ measurements: LoadMeasurements) -> [RunResult.Outcome] {
+        Outcome.allCases.filter { measurements.counts[$0] > 0 }
+            .map { outcome in
+                RunResult.Outcome(
+                    outcome: outcome.rawValue, count: measurements.counts[outcome],
+                    response: .init(measurements.byOutcome[outcome.index]))
+            }
+            .sorted { $0.count > $1.count }
+    }
+}
+
+extension LoadPlan {
+    /// Requests that are due in a second, the first of which warms up if that was asked for; nil in a closed loop.
+    func target(inSecond second: Int) -> Double? {
+        guard !isClosed else { return nil }
+        let start = Double(second), end = start + 1
+        let warm = max(0, min(end, warmupSeconds) - start) * schedule.first
+        let (from, to) = (start - warmupSeconds, min(end - warmupSeconds, seconds))
+        guard to > 0 else { return warm.rounded(toDecimals: 3) }
+        return (warm + max(0, schedule.curve.count(from: max(0, from), to: to))).rounded(toDecimals: 3)
+    }
+}
+
+extension RunResult.Second {
+    /// A row of the timeline.
+    init(_ slice: SecondSlice, target: Double?) {
+        let counts = slice.counts
+        func at(_ percentile: Double) -> Double? {
+            slice.response.milliseconds(atPercentile: percentile)?.rounded(toDecimals: 4)
+        }
+        let counted = Outcome.allCases.filter { counts[$0] > 0 }.map { ($0.rawValue, counts[$0]) }
+        self.init(
+            second: slice.second, target: target, sent: counts.sent, answered: counts.answered, failed: counts.errors,
+            shed: counts.shed, p50: at(50), p90: at(90), p99: at(99), maximum: at(100),
+            sendLagP99: slice.sendLag.milliseconds(atPercentile: 99)?.rounded(toDecimals: 4),
+            outcomes: Dictionary(uniqueKeysWithValues: counted))
+    }
+}

@@ -1,0 +1,104 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A result for readers: the verdict first.
+struct RunText {
+    let result: RunResult
+
+    var text: String {
+        let parts = [verdict, generator, latencies, outcomes, problems, thresholds]
+        return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    /// One line, and one for each reason.
+    var verdict: String {
+        let totals = result.totals
+        let rate = totals.achievedPerSecond.asRate
+        let target = totals.targetPerSecond.map { " of \($0.asRate)" } ?? ""
+        let latency = [("p50", result.response.p50), ("p99", result.response.p99)]
+            .compactMap { name, value in value.map { "\(name) \($0.significant) ms" } }
+        let facts =
+            ["\(rate)\(target) answers/s for \(result.durationSeconds.significant) s"] + latency
+            + ["errors \(result.errorPercent.significant) %"]
+        return ([result.verdict.title + "  " + facts.joined(separator: ", ")] + result.verdictReasons.map { "  " + $0 })
+            .joined(separator: "\n")
+    }
+
+    private var generator: String {
+        let generator = result.generator, totals = result.totals
+        let isBusy = generator.cpuShare > 0.9
+        let cpu =
+            "CPU \((generator.cpuShare * 100).fixed(0)) % of a core" + (result.plan.workers > 1 ? " each" : "")
+            + (isBusy ? ": it may be what limits, use more --workers" : "")
+        guard result.plan.loop == .open else {
+            return
+                "closed loop: each of \(result.plan.connections) connections waits for its answer, so a slow server is "
+                + "asked less\ngenerator: \(cpu)"
+        }
+        let lag = generator.sendLag
+        let kept = generator.keptSchedule ? "kept its schedule" : "did NOT keep its schedule"
+        return
+            "generator \(kept): \(generator.lateSends.grouped) of \(totals.intended.grouped) requests late, send lag "
+            + "p50 \((lag.p50 ?? 0).significant) ms, p99 \((lag.p99 ?? 0).significant) ms, \(cpu)"
+    }
+
+    private var latencies: String {
+        var table = TextTable(header: ["ms", "response", "service"])
+        let rows: [(String, (RunResult.Distribution) -> Double?)] = [
+            ("mean", \.mean), ("p50", \.p50), ("p90", \.p90), ("p99", \.p99), ("p99.9", \.p99_9), ("p99.99", \.p99_99),
+            ("max", \.maximum),
+        ]
+        guard result.response.count > 0 else { return "" }
+        for (name, value) in rows {
+            table.append([name] + [result.response, result.service].map { value($0)?.significant ?? "–" })
+        }
+        return table.text + "\nresponse from when a request was due, service from when it was sent"
+    }
+
+    private var outcomes: String {
+        var table = TextTable(header: ["outcome", "requests", "share", "p50 ms", "p99 ms", "max ms"])
+        let all = max(1, result.outcomes.reduce(0) { $0 + $1.count })
+        for row in result.outcomes {
+            let share = (100 * Double(row.count) / Double(all)).fixed(2) + " %"
+            table.append(
+                [row.outcome, row.count.grouped, share]
+                    + [row.response.p50, row.response.p99, row.response.maximum].map { $0?.significant ?? "–" })
+        }
+        return result.outcomes.isEmpty ? "" : table.text
+    }
+
+    /// What went wrong, and statuses if there was more than 200.
+    private var problems: String {
+        let statuses = result.statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.grouped)" }
+        let errors = result.errors.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.grouped)" }
+        let unusual = result.statuses.keys.contains { $0 != "200" }
+        return [("statuses  ", unusual ? statuses : []), ("errors  ", errors)]
+            .filter { !$0.1.isEmpty }.map { $0.0 + $0.1.joined(separator: ", ") }.joined(separator: "\n")
+    }
+
+    private var thresholds: String {
+        result.thresholds.map { ($0.met ? "met     " : "MISSED  ") + $0.text }.joined(separator: "\n")
+    }
+}
+
+extension RunResult.Verdict {
+    /// As the first word of a report.
+    var title: String {
+        switch self {
+        case .passed: "PASSED"
+        case .thresholdMissed: "THRESHOLD MISSED"
+        case .generatorOverloaded: "GENERATOR OVERLOADED"
+        case .interrupted: "INTERRUPTED"
+        }
+    }
+}
+
+extension RunResult {
+    /// The share of requests that a customer got nothing from, in percent; those that the server shed, or the end cut off,
+    /// are not among them.
+    var errorPercent: Double {
+        let unanswered = [Failure.timeout, .noConnection, .queueFull].map { errors[$0.rawValue, default: 0] }
+        let failed = totals.failed + unanswered.reduce(0, +)
+        return totals.intended > 0 ? 100 * Double(failed) / Double(totals.intended) : 0
+    }
+}

@@ -1,0 +1,148 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+/// What is wanted of a run: `p99<25ms`, `errors<=0.1%`, `rate>=5000`.
+struct Threshold: Hashable, Sendable {
+    let metric: Metric
+    let comparison: Comparison
+    /// In milliseconds, percent or requests per second.
+    let bound: Double
+    /// As it was given.
+    let expression: String
+
+    enum Metric: Hashable, Sendable {
+        /// Of the response, in percent.
+        case percentile(Double)
+        case mean
+        case maximum
+        /// Requests that failed or timed out, of all that were due.
+        case errors
+        /// Requests answered 429 or 503, of all that were due.
+        case shed
+        /// Answers per second.
+        case rate
+    }
+
+    enum Comparison: String, CaseIterable, Sendable {
+        // Two characters first: `<` is the beginning of `<=`.
+        case atMost = "<="
+        case atLeast = ">="
+        case below = "<"
+        case above = ">"
+
+        func holds(_ value: Double, _ bound: Double) -> Bool {
+            switch self {
+            case .atMost: value <= bound
+            case .atLeast: value >= bound
+            case .below: value < bound
+            case .above: value > bound
+            }
+        }
+    }
+}
+
+extension Threshold.Metric {
+    /// `p50` to `p99.99`, `mean`, `max`, `errors`, `shed`, `rate`.
+    init?(_ name: Substring) {
+        switch name {
+        case "mean": self = .mean
+        case "max": self = .maximum
+        case "errors": self = .errors
+        case "shed": self = .shed
+        case "rate": self = .rate
+        default:
+            guard name.hasPrefix("p"), let percentile = PlainNumber.read(name.dropFirst()), percentile <= 100 else {
+                return nil
+            }
+            self = .percentile(percentile)
+        }
+    }
+
+    /// What its values are given in.
+    var unit: String {
+        switch self {
+        case .percentile, .mean, .maximum: "ms"
+        case .errors, .shed: "%"
+        case .rate: "/s"
+        }
+    }
+
+    /// Reads a bound; its unit must be one of this metric's, and is not left out where there is a choice.
+    fileprivate func bound(_ text: Substring) -> Double? {
+        switch self {
+        case .percentile, .mean, .maximum:
+            guard let last = text.utf8.last, last.decimalValue == nil else { return nil }
+            return TimeSpan(argument: String(text)).map { $0.seconds * 1000 }
+        case .errors, .shed:
+            return text.hasSuffix("%") ? PlainNumber.read(text.dropLast()) : PlainNumber.read(text).map { $0 * 100 }
+        case .rate:
+            guard case .perSecond(let rate) = RateOption(argument: String(text)) else { return nil }
+            return rate
+        }
+    }
+}
+
+extension Threshold: ExpressibleByArgument {
+    init?(argument: String) {
+        let text = argument.filter { $0 != " " }
+        for comparison in Comparison.allCases {
+            guard let place = text.firstRange(of: comparison.rawValue) else { continue }
+            guard let metric = Metric(text[..<place.lowerBound]), let bound = metric.bound(text[place.upperBound...])
+            else { return nil }
+            self.init(metric: metric, comparison: comparison, bound: bound, expression: text)
+            return
+        }
+        return nil
+    }
+}
+
+extension Threshold {
+    /// Compares with what was measured; what could not be measured was not met.
+    func check(_ measurements: LoadMeasurements) -> RunResult.Threshold {
+        let value = value(measurements)
+        return RunResult.Threshold(
+            expression: expression, measured: value, unit: metric.unit,
+            met: value.map { comparison.holds($0, bound) } ?? false)
+    }
+
+    private func value(_ measurements: LoadMeasurements) -> Double? {
+        let counts = measurements.counts
+        switch metric {
+        case .percentile(let percentile): return measurements.response.milliseconds(atPercentile: percentile)
+        case .mean: return measurements.response.mean
+        case .maximum: return measurements.response.longest
+        case .errors: return counts.intended > 0 ? 100 * Double(counts.errors) / Double(counts.intended) : nil
+        case .shed: return counts.intended > 0 ? 100 * Double(counts.shed) / Double(counts.intended) : nil
+        case .rate: return measurements.answersPerSecond
+        }
+    }
+}
+
+extension RunResult.Threshold {
+    /// What was measured and what was wanted, in a few words.
+    var text: String {
+        let name = expression.prefix { !"<>".contains($0) }
+        let wanted = expression.dropFirst(name.count)
+        guard let measured else { return "\(name) was not measured, wanted \(wanted)" }
+        let space = unit == "ms" || unit == "%" ? " " : ""
+        return "\(name) \(measured.significant)\(space)\(unit), wanted \(wanted)"
+    }
+}
+
+extension Double {
+    /// As a rate: whole, unless it is small.
+    var asRate: String { self >= 10 || self == rounded() ? Int(rounded()).grouped : fixed(2) }
+
+    /// With about four digits that count.
+    var significant: String {
+        switch magnitude {
+        case 1000...: Int(rounded()).grouped
+        case 100...: fixed(1)
+        case 10...: fixed(2)
+        case 0: "0"
+        default: fixed(3)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+/// Who is asked, over what, and with which requests: what `http` and `search` have in common.
+struct TrafficOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "The server, such as http://127.0.0.1:8080 (then the path is /v1/verify). With a path that ends with "
+                + "/verifyReceipt requests have Apple's form.", valueName: "url"))
+    var url: String?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("Connections of all workers together.", valueName: "count"))
+    var connections = 64
+
+    @Option(
+        help: ArgumentHelp(
+            "Requests under way on one connection; above 1 is pipelining, which few clients do.", valueName: "count"))
+    var pipeline = 1
+
+    @Option(
+        name: [.customShort("t"), .long],
+        help: ArgumentHelp("Threads that send and receive, a core each.", valueName: "count"))
+    var workers = 1
+
+    @Option(
+        name: [.customShort("H"), .long],
+        help: ArgumentHelp("A header field of every request, 'Name: value'; repeatable.", valueName: "field"))
+    var header: [HeaderField] = []
+
+    @Option(help: ArgumentHelp("The client's key, sent as 'Authorization: Bearer'.", valueName: "key"))
+    var apiKey: String?
+
+    @Option(help: "How requests follow each other: evenly, or by chance as from many customers.")
+    var arrival = ArrivalPattern.constant
+
+    @Option(help: ArgumentHelp("Distinct receipts that are sent again and again.", valueName: "count"))
+    var keys = 1000
+
+    @Option(
+        help: ArgumentHelp(
+            "How much more popular the first of them are: 0 makes all alike, 1 is Zipf's law.", valueName: "exponent"))
+    var zipf = 0.0
+
+    @Option(
+        help: ArgumentHelp(
+            "Shares of receipts sent again (repeat), genuine and never sent before (fresh), damaged (malformed), with a "
+                + "false signature (forged), and with a subscription that ends during the run (near-expiry); together 1.",
+            valueName: "kind=share,..."))
+    var mix = RequestMix.repeated
+
+    @Option(
+        help: ArgumentHelp(
+            "Fresh receipts that are made at most, about a millisecond each; then they are sent again, with a warning.",
+            valueName: "count"))
+    var freshReceipts = 20_000
+
+    @Option(help: ArgumentHelp("The size of a request's body, about; decides how many purchases.", valueName: "bytes"))
+    var receiptBytes = 8192
+
+    @Option(help: "Whom a gateway is to ask; without it, the gateway decides.")
+    var mode: VerifyMode?
+
+    @Option(
+        help: ArgumentHelp(
+            "Take the authority and the genuine receipts from a folder that 'corpus' wrote.", valueName: "folder"))
+    var corpus: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the certificate that a gateway must trust (GATEWAY_TRUST_ROOTS); without a URL, that is all.",
+            valueName: "file"))
+    var root: String?
+
+    @Option(help: ArgumentHelp("Send this file instead of receipts, to any server.", valueName: "file"))
+    var body: String?
+
+    @Option(
+        name: [.customShort("X"), .long],
+        help: ArgumentHelp("The method, with --body or without any body; without it, receipts are sent with POST."))
+    var method: String?
+
+    @Option(help: ArgumentHelp("Receipts, their order and chance follow from this number.", valueName: "number"))
+    var seed: UInt64 = 1
+
+    @Option(help: ArgumentHelp("How long a request may take, and may wait for a connection.", valueName: "time"))
+    var timeout = TimeSpan(seconds: 10)
+
+    func validate() throws {
+        try check(url != nil || root != nil, "Which server? Name its URL, such as http://127.0.0.1:8080.")
+        if url != nil { _ = try target() }
+        try check((1...100_000).contains(connections), "--connections takes from 1 to 100000, not \(connections).")
+        try check((1...1000).contains(pipeline), "--pipeline takes from 1 to 1000, not \(pipeline).")
+        try check((1...256).contains(workers), "--workers takes from 1 to 256, not \(workers).")
+        try check(workers <= connections, "Each worker needs a connection: --workers is more than --connections.")
+        try check((1...10_000_000).contains(keys), "--keys takes from 1 to 10000000, not \(keys).")
+        try check((0...10).contains(zipf), "--zipf takes a number from 0 to 10, not \(zipf).")
+        try check((1...1_000_000).contains(freshReceipts), "--fresh-receipts takes from 1 to 1000000.")
+        try check((1...1_000_000).contains(receiptBytes), "--receipt-bytes takes from 1 to 1000000.")
+        try check(timeout.seconds >= 0.001, "--timeout takes at least 1ms.")
+        let memory = keys * receiptBytes
+        try check(memory <= 8 << 30, "\(keys.grouped) receipts of \(receiptBytes.grouped) bytes take too much memory.")
+        try checkMethod()
+    }
+
+    private func checkMethod() throws {
+        guard let method else { return }
+        let isToken = !method.isEmpty && method.utf8.allSatisfy(\.isTokenCharacter)
+        try check(
+            isToken && !["HEAD", "CONNECT"].contains(method), "--method takes a method such as GET, not '\(method)'.")
+    }
+
+    /// The server; throws a sentence if the URL names none.
+    func target() throws -> LoadTarget {
+        let sendsReceipts = body == nil && method == nil
+        do throws(LoadTargetError) {
+            return try LoadTarget(url ?? "", defaultPath: sendsReceipts ? "/v1/verify" : "/")
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    /// All header fields that were asked for.
+    var fields: [HeaderField] {
+        header + (apiKey.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? [])
+    }
+
+    /// What does not depend on a schedule.
+    func plan() throws -> LoadPlan {
+        var plan = LoadPlan(target: try target())
+        (plan.connections, plan.pipelining, plan.workers) = (connections, pipeline, workers)
+        (plan.timeout, plan.seed) = (.seconds(timeout.seconds), seed)
+        return plan
+    }
+}

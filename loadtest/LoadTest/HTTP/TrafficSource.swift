@@ -1,0 +1,124 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import ReceiptForge
+
+/// What all workers of a run choose their requests from.
+enum TrafficSource: Sendable {
+    case receipts(ReceiptPools, RequestMix, KeyPopularity)
+    case same(SameRequest)
+
+    /// What one worker sends.
+    ///
+    /// - Parameter requestsBefore: how many others sent of the same receipts, so that what is fresh is not theirs.
+    func traffic(worker: Int, _ plan: LoadPlan, requestsBefore: Int = 0) -> any LoadTraffic {
+        switch self {
+        case .same(let request): return request
+        case .receipts(let pools, let mix, let popularity):
+            let freshBefore = Int(Double(requestsBefore) * mix[.fresh] * 1.05)
+            return ReceiptTraffic(
+                pools, mix, popularity, worker: worker, of: plan.workers, seed: plan.seed, freshBefore: freshBefore)
+        }
+    }
+}
+
+/// Why there is nothing to send.
+enum TrafficError: Error, Hashable, CustomStringConvertible {
+    /// A file cannot be read or written.
+    case file(String, String)
+    /// The folder has no genuine receipts.
+    case noReceipts(String)
+
+    var description: String {
+        switch self {
+        case .file(let path, let reason): "'\(path)': \(reason)"
+        case .noReceipts(let path): "'\(path)' holds no genuine receipts with an index.json, as 'corpus' writes them."
+        }
+    }
+}
+
+extension TrafficOptions {
+    /// Prepares everything that will be sent, and shows progress while receipts are made.
+    ///
+    /// - Parameters:
+    ///   - requests: how many will be sent, about; nil if nobody knows.
+    ///   - seconds: how long that takes, about.
+    func source(requests: Double?, seconds: Double) async throws -> TrafficSource {
+        let target = try target()
+        if body != nil || method != nil {
+            let content = try body.map { try Self.contents(of: $0) }
+            return .same(
+                SameRequest(request: RequestForm.request(method ?? "POST", target, fields, body: content)))
+        }
+        let form = RequestForm(target: target, mode: mode, fields: fields)
+        let pools = try await pools(form, requests: requests, seconds: seconds)
+        return .receipts(pools, mix, KeyPopularity(keys: pools.repeated.count, exponent: zipf))
+    }
+
+    private func pools(_ form: RequestForm, requests: Double?, seconds: Double) async throws -> ReceiptPools {
+        let pki = try corpus.map { try ForgedPKI(corpusDirectory: $0) } ?? ForgedPKI(seed: CorpusCommand.defaultSeed)
+        let mint = ReceiptMint(pki, seed: seed, form: form, bodyBytes: receiptBytes)
+        let freshCount = freshCount(of: requests), expiringCount = mix[.nearExpiry] > 0 ? Self.expiring : 0
+        let minted = corpus == nil ? keys : 0
+        let progress = ProgressLine(unit: "receipts", total: minted + freshCount + expiringCount)
+        defer { progress.finish() }
+        var pools = ReceiptPools(repeated: try corpus.map { try repeated(from: $0, form) } ?? [])
+        if minted > 0 { pools.repeated = await mint.repeated(minted) { progress.update(done: $0) } }
+        pools.fresh = await mint.fresh(freshCount) { progress.update(done: minted + $0) }
+        pools.nearExpiry = await mint.nearExpiry(expiringCount, after: Date(), seconds: max(60, seconds)) {
+            progress.update(done: minted + freshCount + $0)
+        }
+        return pools
+    }
+
+    /// As many as will be sent, and some more for chance.
+    private func freshCount(of requests: Double?) -> Int {
+        guard mix[.fresh] > 0 else { return 0 }
+        let expected = (requests ?? .infinity) * mix[.fresh] * 1.05 + 100
+        if expected > Double(freshReceipts) {
+            StandardError.write(
+                "Of the fresh receipts only \(freshReceipts.grouped) are made; they will be sent again. "
+                    + "See --fresh-receipts.\n")
+        }
+        return Int(min(expected, Double(freshReceipts)))
+    }
+
+    private static let expiring = 200
+
+    /// The genuine receipts of a corpus, as many as there are keys.
+    private func repeated(from folder: String, _ form: RequestForm) throws -> [PooledRequest] {
+        let url = URL(filePath: folder, directoryHint: .isDirectory)
+        guard let index = try? Data(contentsOf: url.appending(path: "index.json")),
+            let rows = try? JSONDecoder().decode([CorpusRow].self, from: index)
+        else { throw TrafficError.noReceipts(folder) }
+        let files = rows.lazy.filter { $0.expected == "genuine" && !$0.file.contains("/") }.prefix(keys)
+        let requests = try files.map { row in
+            let text = try Self.contents(of: url.appending(path: row.file).path)
+            return PooledRequest(String(decoding: text, as: UTF8.self).filter { !$0.isWhitespace }, form)
+        }
+        guard !requests.isEmpty else { throw TrafficError.noReceipts(folder) }
+        return requests
+    }
+
+    private struct CorpusRow: Decodable {
+        let file: String
+        let expected: String
+    }
+
+    private static func contents(of path: String) throws(TrafficError) -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: path) else { throw .file(path, "cannot be read.") }
+        return Array(data)
+    }
+
+    /// Writes the certificate that a gateway must trust, if that was asked for.
+    func writeRoot() throws {
+        guard let root else { return }
+        let pki = try corpus.map { try ForgedPKI(corpusDirectory: $0) } ?? ForgedPKI(seed: CorpusCommand.defaultSeed)
+        do {
+            try pki.rootPEM.write(toFile: root, atomically: true, encoding: .utf8)
+        } catch {
+            throw TrafficError.file(root, "cannot be written.")
+        }
+    }
+}

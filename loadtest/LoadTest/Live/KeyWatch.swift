@@ -1,0 +1,64 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import Synchronization
+
+/// Hears keys on a terminal as they are pressed, and leaves the terminal as it was.
+///
+/// SAFETY: the terminal's settings are read before they are changed and written back once, at the latest when this goes.
+final class KeyWatch {
+    private let before: termios
+    private let ending: Ending
+    private let thread: WorkerThread
+    private var isOver = false
+
+    /// Whether keys can be heard.
+    static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && getpgrp() == tcgetpgrp(STDIN_FILENO) }
+
+    /// Calls `press` on a thread of its own for each key; nil if there is no terminal to hear keys on.
+    init?(_ press: @escaping @Sendable (UInt8) -> Void) {
+        var settings = termios()
+        guard Self.isPossible, unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
+        let before = settings
+        // Keys come without Return and are not shown; ^C stays a signal.
+        settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
+        guard unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings) == 0 else { return nil }
+        let ending = Ending()
+        guard let thread = try? WorkerThread({ Self.listen(ending, press) }) else {
+            var before = before
+            _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)
+            return nil
+        }
+        (self.before, self.ending, self.thread) = (before, ending, thread)
+    }
+
+    deinit {
+        end()
+    }
+
+    /// Hears nothing more, and gives the terminal back.
+    func end() {
+        guard !isOver else { return }
+        isOver = true
+        ending.isAsked.withLock { $0 = true }
+        thread.join()
+        var settings = before
+        _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+    }
+
+    private final class Ending: Sendable {
+        let isAsked = Mutex(false)
+    }
+
+    private static func listen(_ ending: Ending, _ press: (UInt8) -> Void) {
+        while !ending.isAsked.withLock({ $0 }) {
+            var question = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            // A tenth of a second is how long the end may wait for this thread.
+            guard unsafe poll(&question, 1, 100) > 0 else { continue }
+            var key: UInt8 = 0
+            guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return }
+            press(key)
+        }
+    }
+}

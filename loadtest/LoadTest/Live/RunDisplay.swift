@@ -1,0 +1,56 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// Shows a run while it goes on, on standard error: a live view on a terminal, else a line a second.
+final class RunDisplay {
+    private var kind: Kind
+    private let keys: KeyWatch?
+
+    private enum Kind {
+        case none, lines
+        case live(LiveScreen, LiveView)
+    }
+
+    /// - Parameters:
+    ///   - isQuiet: nothing is shown.
+    ///   - isPlain: no live view, even on a terminal.
+    ///   - stop: called on a thread of its own when `q` is pressed.
+    init(
+        _ plan: LoadPlan, marks: [MarkOption], isQuiet: Bool, isPlain: Bool, stop: @escaping @Sendable () -> Void
+    ) {
+        guard !isQuiet, !isPlain, LiveScreen.isPossible else {
+            (kind, keys) = (isQuiet ? .none : .lines, nil)
+            return
+        }
+        keys = KeyWatch { key in
+            if key == UInt8(ascii: "q") || key == UInt8(ascii: "Q") { stop() }
+        }
+        let view = LiveView(
+            plan: plan, marks: marks, hasColours: LiveScreen.hasColours, listens: keys != nil)
+        kind = .live(LiveScreen(), view)
+    }
+
+    deinit {
+        end()
+    }
+
+    /// Shows a second that has ended.
+    func show(_ second: RunResult.Second, _ counts: RequestCounts) {
+        switch kind {
+        case .none: break
+        case .lines: StandardError.write(second.line + "\n")
+        case .live(var screen, var view):
+            view.add(second, counts)
+            screen.draw(view.lines(width: LiveScreen.width))
+            kind = .live(screen, view)
+        }
+    }
+
+    /// Gives the terminal back.
+    func end() {
+        keys?.end()
+        guard case .live(var screen, _) = kind else { return }
+        screen.clear()
+        kind = .none
+    }
+}

@@ -1,0 +1,34 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A row of numbers as small as text.
+enum Sparkline {
+    private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+
+    /// One character for each of the last numbers, the largest full; a space where there is none.
+    static func text(_ values: [Double?], width: Int) -> String {
+        let shown = values.suffix(width)
+        let most = shown.compactMap(\.self).max() ?? 0
+        return String(
+            shown.map { value in
+                guard let value else { return " " }
+                guard most > 0 else { return bars[0] }
+                return bars[min(bars.count - 1, Int(value / most * Double(bars.count)))]
+            })
+    }
+}
+
+/// Parts of a whole, side by side.
+enum ShareBar {
+    /// So many characters for each part, together all of them, as fair as whole characters allow: the largest remainders
+    /// are rounded up.
+    static func widths(_ parts: [Int], width: Int) -> [Int] {
+        let sum = parts.reduce(0, +)
+        guard sum > 0 else { return parts.map { _ in 0 } }
+        let exact = parts.map { Double($0) * Double(width) / Double(sum) }
+        var widths = exact.map { Int($0) }
+        let byRemainder = exact.indices.sorted { exact[$0] - Double(widths[$0]) > exact[$1] - Double(widths[$1]) }
+        for index in byRemainder.prefix(max(0, width - widths.reduce(0, +))) { widths[index] += 1 }
+        return widths
+    }
+}

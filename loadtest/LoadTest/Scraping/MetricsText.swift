@@ -1,0 +1,158 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The Prometheus text format 0.0.4, read strictly and within limits: what a server says of itself.
+struct MetricsText: Hashable, Sendable {
+    let samples: [Scrape.Sample]
+
+    /// Reads the whole text, or throws what is wrong with it and where.
+    init(_ text: [UInt8], limits: MetricsLimits = MetricsLimits()) throws(MetricsFault) {
+        guard text.count <= limits.bytes else { throw MetricsFault(line: 0, .tooLarge) }
+        var samples: [Scrape.Sample] = []
+        for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            do throws(MetricsFault.Rule) {
+                var reader = MetricsLine(line, limits)
+                guard let sample = try reader.sample() else { continue }
+                guard samples.count < limits.samples else { throw .tooMany }
+                samples.append(sample)
+            } catch {
+                throw MetricsFault(line: index + 1, error)
+            }
+        }
+        self.samples = samples
+    }
+}
+
+/// How much of a server's metrics is read.
+struct MetricsLimits: Hashable, Sendable {
+    var bytes = 16 << 20
+    var lineBytes = 16 << 10
+    var samples = 100_000
+    var labels = 64
+}
+
+/// Which rule a text breaks, and where.
+struct MetricsFault: Error, Hashable, CustomStringConvertible {
+    /// Counted from 1; 0 stands for the whole.
+    let line: Int
+    let rule: Rule
+
+    init(line: Int, _ rule: Rule) {
+        (self.line, self.rule) = (line, rule)
+    }
+
+    enum Rule: Error, Hashable {
+        case tooLarge, tooMany
+        case malformedName, malformedLabels, malformedValue
+        /// A label twice.
+        case repeatedLabel
+        case notText
+    }
+
+    var description: String { "these are no metrics in the Prometheus text format (line \(line): \(rule))" }
+}
+
+/// Reads one line from the left.
+struct MetricsLine {
+    private var rest: ArraySlice<UInt8>
+    private let limits: MetricsLimits
+
+    init(_ line: ArraySlice<UInt8>, _ limits: MetricsLimits) {
+        (rest, self.limits) = (line, limits)
+    }
+
+    /// The sample that the line holds; nil for comments and empty lines.
+    mutating func sample() throws(MetricsFault.Rule) -> Scrape.Sample? {
+        guard rest.count <= limits.lineBytes else { throw .tooLarge }
+        skipBlanks()
+        guard let first = rest.first, first != UInt8(ascii: "#") else { return nil }
+        let name = try name(colons: true)
+        let labels = try rest.drop(while: \.isBlank).first == UInt8(ascii: "{") ? self.labels() : [:]
+        let value = try value()
+        return Scrape.Sample(name: name, labels: labels, value: value)
+    }
+
+    private mutating func name(colons: Bool) throws(MetricsFault.Rule) -> String {
+        let word = rest.prefix { Self.isNameCharacter($0) || colons && $0 == UInt8(ascii: ":") }
+        guard let first = word.first, first.decimalValue == nil else { throw .malformedName }
+        rest = rest.dropFirst(word.count)
+        return String(decoding: word, as: UTF8.self)
+    }
+
+    private mutating func labels() throws(MetricsFault.Rule) -> [String: String] {
+        var labels: [String: String] = [:]
+        skipBlanks()
+        _ = take(UInt8(ascii: "{"))
+        skipBlanks()
+        while !take(UInt8(ascii: "}")) {
+            guard labels.count < limits.labels else { throw .tooMany }
+            let name = try name(colons: false)
+            skipBlanks()
+            guard take(UInt8(ascii: "=")) else { throw .malformedLabels }
+            skipBlanks()
+            guard take(UInt8(ascii: "\"")) else { throw .malformedLabels }
+            guard labels.updateValue(try quoted(), forKey: name) == nil else { throw .repeatedLabel }
+            skipBlanks()
+            // A comma may stand behind the last one, too.
+            guard take(UInt8(ascii: ",")) || rest.first == UInt8(ascii: "}") else { throw .malformedLabels }
+            skipBlanks()
+        }
+        return labels
+    }
+
+    /// The text up to the closing quote, which is taken.
+    private mutating func quoted() throws(MetricsFault.Rule) -> String {
+        var text: [UInt8] = []
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "\""):
+                guard let string = String(validating: text, as: UTF8.self) else { throw .notText }
+                return string
+            case UInt8(ascii: "\\"):
+                switch rest.popFirst() {
+                case UInt8(ascii: "\\"): text.append(UInt8(ascii: "\\"))
+                case UInt8(ascii: "\""): text.append(UInt8(ascii: "\""))
+                case UInt8(ascii: "n"): text.append(UInt8(ascii: "\n"))
+                default: throw .malformedLabels
+                }
+            default: text.append(byte)
+            }
+        }
+        throw .malformedLabels
+    }
+
+    /// A number, and a timestamp that nobody needs.
+    private mutating func value() throws(MetricsFault.Rule) -> Double {
+        let words = rest.split(whereSeparator: \.isBlank)
+        guard let first = rest.first, first.isBlank, (1...2).contains(words.count) else { throw .malformedValue }
+        if words.count == 2, Int64(String(decoding: words[1], as: UTF8.self)) == nil { throw .malformedValue }
+        switch String(decoding: words[0], as: UTF8.self) {
+        case "NaN": return .nan
+        case "+Inf", "Inf": return .infinity
+        case "-Inf": return -.infinity
+        case let text:
+            // What Swift reads beyond decimal numbers has no place here.
+            guard text.utf8.allSatisfy({ $0.decimalValue != nil || "+-.eE".utf8.contains($0) }),
+                let number = Double(text)
+            else { throw .malformedValue }
+            return number
+        }
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard rest.first == byte else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+
+    private mutating func skipBlanks() { rest = rest.drop(while: \.isBlank) }
+
+    private static func isNameCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+}

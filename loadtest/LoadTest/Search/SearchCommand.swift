@@ -1,0 +1,181 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FoundationEssentials
+
+/// `receipt-loadtest search`
+struct SearchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search",
+        abstract: "Find the highest rate at which a server still does what is wanted of it.",
+        discussion: """
+            Doubles the rate until something wanted is missed, then halves the gap. Each step is a run of its own with an \
+            open loop, as 'http' makes it: the rate does not give way to a slow server. A step in which this program could \
+            not hold the rate says nothing of the server and ends the search.
+
+            Examples:
+
+              receipt-loadtest search http://127.0.0.1:8080 --slo 'p99<25ms,errors<0.1%'
+              receipt-loadtest search http://127.0.0.1:8080 --slo 'p99.9<50ms' \\
+                --from 2000 --step-duration 10s --precision 2 --format json
+
+            Exit status: 0 if a rate was found, 99 if none meets what is wanted, 98 if the generator could not hold a rate, \
+            64 for wrong usage, 130 after ^C, with what was found until then.
+            """)
+
+    @OptionGroup var traffic: TrafficOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "What is wanted, separated by commas: of p50 to p99.99, mean, max (us, ms, s), errors, shed (%), rate.",
+            valueName: "p99<25ms,..."))
+    var slo: ObjectiveOption
+
+    @Option(help: ArgumentHelp("The rate to begin with.", valueName: "rate"))
+    var from = RateOption.perSecond(500)
+
+    @Option(help: ArgumentHelp("No rate above it is tried.", valueName: "rate"))
+    var maxRate = RateOption.perSecond(1_000_000)
+
+    @Option(help: ArgumentHelp("How long each step measures.", valueName: "time"))
+    var stepDuration = TimeSpan(seconds: 5)
+
+    @Option(help: ArgumentHelp("Send for so long before measuring, in each step.", valueName: "time"))
+    var warmup = TimeSpan(seconds: 1)
+
+    @Option(help: ArgumentHelp("How near the answer should be.", valueName: "percent"))
+    var precision = 5.0
+
+    @Option(help: ArgumentHelp("Rates that are tried at most.", valueName: "count"))
+    var maxSteps = 20
+
+    @Option(help: "How to print the result on standard output.")
+    var format = OutputFormat.text
+
+    func validate() throws {
+        try check(traffic.url != nil, "Which server? Name its URL, such as http://127.0.0.1:8080.")
+        try check(bounds != nil, "--from and --max-rate take numbers, --from the smaller one.")
+        try check((0.1...100).contains(precision), "--precision takes from 0.1 to 100 percent, not \(precision).")
+        try check((1...100).contains(maxSteps), "--max-steps takes from 1 to 100, not \(maxSteps).")
+        try check((0.1...3600).contains(stepDuration.seconds), "--step-duration takes from 100ms to 1h.")
+    }
+
+    func run() async throws {
+        try traffic.writeRoot()
+        StandardError.warnOfDebugging()
+        let report = try await search()
+        switch format {
+        case .text: StandardOutput.write("\n" + report.conclusion + "\n")
+        case .json: StandardOutput.write(try JSONText.of(report) + "\n")
+        }
+        if report.exitStatus != 0 { throw ExitCode(report.exitStatus) }
+    }
+
+    private var bounds: (from: Double, to: Double)? {
+        guard case .perSecond(let from) = from, case .perSecond(let to) = maxRate, from <= to else { return nil }
+        return (from, to)
+    }
+}
+
+extension SearchCommand {
+    private func search() async throws -> SearchReport {
+        guard let bounds else { throw ExitCode.validationFailure }
+        var search = RateSearch(
+            from: bounds.from, to: bounds.to, precision: precision / 100, maximumSteps: maxSteps)
+        var report = SearchReport(
+            url: try traffic.target().url, slo: slo.thresholds.map(\.expression), end: .found)
+        let source = try await Interruptible.run { [traffic, stepDuration] in
+            try await traffic.source(requests: nil, seconds: stepDuration.seconds)
+        }
+        var requests = 0
+        show(SearchReport.Step.header)
+        while let rate = search.next {
+            StandardError.write(progress(of: search, rate))
+            let result = try await step(rate, number: search.steps, source, requestsBefore: requests)
+            requests += result.totals.intended
+            if LiveScreen.isPossible { StandardError.write("\r\u{1B}[K") }
+            report.steps.append(SearchReport.Step(result))
+            show(report.steps.last?.line ?? "")
+            if let end = Self.end(result) {
+                (report.rate, report.end) = (search.passed, end)
+                return report
+            }
+            search.tried(rate, passed: result.verdict == .passed)
+        }
+        (report.rate, report.end) = (search.passed, Self.end(search))
+        return report
+    }
+
+    /// What ends a search at once: neither says anything of the server.
+    private static func end(_ result: RunResult) -> SearchReport.End? {
+        switch result.verdict {
+        case .interrupted: .interrupted
+        case .generatorOverloaded: .generatorOverloaded
+        case .passed, .thresholdMissed: nil
+        }
+    }
+
+    private static func end(_ search: RateSearch) -> SearchReport.End {
+        if search.steps >= search.maximumSteps { return .maximumSteps }
+        guard let passed = search.passed else { return .nothing }
+        return passed >= search.maximumRate ? .maximumRate : .found
+    }
+
+    /// A run of its own, and with a seed of its own.
+    private func step(
+        _ rate: Double, number: Int, _ source: TrafficSource, requestsBefore: Int
+    ) async throws -> RunResult {
+        var plan = try traffic.plan()
+        plan.warmupSeconds = warmup.seconds
+        plan.schedule = LoadSchedule(
+            curve: RateCurve(stages: [RateStage(from: rate, to: rate, seconds: stepDuration.seconds)]),
+            pattern: traffic.arrival, first: rate)
+        plan.seed = traffic.seed &+ UInt64(number)
+        let session = LoadSession(
+            run: LoadRun(plan: plan) { [plan] in
+                source.traffic(worker: $0, plan, requestsBefore: requestsBefore)
+            })
+        let record = RunRecord(plan: plan, description: traffic.description(of: plan))
+        let (measurements, wasInterrupted) = try await session.measure(watching: MetricWatch([])) { _ in }
+        return record.result(
+            measurements, RunRecord.Extras(thresholds: slo.thresholds), wasInterrupted: wasInterrupted)
+    }
+
+    /// For who waits; on a terminal only, since each step has a line of its own.
+    private func progress(of search: RateSearch, _ rate: Double) -> String {
+        guard LiveScreen.isPossible else { return "" }
+        let left = search.remainingSteps.map {
+            ", about \(Int(Double($0) * (stepDuration.seconds + warmup.seconds))) s left"
+        }
+        return "\rstep \(search.steps + 1): \(rate.asRate) requests/s\(left ?? "")\u{1B}[K"
+    }
+
+    private func show(_ line: String) {
+        format == .text ? StandardOutput.write(line + "\n") : StandardError.write(line + "\n")
+    }
+}
+
+/// `--slo`: several thresholds.
+struct ObjectiveOption: Hashable, Sendable {
+    let thresholds: [Threshold]
+}
+
+extension ObjectiveOption: ExpressibleByArgument {
+    /// Reads `p99<25ms,errors<0.1%`.
+    init?(argument: String) {
+        let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
+        let thresholds = parts.compactMap { Threshold(argument: String($0)) }
+        guard thresholds.count == parts.count else { return nil }
+        self.init(thresholds: thresholds)
+    }
+}
+
+extension RateOption: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .perSecond(let rate): PlainNumber.text(rate)
+        case .max: "max"
+        }
+    }
+}

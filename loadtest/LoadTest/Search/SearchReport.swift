@@ -1,0 +1,114 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a search found, and every rate on the way.
+struct SearchReport: Codable, Hashable, Sendable {
+    /// The version of this form.
+    var schema = 1
+    var kind = "search"
+    var url: String
+    /// What was wanted of each step.
+    var slo: [String]
+    /// The highest rate that met all of it; nil if none did.
+    var rate: Double?
+    /// Why the search ended.
+    var end: End
+    var steps: [Step] = []
+
+    enum End: String, Codable, Sendable {
+        /// The gap to the lowest rate that failed is small enough.
+        case found
+        /// Even the highest rate that may be tried met everything.
+        case maximumRate = "maximum_rate"
+        /// As many rates were tried as may be.
+        case maximumSteps = "maximum_steps"
+        /// Not even one request in a second met everything.
+        case nothing
+        /// The generator could not hold a rate: that says nothing of the server.
+        case generatorOverloaded = "generator_overloaded"
+        case interrupted
+    }
+
+    /// One run at one rate.
+    struct Step: Codable, Hashable, Sendable {
+        var target: Double
+        var achieved: Double
+        var p50: Double?
+        var p99: Double?
+        /// In percent.
+        var errors: Double
+        var sendLagP99: Double?
+        var verdict: RunResult.Verdict
+        var reasons: [String]
+
+        private enum CodingKeys: String, CodingKey {
+            case target = "target_per_second"
+            case achieved = "achieved_per_second"
+            case p50 = "p50_ms"
+            case p99 = "p99_ms"
+            case errors = "errors_percent"
+            case sendLagP99 = "send_lag_p99_ms"
+            case verdict, reasons
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case schema, kind, url, slo, end, steps
+        case rate = "rate_per_second"
+    }
+}
+
+extension SearchReport.Step {
+    init(_ result: RunResult) {
+        let totals = result.totals
+        self.init(
+            target: totals.targetPerSecond ?? 0, achieved: totals.achievedPerSecond, p50: result.response.p50,
+            p99: result.response.p99,
+            errors: result.errorPercent,
+            sendLagP99: result.generator.sendLag.p99, verdict: result.verdict, reasons: result.verdictReasons)
+    }
+
+    /// A row for readers, as wide as the header.
+    var line: String { Self.columns([target, achieved].map(\.asRate) + latencies, title, reasons) }
+
+    static let header = columns(["target/s", "answers/s", "p50 ms", "p99 ms", "errors", "lag p99"], "", [])
+
+    private var latencies: [String] {
+        [p50?.significant ?? "–", p99?.significant ?? "–", errors.significant + " %", sendLagP99?.significant ?? "–"]
+    }
+
+    private var title: String { verdict == .passed ? "met" : verdict == .thresholdMissed ? "missed" : verdict.title }
+
+    private static func columns(_ cells: [String], _ title: String, _ reasons: [String]) -> String {
+        let padded = cells.map { String(repeating: " ", count: max(0, 10 - $0.count)) + $0 }.joined()
+        let rest = ([title] + (reasons.isEmpty ? [] : [reasons.joined(separator: "; ")])).joined(separator: ": ")
+        return rest.isEmpty ? padded : padded + "  " + rest
+    }
+}
+
+extension SearchReport {
+    /// The last line for readers.
+    var conclusion: String {
+        let wanted = slo.joined(separator: ", ")
+        let found = rate.map { "\($0.asRate) requests/s" }
+        switch end {
+        case .found: return "\(found ?? "0") meet \(wanted)"
+        case .maximumRate: return "\(found ?? "0") meet \(wanted); more was not tried (--max-rate)"
+        case .maximumSteps: return "\(found ?? "no rate tried") meet \(wanted); --max-steps ended the search"
+        case .nothing: return "no rate meets \(wanted)"
+        case .generatorOverloaded:
+            return "the generator could not hold the last rate, so the search ends"
+                + (found.map { "; \($0) meet \(wanted), and the server may take more" } ?? "")
+        case .interrupted: return "ended early" + (found.map { "; \($0) meet \(wanted)" } ?? "")
+        }
+    }
+
+    /// The exit status: 0 if a rate was found, 99 if none meets what is wanted.
+    var exitStatus: Int32 {
+        switch end {
+        case .interrupted: 130
+        case .generatorOverloaded: 98
+        case .found, .maximumRate, .maximumSteps, .nothing: rate == nil ? 99 : 0
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import ReceiptForge
+
+/// Makes the receipts of a run, in parallel. Everything but the dates of those that are about to expire follows from the
+/// seed.
+struct ReceiptMint: Sendable {
+    private let pki: ForgedPKI
+    private let form: RequestForm
+    private let seed: UInt64
+    /// Purchases in each receipt.
+    let purchases: Int
+
+    /// Chooses how many purchases a receipt has.
+    ///
+    /// - Parameters:
+    ///   - pki: signs them.
+    ///   - bodyBytes: how large the body of a request should be, about.
+    init(_ pki: ForgedPKI, seed: UInt64, form: RequestForm, bodyBytes: Int) {
+        (self.seed, self.form, self.pki) = (seed, form, pki)
+        func size(_ purchases: Int) -> Int {
+            Self.receipt(pki, seed, "size", purchases).utf8.count + form.bodyOverhead
+        }
+        let none = size(0), each = Double(size(16) - none) / 16
+        purchases = max(0, min(Self.maximumPurchases, Int((Double(bodyBytes - none) / each).rounded())))
+    }
+
+    /// With yearly periods, more would reach back beyond the Middle Ages.
+    private static let maximumPurchases = 1000
+
+    /// Makes receipts that are sent again and again.
+    func repeated(_ count: Int, minted: (Int) -> Void) async -> [PooledRequest] {
+        await mint(count, minted) { [self] in Self.receipt(pki, seed, "load \($0)", purchases) }
+    }
+
+    /// Makes receipts that are sent once.
+    func fresh(_ count: Int, minted: (Int) -> Void) async -> [PooledRequest] {
+        await mint(count, minted) { [self] in Self.receipt(pki, seed, "fresh \($0)", purchases) }
+    }
+
+    /// Makes receipts whose last subscription ends in the seconds after a moment, evenly spread.
+    func nearExpiry(_ count: Int, after moment: Date, seconds: Double, minted: (Int) -> Void) async -> [PooledRequest] {
+        await mint(count, minted) { [self] number in
+            let end = moment.addingTimeInterval(seconds * Double(number + 1) / Double(count))
+            return expiring(number, at: UTCDate(secondsSince1970: Int64(end.timeIntervalSince1970)))
+        }
+    }
+
+    private func mint(
+        _ count: Int, _ minted: (Int) -> Void, _ receipt: @escaping @Sendable (Int) -> String
+    ) async -> [PooledRequest] {
+        let form = form
+        var pool: [PooledRequest] = []
+        pool.reserveCapacity(count)
+        // A few chunks at a time: who counts waits in the same line as who works.
+        let turn = Self.chunk * ProcessInfo.processInfo.activeProcessorCount
+        for start in stride(from: 0, to: count, by: turn) {
+            let end = min(count, start + turn)
+            let chunks = stride(from: start, to: end, by: Self.chunk).map { $0..<min(end, $0 + Self.chunk) }
+            pool += await Self.inParallel(chunks) { chunk in chunk.map { PooledRequest(receipt($0), form) } }
+            minted(pool.count)
+        }
+        return pool
+    }
+
+    /// The results in the order of the chunks.
+    private static func inParallel(
+        _ chunks: [Range<Int>], _ make: @escaping @Sendable (Range<Int>) -> [PooledRequest]
+    ) async -> [PooledRequest] {
+        await withTaskGroup { group in
+            for (index, chunk) in chunks.enumerated() { group.addTask { (index, make(chunk)) } }
+            var made = chunks.map { _ in [PooledRequest]() }
+            for await (index, requests) in group { made[index] = requests }
+            return made.flatMap(\.self)
+        }
+    }
+
+    /// A few hundredths of a second of work.
+    private static let chunk = 32
+
+    private static func receipt(_ pki: ForgedPKI, _ seed: UInt64, _ purpose: String, _ purchases: Int) -> String {
+        var generator = SplitMix64(seed: seed, purpose: purpose)
+        return ForgedEvidence.der(pki.sign(.random(using: &generator, purchases: purchases))).base64
+    }
+
+    private func expiring(_ number: Int, at end: UTCDate) -> String {
+        var generator = SplitMix64(seed: seed, purpose: "near-expiry \(number)")
+        // Issued a day before, when the subscription was active.
+        let issued = end.advanced(byDays: -1)
+        var contents = ReceiptContents.random(using: &generator, purchases: max(1, purchases))
+        contents.creationDate = issued
+        contents.purchases[0].purchaseDate = end.advanced(byDays: -30)
+        contents.purchases[0].originalPurchaseDate = end.advanced(byDays: -30)
+        contents.purchases[0].expiresDate = end
+        contents.purchases[0].cancellationDate = nil
+        contents.purchases[0].cancellationReason = nil
+        return ForgedEvidence.der(pki.sign(contents)).base64
+    }
+}

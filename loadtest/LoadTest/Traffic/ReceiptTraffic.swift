@@ -1,0 +1,72 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import ReceiptForge
+
+/// What one worker sends of receipts; follows from the seed and the worker's number alone.
+struct ReceiptTraffic: LoadTraffic {
+    private let pools: ReceiptPools
+    private let mix: RequestMix
+    private let popularity: KeyPopularity
+    private var generator: SplitMix64
+    private var nextFresh: Int
+    private var nextNearExpiry: Int
+    private let workers: Int
+
+    init(
+        _ pools: ReceiptPools, _ mix: RequestMix, _ popularity: KeyPopularity, worker: Int, of workers: Int,
+        seed: UInt64, freshBefore: Int = 0
+    ) {
+        (self.pools, self.mix, self.popularity, self.workers) = (pools, mix, popularity, workers)
+        generator = SplitMix64(seed: seed, purpose: "requests of worker \(worker)")
+        (nextFresh, nextNearExpiry) = (freshBefore + worker, worker)
+    }
+
+    mutating func next() -> ByteBuffer {
+        switch mix.kind(at: generator.fraction()) {
+        case .repeated: return popular().bytes
+        case .fresh: return Self.take(pools.fresh, &nextFresh, workers)
+        case .nearExpiry: return Self.take(pools.nearExpiry, &nextNearExpiry, workers)
+        case .malformed: return malformed(popular())
+        case .forged: return forged(popular())
+        }
+    }
+
+    private mutating func popular() -> PooledRequest {
+        pools.repeated[popularity.key(at: generator.fraction())]
+    }
+
+    /// Workers take turns, and begin again at the end.
+    private static func take(_ pool: [PooledRequest], _ next: inout Int, _ workers: Int) -> ByteBuffer {
+        defer { next += workers }
+        return pool[next % pool.count].bytes
+    }
+
+    /// Letters in the middle of the signature, which is the end of a receipt, are replaced by chance.
+    private mutating func forged(_ request: PooledRequest) -> ByteBuffer {
+        replace(request, at: request.receipt.upperBound - Self.signatureLetters / 2, count: 12)
+    }
+
+    /// Either the outermost length is wrong, or there is a character that base64 does not have.
+    private mutating func malformed(_ request: PooledRequest) -> ByteBuffer {
+        guard generator.fraction() < 0.5 else { return replace(request, at: request.receipt.lowerBound + 2, count: 4) }
+        var bytes = request.bytes
+        let place = request.receipt.lowerBound + Int(generator.fraction() * Double(request.receipt.count))
+        bytes.setInteger(UInt8(ascii: "!"), at: place)
+        return bytes
+    }
+
+    private mutating func replace(_ request: PooledRequest, at start: Int, count: Int) -> ByteBuffer {
+        var bytes = request.bytes
+        var chance = generator.next() | generator.next() << 32
+        for place in start..<start + count {
+            bytes.setInteger(UInt8(ascii: "a") + UInt8(truncatingIfNeeded: chance % 26), at: place)
+            chance /= 26
+        }
+        return bytes
+    }
+
+    /// 256 bytes in base64.
+    private static let signatureLetters = 344
+}
