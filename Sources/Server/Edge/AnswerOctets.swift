@@ -37,7 +37,7 @@ extension ByteBuffer {
 }
 
 extension ChannelHandlerContext {
-    /// The context of the encoder: what is written to it goes to the socket as it is.
+    /// The context of the encoder. To be looked for once: it takes as long as a whole header.
     var encoder: ChannelHandlerContext? {
         try? pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self)
     }

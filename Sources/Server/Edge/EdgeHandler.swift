@@ -17,6 +17,8 @@ final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var pipelined = PipelinedParts()
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
     private var isCountedInFlight = false
+    /// What is written here goes to the socket as it is.
+    private var encoder: ChannelHandlerContext?
 
     /// A handler for one new connection.
     init(_ edge: Edge) {
@@ -26,6 +28,7 @@ final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         edge.metrics?.connectionOpened()
+        encoder = context.encoder
         useFreshReceiveBuffers(context)
         setTimer(context)
     }
@@ -55,7 +58,7 @@ final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
         countInFlight()
         pipelined.removeAll()
         timer?.task.cancel()
-        timer = nil
+        (timer, encoder) = (nil, nil)
     }
 
     /// Counts this connection's request in or out, after its state may have changed.
@@ -224,7 +227,7 @@ extension EdgeHandler {
     /// Writes a whole answer in one piece; nothing if the caller is gone or has been told that it took too long.
     private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
         guard let (request, isLast) = connection.beginAnswer(isDraining: edge.lifecycle.stage == .draining),
-            let encoder = context.encoder
+            let encoder
         else { return }
         edge.metrics?.answered(request, reply.status, at: .now())
         let octets = reply.octets(requestID: request.header.requestID, isLast: isLast, context.channel.allocator)

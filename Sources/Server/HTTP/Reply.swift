@@ -16,8 +16,8 @@ extension Reply {
     /// The reply that tells of a problem.
     init(_ problem: Problem, requestID: String?) {
         body = ByteBuffer(bytes: problem.json(requestID: requestID))
-        let head = problem.head(bodyBytes: body.readableBytes)
-        (status, fields) = (head.status, head.headerFields)
+        (status, fields) = (problem.status, problem.headerFields)
+        fields[.contentType] = Problem.contentType
     }
 }
 

@@ -95,8 +95,8 @@ struct FastLane: Sendable {
         }
         var reply = reply
         reply.fields.append(contentsOf: matter.sent.outcome.rateLimitFields)
-        reply.fields[.contentLength] = String(reply.body.readableBytes)
-        reply.fields[.date] = date.text
+        reply.fields.append(HTTPField(name: .contentLength, value: String(reply.body.readableBytes)))
+        if let date = date.text { reply.fields.append(HTTPField(name: .date, value: date)) }
         return reply
     }
 }
