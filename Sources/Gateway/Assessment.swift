@@ -104,9 +104,11 @@ extension Assessment {
     ) -> Answer? {
         let provenance = Provenance(
             source: .apple, cache: cache, verifiedAt: known.askedAt, degradedReasons: reasons)
-        let end = cache == .stale ? now : known.freshUntil
         switch known.finding {
         case .answered(let answer):
+            // The states below are those at the request: what ended while Apple thought must not be repeated.
+            let boundary = nextBoundary(after: now, in: answer.transactions, answer.renewals)
+            let end = cache == .stale ? now : min(known.freshUntil, boundary ?? known.freshUntil)
             return Answer(
                 verdict: .genuine, receipt: receipt, transactions: shown(answer.transactions),
                 subscriptions: Subscription.all(

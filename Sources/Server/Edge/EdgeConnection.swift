@@ -20,7 +20,9 @@ struct EdgeConnection {
         case deliver(IncomingRequest)
         /// Answer with a problem, then close. The request is nil if its header was not readable.
         case refuse(EdgeRefusal, IncomingRequest?)
-        /// Close without a word.
+        /// Close once everything is written.
+        case finish
+        /// Close without a word, and without what is not written yet.
         case close
     }
 
@@ -130,9 +132,10 @@ extension EdgeConnection {
     }
 
     /// The client will send no more.
-    mutating func inputClosed() -> Action {
+    mutating func inputClosed(at now: NIODeadline) -> Action {
         switch phase {
-        case .awaitingHead, .receiving, .lingering: return close()
+        case .awaitingHead: return finish(until: now + rules.idleDeadline)
+        case .receiving, .lingering: return close()
         case .answering: isClosingAfterAnswer = true
         case .closed: break
         }
@@ -193,7 +196,7 @@ extension EdgeConnection {
         isClosingAfterAnswer = true
         let last = now + rules.shutdownGrace
         switch phase {
-        case .awaitingHead: return close()
+        case .awaitingHead: return finish(until: last)
         case .receiving(let deadline): phase = .receiving(until: min(deadline, last))
         case .answering(let deadline, let isBegun): phase = .answering(until: min(deadline, last), isBegun: isBegun)
         case .lingering, .closed: break
@@ -205,6 +208,12 @@ extension EdgeConnection {
     mutating func ended() {
         forgetRequest()
         phase = .closed
+    }
+
+    private mutating func finish(until deadline: NIODeadline) -> Action {
+        forgetRequest()
+        phase = .lingering(until: deadline)
+        return .finish
     }
 
     private mutating func close() -> Action {

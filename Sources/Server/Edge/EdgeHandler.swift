@@ -17,6 +17,9 @@ final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var pipelined = PipelinedParts()
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
     private var isCountedInFlight = false
+    /// Whether a request was answered in this turn of the event loop: then other connections come first.
+    private var hasAnswered = false
+    private var isGoingOnLater = false
     /// What is written here goes to the socket as it is.
     private var encoder: ChannelHandlerContext?
 
@@ -74,13 +77,13 @@ final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
 extension EdgeHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        guard !connection.isAnswering else { return queue(.part(part)) }
+        guard !holdsBack(context) else { return queue(.part(part)) }
         perform(connection.receive(part, at: .now()), context)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard let refusal = EdgeRefusal(decoding: error) else { return context.fireErrorCaught(error) }
-        guard !connection.isAnswering else { return queue(.failure(refusal)) }
+        guard !holdsBack(context) else { return queue(.failure(refusal)) }
         perform(connection.fail(refusal, at: .now()), context)
     }
 
@@ -88,31 +91,61 @@ extension EdgeHandler {
     /// of the end of the connection.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        case ChannelEvent.inputClosed: perform(connection.inputClosed(), context)
+        case ChannelEvent.inputClosed where !pipelined.isEmpty: queue(.end)
+        case ChannelEvent.inputClosed: perform(connection.inputClosed(at: .now()), context)
         case is ChannelShouldQuiesceEvent: perform(connection.quiesce(at: .now()), context)
         default: context.fireUserInboundEventTriggered(event)
         }
     }
 
     func read(context: ChannelHandlerContext) {
-        if connection.wantsRead { context.read() }
+        if connection.wantsRead, pipelined.isEmpty, context.channel.isWritable { context.read() }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
+        hasAnswered = false
+        goOnLater(context)
         read(context: context)
+    }
+
+    /// A client that does not read its answers is not read either.
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        context.fireChannelWritabilityChanged()
+        goOn(context)
+    }
+
+    /// Whether what arrives has to wait: for the answer to what came before, for other connections, or for a client that
+    /// does not take its answers.
+    private func holdsBack(_ context: ChannelHandlerContext) -> Bool {
+        connection.isAnswering || hasAnswered || !pipelined.isEmpty || !context.channel.isWritable
     }
 
     private func queue(_ element: PipelinedParts.Element) {
         pipelined.append(element, limit: edge.rules.pipelinedBytesLimit)
     }
 
-    private func deliverPipelined(_ context: ChannelHandlerContext) {
-        while !connection.isAnswering, let element = pipelined.popFirst() {
+    /// Goes on with what is pipelined, up to the next answer.
+    private func goOn(_ context: ChannelHandlerContext) {
+        hasAnswered = false
+        while !connection.isAnswering, !hasAnswered, context.channel.isWritable, let element = pipelined.popFirst() {
             switch element {
             case .part(let part): perform(connection.receive(part, at: .now()), context)
             case .failure(let refusal): perform(connection.fail(refusal, at: .now()), context)
+            case .end: perform(connection.inputClosed(at: .now()), context)
             }
+        }
+        goOnLater(context)
+        read(context: context)
+    }
+
+    /// Not at once: a thousand pipelined requests would keep all other connections waiting, and nest as deep.
+    private func goOnLater(_ context: ChannelHandlerContext) {
+        guard !pipelined.isEmpty, !connection.isAnswering, context.channel.isWritable, !isGoingOnLater else { return }
+        isGoingOnLater = true
+        context.eventLoop.assumeIsolated().execute { [self] in
+            isGoingOnLater = false
+            goOn(context)
         }
     }
 }
@@ -132,7 +165,7 @@ extension EdgeHandler {
     /// After an answer is flushed, the next pipelined request may follow.
     func flush(context: ChannelHandlerContext) {
         context.flush()
-        deliverPipelined(context)
+        goOnLater(context)
     }
 
     /// Only this handler closes the output: after the last answer, when it is flushed.
@@ -173,6 +206,16 @@ extension EdgeHandler {
         writeLast(written)
     }
 
+    /// Closes the connection, behind what the client has not taken yet.
+    private func finish(_ context: ChannelHandlerContext) {
+        let unwritten = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
+        guard let unwritten, unwritten > 0 else { return context.close(promise: nil) }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        closeOutput(after: written.futureResult, context)
+        guard let encoder else { return written.succeed() }
+        encoder.writeAndFlush(NIOAny(ByteBuffer()), promise: written)
+    }
+
     private func closeOutput(after written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
         pipelined.removeAll()
         written.assumeIsolated().whenComplete { _ in
@@ -191,6 +234,7 @@ extension EdgeHandler {
         case .sendContinue: context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
         case .deliver(let request): deliver(request, context)
         case .refuse(let refusal, let request): answer(refusal, to: request, context)
+        case .finish: finish(context)
         case .close: context.close(promise: nil)
         }
         countInFlight()
@@ -219,6 +263,7 @@ extension EdgeHandler {
                 loop.execute {
                     let (handler, context) = bound.value
                     handler.send(reply, context)
+                    handler.goOn(context)
                 }
             }
         }
@@ -230,6 +275,7 @@ extension EdgeHandler {
             let encoder
         else { return }
         edge.metrics?.answered(request, reply.status, at: .now())
+        hasAnswered = true
         let octets = reply.octets(requestID: request.header.requestID, isLast: isLast, context.channel.allocator)
         endAnswer(context, nil) { encoder.write(NIOAny(octets), promise: $0) }
         flush(context: context)

@@ -11,7 +11,12 @@ struct PipelinedParts {
     enum Element {
         case part(HTTPRequestPart)
         case failure(EdgeRefusal)
+        /// The client will send no more.
+        case end
     }
+
+    /// Whether nothing waits.
+    var isEmpty: Bool { elements.isEmpty }
 
     /// With room for one: most connections pipeline nothing, and room for sixteen requests takes five kilobytes.
     private var elements = CircularBuffer<Element>(initialCapacity: 1)
@@ -44,7 +49,7 @@ extension PipelinedParts.Element {
         switch self {
         case .part(.body(let buffer)): buffer.readableBytes
         case .part(.head): 1024
-        case .part(.end), .failure: 0
+        case .part(.end), .failure, .end: 0
         }
     }
 }

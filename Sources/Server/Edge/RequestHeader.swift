@@ -27,7 +27,8 @@ final class RequestHeader: Sendable {
             switch field.name {
             // The decoder lets no header pass with two of them.
             case .contentLength: announcedBytes = Int(field.value)
-            case .expect: expectsContinue = field.value.lowercased() == "100-continue" ? true : nil
+            // Two of them are one list, and no such list is known.
+            case .expect: expectsContinue = expectsContinue == false && field.value.isContinue ? true : nil
             case .connection: isLast = isLast || field.value == "close"
             case .upgrade: isLast = true
             case .requestID: sentRequestID = sentRequestID == nil ? field.value : ""
@@ -45,4 +46,8 @@ final class RequestHeader: Sendable {
         head.headerFields[.requestID] = requestID
         return head
     }
+}
+
+extension String {
+    fileprivate var isContinue: Bool { lowercased() == "100-continue" }
 }

@@ -27,7 +27,8 @@ final class NearCache: Sendable {
 
     /// Remembers an answer.
     func insert(_ known: KnownReply, for key: Key) {
-        let (kept, byteCount) = (key.kept, key.byteCount + known.byteCount)
+        let kept = key.kept
+        let byteCount = kept.byteCount + known.byteCount
         if known.isGenuine {
             genuine.withLock { $0.insert(known, for: kept, byteCount: byteCount) }
         } else {
@@ -65,7 +66,7 @@ extension NearCache {
             Key(endpoint: endpoint, body: ByteBuffer(bytes: body.readableBytesView), digest: digest)
         }
 
-        fileprivate var byteCount: Int { body.readableBytes }
+        fileprivate var byteCount: Int { body.storageCapacity }
     }
 }
 
@@ -133,7 +134,7 @@ final class KnownReply: Sendable {
     var byteCount: Int {
         let expected = question.expectations
         let texts = (expected.bundleID?.utf8.count ?? 0) + (expected.applicationVersion?.utf8.count ?? 0)
-        return Self.fixedByteCount + reply.body.readableBytes + texts + (expected.deviceIdentifier?.count ?? 0)
+        return Self.fixedByteCount + reply.body.storageCapacity + texts + (expected.deviceIdentifier?.count ?? 0)
     }
 
     private static let fixedByteCount = 1024

@@ -136,7 +136,7 @@ struct EdgeConnectionTests {
 
     @Test mutating func `a server that stops closes idle connections and lets busy ones finish`() {
         var busy = connection
-        expect(connection.quiesce(at: start), is: "close")
+        expect(connection.quiesce(at: start), is: "finish")
         deliver(to: &busy)
         expect(busy.quiesce(at: start), is: "nothing")
         #expect(busy.deadline == start + .seconds(20))

@@ -82,7 +82,7 @@ struct FastLaneTests {
             for request in requests {
                 var answer = try #require(try await gateway.send(request))
                 answer.headers["date"] = answer.headers["date"].map { _ in "some date" }
-                // Buckets fill up in real time.
+                // Buckets fill up in real time: by a token in the three quarters of an hour, though.
                 answer.headers["ratelimit"] = answer.headers["ratelimit"]?.replacing(/;t=\d+/, with: "")
                 answer.headers["retry-after"] = answer.headers["retry-after"].map { _ in "some time" }
                 transcript.answers.append(answer)
@@ -114,12 +114,12 @@ struct FastLaneTests {
             clients:
               - name: shop
                 apps: [\(Forged.forge.contents.bundleID), com.example.other]
-                limits: [{name: day, quota: 1000, window: 1d}]
+                limits: [{name: day, quota: 1000, window: 30d}]
                 keys:
             \(key.clientsFileSnippet(hasher: hasher))
               - name: poor
                 apps: [com.example.other]
-                limits: [{name: day, quota: 2, window: 1d}]
+                limits: [{name: day, quota: 2, window: 30d}]
                 keys:
             \(poor.clientsFileSnippet(hasher: hasher))
             """

@@ -1,0 +1,112 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Gateway
+import HTTPTypes
+import Logging
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import NIOHTTPTypes
+import PrometheusExport
+import Receipts
+import Testing
+
+@testable import Server
+
+/// One connection without a socket, so that it can be looked at between the turns of its event loop.
+@Suite("What a connection takes in")
+struct EdgeBackPressureTests {
+    @Test func `of many requests that arrive at once one is answered, and the others come in the next turns`() throws {
+        let channel = try Self.channel()
+        for _ in 0..<1000 { Self.send(to: channel) }
+        channel.pipeline.fireChannelReadComplete()
+        #expect(try Self.answers(of: channel) == 1)
+        channel.embeddedEventLoop.run()
+        #expect(try Self.answers(of: channel) == 999)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test func `a client that does not take its answers is neither answered nor read any more`() throws {
+        let channel = try Self.channel()
+        let reads = ReadCounter()
+        try channel.pipeline.syncOperations.addHandler(reads, position: .first)
+        channel.isWritable = false
+        let before = reads.count
+        for _ in 0..<3 { Self.send(to: channel) }
+        channel.pipeline.fireChannelReadComplete()
+        channel.embeddedEventLoop.run()
+        #expect(try Self.answers(of: channel) == 0 && reads.count == before)
+        channel.isWritable = true
+        channel.pipeline.fireChannelWritabilityChanged()
+        channel.embeddedEventLoop.run()
+        #expect(try Self.answers(of: channel) == 3 && reads.count > before)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test func `who half-closes gets the answers to all that was sent`() throws {
+        let channel = try Self.channel()
+        for _ in 0..<20 { Self.send(to: channel) }
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        channel.pipeline.fireChannelReadComplete()
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.run()
+        #expect(try Self.answers(of: channel) == 20)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    // MARK: - Steps
+
+    private static func channel() throws -> EmbeddedChannel {
+        let rules = EdgeRules(
+            bodyLimit: .kibibytes(64), headersDeadline: .hours(1), requestDeadline: .hours(1),
+            answerDeadline: .hours(1),
+            idleDeadline: .hours(1), shutdownGrace: .hours(1))
+        let registry = try PrometheusRegistry(MetricCatalogue.all)
+        let desk = VerifyDesk(
+            verification: VerificationService(verifier: Forged.verifier), authenticator: .loopbackOnly,
+            charging: RequestCharging(metrics: LimitMetrics(registry)), metrics: VerificationMetrics(registry),
+            nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle())
+        let lane = FastLane(
+            desk: desk, endpoints: [VerdictEndpoint()], clock: { .now() }, log: RequestLog(logger: nil),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let edge = Edge(
+            rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(), log: RequestLog(logger: nil),
+            lane: lane)
+        let channel = EmbeddedChannel()
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(HTTPResponseEncoder())
+        try pipeline.addHandler(EdgeHandler(edge))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        return channel
+    }
+
+    /// One request, as the decoder hands it on.
+    private static func send(to channel: EmbeddedChannel) {
+        let head = HTTPRequest(
+            method: .post, scheme: "http", authority: "x", path: "/v1/verify",
+            headerFields: [.contentType: "application/json"])
+        let parts: [HTTPRequestPart] = [.head(head), .body(ByteBuffer(string: #"{"receipt":"AQID"}"#)), .end(nil)]
+        for part in parts { channel.pipeline.syncOperations.fireChannelRead(NIOAny(part)) }
+    }
+
+    /// How many answers were written since the last look.
+    private static func answers(of channel: EmbeddedChannel) throws -> Int {
+        var count = 0
+        while let octets = try channel.readOutbound(as: ByteBuffer.self) {
+            count += String(buffer: octets).hasPrefix("HTTP/1.1 200") ? 1 : 0
+        }
+        return count
+    }
+}
+
+/// Counts how often the socket would have been read.
+private final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = Any
+    private(set) var count = 0
+
+    func read(context: ChannelHandlerContext) {
+        count += 1
+        context.read()
+    }
+}
