@@ -33,6 +33,7 @@ let package = Package(
         .library(name: "Receipts", targets: ["Receipts"]),
         .executable(name: "receipt-gateway", targets: ["Server"]),
         .executable(name: "receipt-loadtest", targets: ["LoadTest"]),
+        .executable(name: "receipt-ceilings", targets: ["Ceilings"]),
     ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -125,6 +126,17 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             path: "loadtest/LoadTest", swiftSettings: house),
+        .executableTarget(
+            name: "Ceilings",
+            dependencies: [
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "loadtest/Ceilings", swiftSettings: house),
 
         .testTarget(
             name: "AppStoreTests",

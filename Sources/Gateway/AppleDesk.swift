@@ -65,24 +65,31 @@ public final class AppleDesk: Sendable {
 // MARK: - Answering
 
 extension AppleDesk {
-    /// The answer in mode `auto`: Apple's if it may know more than the receipt, otherwise the receipt's own.
-    func answerIfNeeded(_ assessment: Assessment) async -> Answer {
-        guard canAsk(about: assessment), hasSecret(for: assessment) else { return assessment.local() }
-        let key = FindingKey(assessment.receipt, assessment.request)
-        guard assessment.mayHaveChanged, !isMoved(assessment, key) else { return assessment.local() }
-        return await answer(assessment, key)
+    /// What is to be done about a receipt.
+    enum Beginning {
+        /// This is the answer: Apple needs not be asked, or cannot.
+        case answer(Answer)
+        /// What Apple says of it is to be found out.
+        case ask(FindingKey)
     }
 
-    /// The answer where the caller wants Apple's.
-    func answer(_ assessment: Assessment) async -> Answer {
+    /// In mode `auto` Apple is asked if it may know more than the receipt, in the others because the caller wants it.
+    func begin(_ assessment: Assessment) -> Beginning {
+        let isWanted = assessment.request.question.mode != .auto
         guard canAsk(about: assessment) else {
-            return assessment.request.mode == .apple
-                ? assessment.undecided(.environmentWithoutUpstream) : assessment.local()
+            return .answer(
+                assessment.request.question.mode == .apple
+                    ? assessment.undecided(.environmentWithoutUpstream) : assessment.local())
         }
-        return await answer(assessment, FindingKey(assessment.receipt, assessment.request))
+        guard isWanted || (hasSecret(for: assessment) && assessment.mayHaveChanged) else {
+            return .answer(assessment.local())
+        }
+        let key = FindingKey(assessment.receipt, assessment.request)
+        return isWanted || !isMoved(assessment, key) ? .ask(key) : .answer(assessment.local())
     }
 
-    private func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
+    /// What Apple says, from whoever in the fleet knows it; without Apple, the best that is left.
+    func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
         let stamp = cache.stamp(for: key)
         var answer = await answer(assessment, key, knowing: await cache.finding(for: key))
         answer.stamp = stamp
@@ -108,7 +115,7 @@ extension AppleDesk {
 
     /// What is known, if it is fresh; or just past its time, while a new answer is fetched for the next who asks.
     private func cached(_ known: KnownFinding, _ assessment: Assessment, _ key: FindingKey) -> Answer? {
-        let now = assessment.now, maximumAge = assessment.request.maximumAge
+        let now = assessment.now, maximumAge = assessment.request.question.maximumAge
         if known.isFresh(at: now, maximumAge: maximumAge) {
             observer.observe(.lookedUp(.shared))
             refreshEarly(known, assessment, key)
@@ -141,7 +148,7 @@ extension AppleDesk {
             return answer
         }
         var answer =
-            assessment.request.mode == .apple
+            assessment.request.question.mode == .apple
             ? assessment.undecided(.upstreamDidNotAnswer, degradedBecause: [reason])
             : assessment.local(degradedBecause: [reason])
         answer.cacheStatus = cacheStatus
@@ -174,7 +181,7 @@ extension AppleDesk {
     ) async -> KnownFinding? {
         guard let found = await cache.finding(for: key), known.map({ found.isNewer(than: $0) }) ?? true
         else { return nil }
-        let maximumAge = found.askedAt < assessment.now ? assessment.request.maximumAge : nil
+        let maximumAge = found.askedAt < assessment.now ? assessment.request.question.maximumAge : nil
         return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
     }
 
@@ -220,7 +227,8 @@ extension AppleDesk {
     private func canAsk(about assessment: Assessment) -> Bool { assessment.receipt.environment != .xcode }
 
     private func hasSecret(for assessment: Assessment) -> Bool {
-        assessment.request.callersSecret != nil || inquiries.upstream.hasSecret(forApp: assessment.receipt.bundleID)
+        assessment.request.question.callersSecret != nil
+            || inquiries.upstream.hasSecret(forApp: assessment.receipt.bundleID)
     }
 
     /// Whether this receipt is one of those that no longer need the endpoint, which is on its way out. Only a receipt
@@ -233,7 +241,7 @@ extension AppleDesk {
 
     private func patience(for assessment: Assessment) -> Duration {
         // A little more than the deadline, so that the reason for a failure arrives.
-        assessment.request.mode == .apple ? patience.deadline + .seconds(1) : patience.whenLocalSuffices
+        assessment.request.question.mode == .apple ? patience.deadline + .seconds(1) : patience.whenLocalSuffices
     }
 }
 
@@ -258,7 +266,7 @@ extension Assessment {
             case .appReceipt(let bytes): bytes
             }
         return UpstreamQuestion(
-            receipt: bytes, bundleID: receipt.bundleID, callersSecret: request.callersSecret,
-            excludesOldTransactions: request.excludesOldTransactions)
+            receipt: bytes, bundleID: receipt.bundleID, callersSecret: request.question.callersSecret,
+            excludesOldTransactions: request.question.excludesOldTransactions)
     }
 }

@@ -35,7 +35,9 @@ extension Assessment {
     /// creation date: it holds for as long as an answer of that age.
     var mayHaveChanged: Bool {
         guard !transactions.isEmpty else { return false }
-        if let maximumAge = request.maximumAge, receipt.creationDate.advanced(by: maximumAge) < now { return true }
+        if let maximumAge = request.question.maximumAge, receipt.creationDate.advanced(by: maximumAge) < now {
+            return true
+        }
         let span = policy.span(of: subscriptions, in: receipt.environment, at: now)
         let boundary = nextBoundary(after: receipt.creationDate, in: transactions)
         let end = receipt.creationDate.advanced(by: span)
@@ -128,6 +130,6 @@ extension Assessment {
     }
 
     private func shown(_ transactions: [Transaction]) -> [Transaction] {
-        request.excludesOldTransactions ? transactions.withoutOldTransactions() : transactions
+        request.question.excludesOldTransactions ? transactions.withoutOldTransactions() : transactions
     }
 }

@@ -3,22 +3,30 @@
 
 /// Values bounded in bytes, the least recently used of which are forgotten.
 ///
+/// Inlinable, so that who uses it gets code made for its keys: a look-up is most of what a repeated answer costs.
+///
 /// Two generations approximate "least recently used" without a list: values enter the young one and are moved back to it
 /// when they are found in the old one; when the young one is full it becomes the old one, and the old one is gone.
 package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private struct Entry: Sendable {
-        let value: Value
-        let byteCount: Int
-        let tags: [String]
+    @usableFromInline struct Entry: Sendable {
+        @usableFromInline let value: Value
+        @usableFromInline let byteCount: Int
+        @usableFromInline let tags: [String]
+
+        @usableFromInline init(value: Value, byteCount: Int, tags: [String]) {
+            (self.value, self.byteCount, self.tags) = (value, byteCount, tags)
+        }
     }
 
-    private struct Generation: Sendable {
-        var entries: [Key: Entry] = [:]
-        var byteCount = 0
+    @usableFromInline struct Generation: Sendable {
+        @usableFromInline var entries: [Key: Entry] = [:]
+        @usableFromInline var byteCount = 0
         /// The keys of the entries with a tag.
-        var tagged: [String: Set<Key>] = [:]
+        @usableFromInline var tagged: [String: Set<Key>] = [:]
 
-        mutating func remove(_ key: Key) -> Entry? {
+        @usableFromInline init() {}
+
+        @inlinable mutating func remove(_ key: Key) -> Entry? {
             guard let entry = entries.removeValue(forKey: key) else { return nil }
             byteCount -= entry.byteCount
             for tag in entry.tags where tagged[tag]?.remove(key) != nil && tagged[tag]?.isEmpty == true {
@@ -27,24 +35,24 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
             return entry
         }
 
-        mutating func insert(_ entry: Entry, for key: Key) {
+        @inlinable mutating func insert(_ entry: Entry, for key: Key) {
             entries[key] = entry
             byteCount += entry.byteCount
             for tag in entry.tags { tagged[tag, default: []].insert(key) }
         }
     }
 
-    private var young = Generation()
-    private var old = Generation()
-    private let maximumYoungByteCount: Int
+    @usableFromInline var young = Generation()
+    @usableFromInline var old = Generation()
+    @usableFromInline let maximumYoungByteCount: Int
 
     /// - Parameter maximumBytes: what both generations together may take; 0 keeps nothing.
-    package init(maximumBytes: Int) {
+    @inlinable package init(maximumBytes: Int) {
         maximumYoungByteCount = maximumBytes / 2
     }
 
     /// The value for a key.
-    package mutating func find(_ key: Key) -> Value? {
+    @inlinable package mutating func find(_ key: Key) -> Value? {
         if let entry = young.entries[key] { return entry.value }
         guard let entry = old.remove(key) else { return nil }
         insert(entry, for: key)
@@ -53,13 +61,13 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
     /// Keeps a value that takes so many bytes, its key and tags included. One larger than a generation is not kept.
     /// - Parameter tags: what it can be forgotten by.
-    package mutating func insert(_ value: Value, for key: Key, byteCount: Int, tags: [String] = []) {
+    @inlinable package mutating func insert(_ value: Value, for key: Key, byteCount: Int, tags: [String] = []) {
         insert(Entry(value: value, byteCount: byteCount, tags: tags), for: key)
     }
 
     /// Forgets the value for a key.
     /// - Returns: whether there was one.
-    @discardableResult
+    @discardableResult @inlinable
     package mutating func remove(_ key: Key) -> Bool {
         let removed = (young.remove(key), old.remove(key))
         return removed.0 != nil || removed.1 != nil
@@ -67,11 +75,11 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
     /// Forgets all values with a tag.
     /// - Returns: their keys.
-    package mutating func removeAll(tagged tag: String) -> [Key] {
+    @inlinable package mutating func removeAll(tagged tag: String) -> [Key] {
         (young.tagged[tag] ?? []).union(old.tagged[tag] ?? []).filter { remove($0) }
     }
 
-    private mutating func insert(_ entry: Entry, for key: Key) {
+    @usableFromInline mutating func insert(_ entry: Entry, for key: Key) {
         guard entry.byteCount <= maximumYoungByteCount else { return }
         _ = young.remove(key)
         if young.byteCount + entry.byteCount > maximumYoungByteCount {

@@ -47,28 +47,14 @@ public enum PermittedApps: Hashable, Sendable {
     }
 }
 
-/// One question: is this evidence genuine, and what does it entitle the customer to now?
+/// One question about one piece of evidence: is it genuine, and what does it entitle the customer to now?
 public struct VerificationRequest: Sendable {
     /// The bytes Apple is said to have signed.
     public var evidence: Evidence
-    /// What the receipt must have been issued for, as far as the caller knows.
-    public var expectations: Expectations
-    /// Who should be asked.
-    public var mode: Mode
-    /// The oldest answer from a cache the caller accepts; nil for any that is fresh.
-    public var maximumAge: Duration?
-    /// Whether `in_app` lists only the latest transaction of each subscription.
-    public var excludesOldTransactions: Bool
-    /// The apps the client may ask about.
-    public var permittedApps: PermittedApps
-    /// The app's shared secret, if the caller sent one: Apple is asked with it. Never logged.
-    public var callersSecret: SharedSecret?
-    /// What the request takes from its client's token buckets, before any work is done for it.
-    public var charges: [RateCharge] = []
-    /// Told what became of the charges; not called where there are none.
-    public var onAdmission: @Sendable (RateAdmission) -> Void = { _ in }
-    /// How many requests of its client may be in flight together with this one; nil for any number.
-    public var inFlight: InFlightLimit?
+    /// What is wanted to be known of it.
+    public var question: Question
+    /// Who asks.
+    public var caller: Caller
 
     /// A question in mode `auto` without expectations, of a client that may ask about every app.
     public init(
@@ -76,11 +62,10 @@ public struct VerificationRequest: Sendable {
         maximumAge: Duration? = nil, excludesOldTransactions: Bool = false, permittedApps: PermittedApps = .all
     ) {
         self.evidence = evidence
-        self.expectations = expectations
-        self.mode = mode
-        self.maximumAge = maximumAge
-        self.excludesOldTransactions = excludesOldTransactions
-        self.permittedApps = permittedApps
+        question = Question(
+            expectations: expectations, mode: mode, maximumAge: maximumAge,
+            excludesOldTransactions: excludesOldTransactions)
+        caller = Caller(permittedApps: permittedApps)
     }
 }
 
@@ -89,6 +74,46 @@ extension VerificationRequest: CustomStringConvertible, CustomReflectable {
     public var description: String { "VerificationRequest(\(evidence))" }
     /// Empty, for the same reason.
     public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// What is wanted to be known of evidence, and how.
+public struct Question: Sendable {
+    /// What the receipt must have been issued for, as far as the caller knows.
+    public var expectations: Expectations
+    /// Who should be asked.
+    public var mode: Mode
+    /// The oldest answer from a cache the caller accepts; nil for any that is fresh.
+    public var maximumAge: Duration?
+    /// Whether `in_app` lists only the latest transaction of each subscription.
+    public var excludesOldTransactions: Bool
+    /// The app's shared secret, if the caller sent one: Apple is asked with it. Never logged.
+    public var callersSecret: SharedSecret?
+
+    /// A question in mode `auto` without expectations.
+    public init(
+        expectations: Expectations = Expectations(), mode: Mode = .auto, maximumAge: Duration? = nil,
+        excludesOldTransactions: Bool = false
+    ) {
+        (self.expectations, self.mode, self.maximumAge) = (expectations, mode, maximumAge)
+        self.excludesOldTransactions = excludesOldTransactions
+    }
+}
+
+/// Who asks, and what that takes.
+public struct Caller: Sendable {
+    /// The apps the client may ask about.
+    public var permittedApps = PermittedApps.all
+    /// What the request takes from its client's token buckets, before any work is done for it.
+    public var charges: [RateCharge] = []
+    /// Told what became of the charges; not called where there are none.
+    public var onAdmission: @Sendable (RateAdmission) -> Void = { _ in }
+    /// How many requests of its client may be in flight together with this one; nil for any number.
+    public var inFlight: InFlightLimit?
+
+    /// A client that may ask about these apps, as often as it likes.
+    public init(permittedApps: PermittedApps = .all) {
+        self.permittedApps = permittedApps
+    }
 }
 
 /// What the caller knows of the app and the device, to be compared with the receipt. What is nil is not compared.

@@ -6,14 +6,16 @@ public import Receipts
 /// Decides verifications.
 ///
 /// ```
-/// request ──▶ limits ──▶ near cache ──▶ verify locally ──▶ may the client know? ──▶ AppleDesk ──▶ answer
-///               │ used up    │ fresh        │ forged                                   │ not needed, or no help
-///               └──▶ error   └──▶ answer    └──▶ rejected                              └──▶ what the receipt says
+/// request ──▶ limits ──▶ known? ──▶ verify locally ──▶ may the client know? ──▶ AppleDesk ──▶ answer
+///               │ used up    │ fresh     │ forged                                   │ not needed, or no help
+///               └──▶ error   └──▶ again  └──▶ rejected                              └──▶ what the receipt says
 /// ```
+///
+/// Whoever may have to wait does so in two places only: for tokens that the store must give, and for what the fleet or
+/// Apple knows. Up to there a decision takes microseconds and suspends nowhere, so an event loop can make it.
 public final class VerificationService: Sendable {
     private let verifier: ReceiptVerifier
     private let freshness: FreshnessPolicy
-    private let nearCache: NearCache
     private let apple: AppleDesk?
     private let rates: any RateLimiter
     private let places: any InFlightLimiter
@@ -21,88 +23,160 @@ public final class VerificationService: Sendable {
     /// - Parameters:
     ///   - verifier: knows the trust anchors.
     ///   - freshness: how long answers may be repeated.
-    ///   - nearCacheBytes: what the answers kept in this process may take.
     ///   - apple: asks Apple; nil answers from receipts alone.
     ///   - rates: holds the token buckets of clients.
     ///   - places: counts the requests of clients that are in flight.
     public init(
-        verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(), nearCacheBytes: Int = 64 << 20,
-        apple: AppleDesk? = nil, rates: any RateLimiter = EmbeddedRateLimiter(),
-        places: any InFlightLimiter = EmbeddedInFlightLimiter()
+        verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(), apple: AppleDesk? = nil,
+        rates: any RateLimiter = EmbeddedRateLimiter(), places: any InFlightLimiter = EmbeddedInFlightLimiter()
     ) {
         self.verifier = verifier
         self.freshness = freshness
         self.apple = apple
         self.rates = rates
         self.places = places
-        nearCache = NearCache(maximumBytes: nearCacheBytes)
     }
 
-    /// Answers one request.
+    /// What became of a request.
+    public enum Outcome: Sendable {
+        /// A new answer.
+        case answered(Answer)
+        /// The answer that was known holds, and is to be given again.
+        case repeated
+    }
+
+    /// How far a request has come.
+    public enum Progress: Sendable {
+        case finished(Outcome)
+        /// Somebody has to be waited for; the rest of the way.
+        case waiting(@Sendable () async throws(GatewayError) -> Outcome)
+
+        /// The end of the way.
+        public func outcome() async throws(GatewayError) -> Outcome {
+            switch self {
+            case .finished(let outcome): outcome
+            case .waiting(let rest): try await rest()
+            }
+        }
+    }
+
+    /// Goes as far as is possible without waiting.
     ///
     /// - Parameters:
     ///   - request: the question.
+    ///   - known: what was answered before to the same question about the same evidence.
     ///   - now: the moment that entitlements are seen from.
     /// - Throws: `GatewayError` if the client may not ask now, or may not know the answer.
-    public func verify(_ request: VerificationRequest, at now: Timestamp) async throws(GatewayError) -> Answer {
-        try request.checkExpectedApp()
-        try await enter(request.inFlight)
-        defer { leave(request.inFlight) }
-        try await admit(request)
-        let key = NearCache.Key(request)
-        if var known = nearCache.answer(for: key, maximumAge: request.maximumAge, at: now) {
-            if let receipt = known.receipt { try request.checkApp(of: receipt) }
-            known.provenance.cache = .near
-            known.cacheStatus = .hit(freshUntil: known.cacheStatus?.freshUntil ?? known.freshUntil)
-            return known
+    public func begin(
+        _ request: VerificationRequest, knowing known: KnownAnswer? = nil, at now: Timestamp
+    ) throws(GatewayError) -> Progress {
+        try request.question.checkExpectedApp(for: request.caller)
+        try enter(request.caller.inFlight)
+        do throws(GatewayError) {
+            let progress = try admit(request, knowing: known, at: now)
+            guard case .waiting(let rest) = progress else {
+                leave(request.caller.inFlight)
+                return progress
+            }
+            return .waiting { () async throws(GatewayError) in
+                defer { self.leave(request.caller.inFlight) }
+                return try await rest()
+            }
+        } catch {
+            leave(request.caller.inFlight)
+            throw error
         }
-        let answer = try await decide(request, at: now)
-        if now < answer.freshUntil { nearCache.insert(answer, for: key) }
-        return answer
     }
 
-    private func enter(_ limit: InFlightLimit?) async throws(GatewayError) {
+    /// Whether a known answer may be given again to the same question about the same evidence, whoever asks.
+    ///
+    /// - Returns: false if it is no longer fresh, or if tokens would have to be waited for; then nothing was taken.
+    /// - Throws: `GatewayError` if the client may not ask now, or may not know the answer.
+    public func repeats(
+        _ known: KnownAnswer, to question: Question, from caller: Caller, at now: Timestamp
+    ) throws(GatewayError) -> Bool {
+        guard known.holds(for: question, at: now) else { return false }
+        try question.checkExpectedApp(for: caller)
+        try enter(caller.inFlight)
+        defer { leave(caller.inFlight) }
+        guard try admitAtOnce(caller) else { return false }
+        try known.checkApp(for: caller)
+        return true
+    }
+
+    // MARK: - Limits
+
+    private func enter(_ limit: InFlightLimit?) throws(GatewayError) {
         guard let limit else { return }
-        guard await places.enter(limit) else { throw .tooManyInFlight }
+        guard places.enter(limit) else { throw .tooManyInFlight }
     }
 
     private func leave(_ limit: InFlightLimit?) {
         if let limit { places.leave(limit) }
     }
 
-    private func admit(_ request: VerificationRequest) async throws(GatewayError) {
-        guard !request.charges.isEmpty else { return }
-        let admission = await rates.admit(request.charges)
-        request.onAdmission(admission)
+    private func admit(
+        _ request: VerificationRequest, knowing known: KnownAnswer?, at now: Timestamp
+    ) throws(GatewayError) -> Progress {
+        if try admitAtOnce(request.caller) { return try decide(request, knowing: known, at: now) }
+        return .waiting { () async throws(GatewayError) in
+            try self.heed(await self.rates.admit(request.caller.charges), request.caller)
+            return try await self.decide(request, knowing: known, at: now).outcome()
+        }
+    }
+
+    /// False if the store has to be asked; then nothing was taken.
+    private func admitAtOnce(_ caller: Caller) throws(GatewayError) -> Bool {
+        guard !caller.charges.isEmpty else { return true }
+        guard let admission = rates.admitAtOnce(caller.charges) else { return false }
+        try heed(admission, caller)
+        return true
+    }
+
+    private func heed(_ admission: RateAdmission, _ caller: Caller) throws(GatewayError) {
+        caller.onAdmission(admission)
         guard admission.isAdmitted else { throw .rateLimited(admission) }
     }
 
+    // MARK: - Decisions
+
     /// What is forged or broken ends here: it never reaches Apple.
-    private func decide(_ request: VerificationRequest, at now: Timestamp) async throws(GatewayError) -> Answer {
+    private func decide(
+        _ request: VerificationRequest, knowing known: KnownAnswer?, at now: Timestamp
+    ) throws(GatewayError) -> Progress {
+        if let known, known.holds(for: request.question, at: now) {
+            try known.checkApp(for: request.caller)
+            return .finished(.repeated)
+        }
         let receipt: VerifiedReceipt
         do throws(ReceiptError) {
             receipt = try verifyLocally(request.evidence, at: now)
         } catch {
-            return rejected(error.rule, at: now)
+            return .finished(.answered(rejected(error.rule, at: now)))
         }
-        if let rule = request.expectations.ruleBroken(byAppOf: receipt) { return rejected(rule, at: now) }
+        let expectations = request.question.expectations
+        if let rule = expectations.ruleBroken(byAppOf: receipt) {
+            return .finished(.answered(rejected(rule, at: now)))
+        }
         // Before anything else is compared: what differs would already tell a stranger that the receipt is genuine.
-        try request.checkApp(of: receipt)
-        if let rule = request.expectations.ruleBroken(byInstallationOf: receipt) {
-            // Not for the near cache: only who may know of the app may know that much of its receipt.
-            return rejected(rule, at: now, until: now)
+        try request.caller.check(mayAskAbout: receipt.bundleID)
+        if let rule = expectations.ruleBroken(byInstallationOf: receipt) {
+            // Not to be repeated: only who may know of the app may know that much of its receipt.
+            return .finished(.answered(rejected(rule, at: now, until: now)))
         }
-        let assessment = Assessment(
-            receipt, for: request, at: now, policy: freshness, skew: verifier.policy.clockSkew)
-        return await answer(to: assessment)
+        return answer(
+            to: Assessment(receipt, for: request, at: now, policy: freshness, skew: verifier.policy.clockSkew))
     }
 
-    private func answer(to assessment: Assessment) async -> Answer {
-        switch assessment.request.mode {
-        case .local: return assessment.local()
-        case .auto: return await apple?.answerIfNeeded(assessment) ?? assessment.local()
-        case .appleFirst: return await apple?.answer(assessment) ?? assessment.local()
-        case .apple: return await apple?.answer(assessment) ?? assessment.undecided(.upstreamNotConfigured)
+    private func answer(to assessment: Assessment) -> Progress {
+        let mode = assessment.request.question.mode
+        guard mode != .local, let apple else {
+            return .finished(
+                .answered(mode == .apple ? assessment.undecided(.upstreamNotConfigured) : assessment.local()))
+        }
+        switch apple.begin(assessment) {
+        case .answer(let answer): return .finished(.answered(answer))
+        case .ask(let key): return .waiting { .answered(await apple.answer(assessment, key)) }
         }
     }
 
@@ -137,16 +211,17 @@ extension Expectations {
     }
 }
 
-extension VerificationRequest {
+extension Question {
     /// A client that names an app must be allowed to ask about it.
-    fileprivate func checkExpectedApp() throws(GatewayError) {
+    fileprivate func checkExpectedApp(for caller: Caller) throws(GatewayError) {
         guard let bundleID = expectations.bundleID else { return }
-        guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
+        guard caller.permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }
+}
 
+extension Caller {
     /// The receipt's app is what counts, whatever app the client named.
-    fileprivate func checkApp(of receipt: VerifiedReceipt) throws(GatewayError) {
-        guard permittedApps != .all else { return }
-        guard permittedApps.contains(receipt.bundleID) else { throw .appNotPermitted }
+    func check(mayAskAbout bundleID: String) throws(GatewayError) {
+        guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }
 }

@@ -27,8 +27,16 @@ package enum ASCII {
 
     /// Two lowercase digits for each byte.
     package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0x0F)]] }
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * bytes.underestimatedCount)
+        for byte in bytes {
+            text.append(hexadecimalDigit(byte >> 4))
+            text.append(hexadecimalDigit(byte & 0x0F))
+        }
         return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

@@ -49,6 +49,12 @@ package struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// Writes members that another writer wrote, at least one.
+    package mutating func members(_ written: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: written)
+    }
+
     /// Writes a string, escaped where RFC 8259 §7 asks for it.
     @inlinable
     package mutating func string(_ value: some StringProtocol) {

@@ -18,6 +18,8 @@ struct GatewaySurroundings: Sendable {
     var shutdownRequests: AsyncStream<ShutdownRequest>
     /// The time.
     var clock: @Sendable () -> Timestamp = { .now() }
+    /// Whether receipts are verified where requests arrive. Without it the router does the same, slower: for tests.
+    var usesFastLane = true
     /// Told the port of each listener once it is open.
     var onListening: @Sendable (Listener, Int) async -> Void = { _, _ in }
 
@@ -60,33 +62,35 @@ func buildGatewayServer(
         configuration.apple, secrets: SharedSecrets(configuration, clients), knowledge: knowledge, fleet: fleet,
         verifier: verifier, observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
-        verifier: verifier, nearCacheBytes: configuration.nearCache.size.bytes, apple: apple?.desk,
-        rates: fleet.limiter,
+        verifier: verifier, apple: apple?.desk, rates: fleet.limiter,
         places: CountedPlaces(places: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits))
-    let charging = RequestCharging(
-        addresses: configuration.http.remoteAddresses,
-        sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
-    let verify = VerifyRoute(
-        verification: verification, authenticator: authenticator, clock: surroundings.clock,
-        charging: charging, metrics: metrics.verification)
-    let verifyReceipt = VerifyReceiptRoute(
-        verification: verification, authenticator: authenticator, clock: surroundings.clock,
-        charging: charging, metrics: metrics.verification, undecidedReply: configuration.undecidedReply)
+    let desk = VerifyDesk(
+        configuration, verification: verification, authenticator: authenticator, metrics: metrics,
+        lifecycle: knowledge.lifecycle)
+    let endpoints: [any VerifyEndpoint] = [
+        VerdictEndpoint(), DropInEndpoint(undecidedReply: configuration.undecidedReply),
+    ]
     let status = StatusRoute(
         authenticator: authenticator, lifecycle: lifecycle, upstreams: knowledge,
         asksApple: configuration.apple.isEnabled, store: storeHealth, clock: surroundings.clock)
     let purge = PurgeRoute(apple: apple?.desk, authenticator: authenticator, clock: surroundings.clock)
-    let routes = [
-        Route(method: .post, path: "/v1/verify", respond: verify.respond)
-            .announcing(knowledge.lifecycle, where: \.isFromApple),
-        Route(method: .get, path: "/v1/status", respond: status.respond).announcing(knowledge.lifecycle),
-        Route(method: .post, path: "/verifyReceipt", respond: verifyReceipt.respond).announcing(knowledge.lifecycle),
-        Route(method: .get, path: "/verifyReceipt", respond: verifyReceipt.respondToGet)
-            .announcing(knowledge.lifecycle),
-        Route(method: .delete, path: PurgeRoute.path, respond: purge.respond),
-    ]
-    let data = dataPlane(
-        configuration, routes, authenticator, surroundings, lifecycle, budget, metrics.edge)
+    let byGet = VerifyReceiptByGet(authenticator: authenticator, clock: surroundings.clock)
+    let routes =
+        endpoints.map { Route(verifyingAt: $0, desk, surroundings.clock) } + [
+            Route(method: .get, path: "/v1/status", respond: status.respond).announcing(knowledge.lifecycle),
+            Route(method: .get, path: "/verifyReceipt", respond: byGet.respond).announcing(knowledge.lifecycle),
+            Route(method: .delete, path: PurgeRoute.path, respond: purge.respond),
+        ]
+    let log = RequestLog(logger: configuration.log.requests ? surroundings.logger : nil)
+    let lane = FastLane(
+        desk: desk, endpoints: endpoints, clock: surroundings.clock, log: log, logger: surroundings.logger)
+    let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { headers in
+        authenticator.admits(headers, at: surroundings.clock())
+    }
+    let edge = Edge(
+        rules: rules, budget: budget, lifecycle: lifecycle, log: log, metrics: metrics.edge,
+        lane: surroundings.usesFastLane ? lane : nil)
+    let data = dataPlane(configuration, routes, edge, surroundings)
     let admin = adminPlane(
         configuration, HealthRoutes(lifecycle: lifecycle, store: storeHealth).routes + [.metrics(metrics.registry)],
         surroundings, lifecycle)
@@ -100,23 +104,29 @@ func buildGatewayServer(
         lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry)
 }
 
+extension VerifyDesk {
+    /// A desk as configured.
+    fileprivate init(
+        _ configuration: GatewayConfiguration, verification: VerificationService, authenticator: Authenticator,
+        metrics: GatewayMetrics, lifecycle: UpstreamLifecycle
+    ) {
+        let charging = RequestCharging(
+            addresses: configuration.http.remoteAddresses,
+            sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
+        self.init(
+            verification: verification, authenticator: authenticator, charging: charging, metrics: metrics.verification,
+            nearCache: NearCache(maximumBytes: configuration.nearCache.size.bytes), lifecycle: lifecycle)
+    }
+}
+
 /// Where clients ask.
 private func dataPlane(
-    _ configuration: GatewayConfiguration, _ routes: [Route], _ authenticator: Authenticator,
-    _ surroundings: GatewaySurroundings, _ lifecycle: ServerLifecycle, _ budget: BodyBudget,
-    _ metrics: EdgeMetrics
+    _ configuration: GatewayConfiguration, _ routes: [Route], _ edge: Edge, _ surroundings: GatewaySurroundings
 ) -> any Service {
-    let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { headers in
-        authenticator.admits(headers, at: surroundings.clock())
-    }
-    let log = RequestLog(logger: configuration.log.requests ? surroundings.logger : nil)
-    let edge = Edge(
-        rules: rules, budget: budget,
-        lifecycle: lifecycle, log: log, metrics: metrics)
-    return listener(
+    listener(
         .data, on: configuration.http.listener, limits: configuration.http.limits, edge: edge, routes: routes,
         surroundings
-    ) { lifecycle.advance(to: .ready) }
+    ) { edge.lifecycle.advance(to: .ready) }
 }
 
 /// Where the orchestrator asks. The same edge with little room: nobody sends bodies here, and probes are not logged.

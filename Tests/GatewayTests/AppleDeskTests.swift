@@ -16,13 +16,15 @@ private struct Scene {
     let lifecycle: UpstreamLifecycle
     let guards: UpstreamGuards
     let desk: AppleDesk
-    let service: VerificationService
+    let service: RememberingService
+    private let remembers: Bool
+    private let forgetful: VerificationService
     var receipt = Samples.receipt(with: [Period("1", 0..<100)])
 
     init(
         _ script: ScriptedUpstream.Script, hasSecret: Bool = true, gate: Gate? = nil,
         dates: LifecycleDates = LifecycleDates(), guardPolicy: UpstreamGuardPolicy = UpstreamGuardPolicy(),
-        patience: UpstreamPatience = .unhurried, nearCacheBytes: Int = 0, chance: Double = 0
+        patience: UpstreamPatience = .unhurried, remembers: Bool = false, chance: Double = 0
     ) {
         upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
         lifecycle = UpstreamLifecycle(configured: dates)
@@ -32,7 +34,9 @@ private struct Scene {
             lifecycle: lifecycle,
             verifier: Samples.verifier, patience: patience, observer: events,
             clock: { [clock] in clock.time }, chance: { chance })
-        service = VerificationService(verifier: Samples.verifier, nearCacheBytes: nearCacheBytes, apple: desk)
+        forgetful = VerificationService(verifier: Samples.verifier, apple: desk)
+        service = RememberingService(forgetful)
+        self.remembers = remembers
     }
 
     /// Asks at `seconds` after the receipt was made.
@@ -42,7 +46,8 @@ private struct Scene {
         clock.set(Samples.time(seconds))
         var request = VerificationRequest(evidence: .appReceipt(receipt), mode: mode)
         edit(&request)
-        return try await service.verify(request, at: Samples.time(seconds))
+        let now = Samples.time(seconds)
+        return try await remembers ? service.verify(request, at: now) : forgetful.verify(request, at: now)
     }
 }
 
@@ -102,8 +107,8 @@ struct AppleDeskTests {
 
     @Test func `a caller who wants it newer has Apple asked`() async throws {
         let scene = Scene(sandboxKnows)
-        #expect(try await scene.ask(at: 10) { $0.maximumAge = .seconds(10) }.provenance.source == .local)
-        #expect(try await scene.ask(at: 10) { $0.maximumAge = .seconds(9) }.provenance.source == .apple)
+        #expect(try await scene.ask(at: 10) { $0.question.maximumAge = .seconds(10) }.provenance.source == .local)
+        #expect(try await scene.ask(at: 10) { $0.question.maximumAge = .seconds(9) }.provenance.source == .apple)
     }
 
     @Test func `without purchases nothing can have changed`() async throws {
@@ -116,7 +121,8 @@ struct AppleDeskTests {
     @Test func `an app without a secret is not asked about, unless the caller brings one`() async throws {
         let scene = Scene(sandboxKnows, hasSecret: false)
         #expect(try await scene.ask(at: 150).provenance.source == .local)
-        #expect(try await scene.ask(at: 150) { $0.callersSecret = SharedSecret("s") }.provenance.source == .apple)
+        #expect(
+            try await scene.ask(at: 150) { $0.question.callersSecret = SharedSecret("s") }.provenance.source == .apple)
         #expect(scene.upstream.questions.map(\.callersSecret) == [SharedSecret("s"), SharedSecret("s")])
     }
 
@@ -167,7 +173,7 @@ struct AppleDeskTests {
     @Test func `another secret is another question`() async throws {
         let scene = Scene(sandboxKnows)
         for secret in ["a", "b", nil, "a"].map({ $0.map(SharedSecret.init) }) {
-            _ = try await scene.ask(at: 150) { $0.callersSecret = secret }
+            _ = try await scene.ask(at: 150) { $0.question.callersSecret = secret }
         }
         #expect(scene.upstream.questions.count == 6)
     }
@@ -212,7 +218,7 @@ struct AppleDeskTests {
     // MARK: Forgetting
 
     @Test func `what was said of a transaction is forgotten, also by the near cache`() async throws {
-        let scene = Scene(sandboxKnows, nearCacheBytes: 1 << 20)
+        let scene = Scene(sandboxKnows, remembers: true)
         _ = try await scene.ask(at: 150)
         #expect(try await scene.ask(at: 151).provenance.cache == .near)
         #expect(try await scene.desk.forget(originalTransactionID: "9") == 0)
@@ -229,7 +235,7 @@ struct AppleDeskTests {
         _ = try await scene.ask(.apple, at: 150)
         let questions = scene.upstream.asked.count
         gate.close()
-        async let late = scene.ask(.apple, at: 151) { $0.maximumAge = .zero }
+        async let late = scene.ask(.apple, at: 151) { $0.question.maximumAge = .zero }
         while gate.waitingCount == 0 { await Task.yield() }
         #expect(try await scene.desk.forget(originalTransactionID: "1") == 1)
         gate.open()
@@ -258,7 +264,7 @@ struct AppleDeskTests {
     // MARK: What caches had to do with it
 
     @Test func `an answer tells what caches had to do with it`() async throws {
-        let scene = Scene(sandboxKnows, nearCacheBytes: 1 << 20)
+        let scene = Scene(sandboxKnows, remembers: true)
         #expect(try await scene.ask(at: 10).cacheStatus == nil)
         #expect(try await scene.ask(at: 11).cacheStatus == .hit(freshUntil: Samples.time(40)))
         let end = Samples.time(180)
@@ -267,7 +273,7 @@ struct AppleDeskTests {
                 == CacheStatus(handling: .forwarded(.miss), freshUntil: end, isStored: true, isCollapsed: false))
         #expect(try await scene.ask(at: 151).cacheStatus == .hit(freshUntil: end))
         #expect(try await scene.ask(.apple, at: 151).cacheStatus == .hit(freshUntil: end))
-        let newer = try await scene.ask(at: 160) { $0.maximumAge = .seconds(5) }
+        let newer = try await scene.ask(at: 160) { $0.question.maximumAge = .seconds(5) }
         #expect(
             newer.cacheStatus
                 == CacheStatus(
@@ -350,9 +356,9 @@ struct AppleDeskTests {
     }
 
     @Test func `what is said of a receipt to its owner is not said to a stranger afterwards`() async throws {
-        let scene = Scene([.production: [.refusal(.accountNotFound)]], nearCacheBytes: 1 << 20)
-        for edit in [{ (_: inout VerificationRequest) in }, { $0.expectations.deviceIdentifier = [1] }] {
-            let owner = try await scene.ask(at: 150) { edit(&$0) }
+        let scene = Scene([.production: [.refusal(.accountNotFound)]], remembers: true)
+        for edit in [{ (_: inout VerificationRequest) in }, { $0.question.expectations.deviceIdentifier = [1] }] {
+            let owner = try await scene.ask(at: 150, edit)
             guard case .rejected = owner.verdict else {
                 Issue.record("\(owner.verdict)")
                 continue
@@ -360,7 +366,7 @@ struct AppleDeskTests {
             await #expect(throws: GatewayError.appNotPermitted) {
                 try await scene.ask(at: 151) {
                     edit(&$0)
-                    $0.permittedApps = .only(["com.example.other"])
+                    $0.caller.permittedApps = .only(["com.example.other"])
                 }
             }
         }
@@ -370,7 +376,7 @@ struct AppleDeskTests {
         for reply in [UpstreamReply.refusal(.malformed), .failure(.requestRefused), .refusal(.secretRejected)] {
             let scene = Scene([.production: [reply]])
             for number in 1...60 {
-                _ = try await scene.ask(.appleFirst, at: 150) { $0.callersSecret = SharedSecret("\(number)") }
+                _ = try await scene.ask(.appleFirst, at: 150) { $0.question.callersSecret = SharedSecret("\(number)") }
             }
             #expect(scene.guards.health(of: .production).breaker == .closed)
         }
@@ -471,7 +477,9 @@ struct AppleDeskTests {
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
         try await withThrowingTaskGroup(of: Answer.self) { group in
             for number in 1...10 {
-                group.addTask { try await scene.ask(.apple, at: 150) { $0.callersSecret = SharedSecret("\(number)") } }
+                group.addTask {
+                    try await scene.ask(.apple, at: 150) { $0.question.callersSecret = SharedSecret("\(number)") }
+                }
             }
             while scene.guards.health(of: .production).waiting != 8 { await Task.yield() }
             #expect(scene.upstream.asked.count == 2 && scene.guards.health(of: .production).inFlight == 2)
@@ -487,11 +495,11 @@ struct AppleDeskTests {
         policy.concurrency = ConcurrencyLimit.Policy(minimum: 1, maximum: 1, initial: 1)
         policy.maximumWaiting = 1
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
-        async let first = scene.ask(.apple, at: 150) { $0.callersSecret = SharedSecret("1") }
+        async let first = scene.ask(.apple, at: 150) { $0.question.callersSecret = SharedSecret("1") }
         while scene.guards.health(of: .production).inFlight != 1 { await Task.yield() }
-        async let second = scene.ask(.apple, at: 150) { $0.callersSecret = SharedSecret("2") }
+        async let second = scene.ask(.apple, at: 150) { $0.question.callersSecret = SharedSecret("2") }
         while scene.guards.health(of: .production).waiting != 1 { await Task.yield() }
-        let third = try await scene.ask(.auto, at: 150) { $0.callersSecret = SharedSecret("3") }
+        let third = try await scene.ask(.auto, at: 150) { $0.question.callersSecret = SharedSecret("3") }
         #expect(third.provenance.degradedReasons == [.upstreamSaturated])
         gate.open()
         #expect(try await (first.provenance.source, second.provenance.source) == (.apple, .apple))

@@ -16,7 +16,7 @@ struct BoundaryTests {
         let desk = AppleDesk(
             upstream: upstream, cache: EmbeddedFindingCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle(),
             verifier: Samples.verifier, observer: EventLog(), clock: { clock.time }, chance: { 0.5 })
-        let service = VerificationService(verifier: Samples.verifier, nearCacheBytes: 1 << 20, apple: desk)
+        let service = RememberingService(VerificationService(verifier: Samples.verifier, apple: desk))
         let receipts = (0..<3).map { _ in Samples.receipt(with: chance.periods()) }
         var paths: Set<Provenance.Cache> = []
         for _ in 0..<120 {
@@ -27,7 +27,7 @@ struct BoundaryTests {
             clock.set(now)
             var request = VerificationRequest(
                 evidence: .appReceipt(receipts[chance.number(3)]), mode: Mode.allCases[chance.number(4)])
-            request.maximumAge = chance.isOne(in: 5) ? .seconds(chance.number(100)) : nil
+            request.question.maximumAge = chance.isOne(in: 5) ? .seconds(chance.number(100)) : nil
             let answer = try await service.verify(request, at: now)
             paths.insert(answer.provenance.cache)
             for subscription in answer.subscriptions where subscription.state == .active {

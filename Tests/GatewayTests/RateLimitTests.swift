@@ -34,8 +34,8 @@ struct RateLimitTests {
     @Test func `an app that is not the client's costs no token`() async throws {
         let gateway = Self.gateway()
         var foreign = Self.request(quota: 1)
-        foreign.expectations.bundleID = "com.example.other"
-        foreign.permittedApps = .only([Samples.app])
+        foreign.question.expectations.bundleID = "com.example.other"
+        foreign.caller.permittedApps = .only([Samples.app])
         for _ in 1...2 { #expect(await Self.error(of: foreign, from: gateway) == .appNotPermitted) }
         #expect(await Self.error(of: Self.request(quota: 1), from: gateway) == nil)
     }
@@ -44,9 +44,9 @@ struct RateLimitTests {
         let told = Mutex<[Bool]>([])
         let gateway = Self.gateway()
         var request = Self.request(quota: 2)
-        request.onAdmission = { admission in told.withLock { $0.append(admission.isAdmitted) } }
+        request.caller.onAdmission = { admission in told.withLock { $0.append(admission.isAdmitted) } }
         #expect(await Self.error(of: request, from: gateway) == nil)
-        request.permittedApps = .only(["com.example.other"])
+        request.caller.permittedApps = .only(["com.example.other"])
         #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
         _ = await Self.error(of: request, from: gateway)
         #expect(told.withLock { $0 } == [true, true, false])
@@ -54,8 +54,8 @@ struct RateLimitTests {
 
     @Test func `a client without policies is not limited, and nobody is told`() async throws {
         var request = Self.request(quota: 1)
-        request.charges = []
-        request.onAdmission = { _ in Issue.record("told of nothing") }
+        request.caller.charges = []
+        request.caller.onAdmission = { _ in Issue.record("told of nothing") }
         let gateway = Self.gateway()
         for _ in 1...3 { #expect(await Self.error(of: request, from: gateway) == nil) }
     }
@@ -67,15 +67,15 @@ struct RateLimitTests {
         let gateway = VerificationService(verifier: Samples.verifier, places: places)
         let limit = InFlightLimit(tenant: "shop", maximum: 1)
         var request = Self.request(quota: 2)
-        request.inFlight = limit
+        request.caller.inFlight = limit
         #expect(await Self.error(of: request, from: gateway) == nil)
-        request.permittedApps = .only(["com.example.other"])
+        request.caller.permittedApps = .only(["com.example.other"])
         #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
         guard case .rateLimited = await Self.error(of: request, from: gateway) else {
             Issue.record("it was admitted")
             return
         }
-        #expect(await places.enter(limit))
+        #expect(places.enter(limit))
         #expect(await Self.error(of: request, from: gateway) == .tooManyInFlight)
         places.leave(limit)
         guard case .rateLimited = await Self.error(of: request, from: gateway) else {
@@ -88,8 +88,8 @@ struct RateLimitTests {
         let places = EmbeddedInFlightLimiter()
         let gateway = VerificationService(verifier: Samples.verifier, places: places)
         var request = Self.request(quota: 1)
-        request.inFlight = InFlightLimit(tenant: "shop", maximum: 1)
-        #expect(await places.enter(InFlightLimit(tenant: "shop", maximum: 1)))
+        request.caller.inFlight = InFlightLimit(tenant: "shop", maximum: 1)
+        #expect(places.enter(InFlightLimit(tenant: "shop", maximum: 1)))
         #expect(await Self.error(of: request, from: gateway) == .tooManyInFlight)
         places.leave(InFlightLimit(tenant: "shop", maximum: 1))
         #expect(await Self.error(of: request, from: gateway) == nil)
@@ -98,20 +98,20 @@ struct RateLimitTests {
     @Test func `places are counted for each tenant apart`() async {
         let places = EmbeddedInFlightLimiter()
         let shop = InFlightLimit(tenant: "shop", maximum: 2), other = InFlightLimit(tenant: "other", maximum: 1)
-        #expect(await places.enter(shop))
-        #expect(await places.enter(shop))
-        #expect(await !places.enter(shop))
-        #expect(await places.enter(other))
+        #expect(places.enter(shop))
+        #expect(places.enter(shop))
+        #expect(!places.enter(shop))
+        #expect(places.enter(other))
         places.leave(shop)
-        #expect(await places.enter(shop))
+        #expect(places.enter(shop))
     }
 
     @Test(arguments: [(10, 1, 10), (10, 3, 3), (10, 10, 1), (2, 5, 1), (1, 0, 1)])
     func `each node has its share of the places, and always one`(maximum: Int, nodes: Int, share: Int) async {
         let places = EmbeddedInFlightLimiter { nodes }
         let limit = InFlightLimit(tenant: "shop", maximum: maximum)
-        for _ in 1...share { #expect(await places.enter(limit)) }
-        #expect(await !places.enter(limit))
+        for _ in 1...share { #expect(places.enter(limit)) }
+        #expect(!places.enter(limit))
     }
 
     // MARK: Steps
@@ -121,7 +121,7 @@ struct RateLimitTests {
     private static func request(quota: Int) -> VerificationRequest {
         let policy = RatePolicy(name: "day", quota: quota, window: .seconds(86_400))
         var request = VerificationRequest(evidence: .appReceipt(Samples.receipt))
-        request.charges = [RateCharge(RateBucket(tenant: "shop", policy: policy))]
+        request.caller.charges = [RateCharge(RateBucket(tenant: "shop", policy: policy))]
         return request
     }
 

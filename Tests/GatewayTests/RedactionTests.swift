@@ -18,7 +18,7 @@ struct RedactionTests {
             evidence: .appReceipt(Self.receipt),
             expectations: Expectations(bundleID: "hush.app", deviceIdentifier: Self.receipt),
             permittedApps: .only(["hush.app"]))
-        request.callersSecret = SharedSecret("hush-hush")
+        request.question.callersSecret = SharedSecret("hush-hush")
         expectHidden(request, as: "VerificationRequest(Evidence(app receipt, 13 bytes))")
     }
 

@@ -23,6 +23,9 @@ public final class EmbeddedRateLimiter: RateLimiter {
         return buckets.withLock { Self.admit(charges, from: &$0, at: now) }
     }
 
+    /// The same: nobody has to be asked.
+    public func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? { admit(charges) }
+
     /// How many buckets are remembered.
     var count: Int { buckets.withLock { $0.count } }
 

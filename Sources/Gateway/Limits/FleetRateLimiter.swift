@@ -53,11 +53,16 @@ public final class FleetRateLimiter: RateLimiter {
 
     /// Takes the tokens of all charges or of none.
     public func admit(_ charges: [RateCharge]) async -> RateAdmission {
+        if let admission = admitAtOnce(charges) { return admission }
+        return await withCheckedContinuation { queue($0, for: charges, nodes: liveNodes()) }
+    }
+
+    /// Decides with the tokens that are here, or by a refusal that is remembered.
+    public func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? {
         let (nodes, now) = (liveNodes(), clock())
-        if case .decided(let admission) = state.withLock({ $0.ledger.decide(charges, nodes: nodes, at: now) }) {
-            return admission
-        }
-        return await withCheckedContinuation { queue($0, for: charges, nodes: nodes) }
+        guard case .decided(let admission) = state.withLock({ $0.ledger.decide(charges, nodes: nodes, at: now) })
+        else { return nil }
+        return admission
     }
 
     private func queue(_ waiter: Waiter, for charges: [RateCharge], nodes: Int) {

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Gives places to requests in flight.
 public protocol InFlightLimiter: Sendable {
     /// Takes a place for one more request; false if all are taken. Who gets one must `leave` it.
-    func enter(_ limit: InFlightLimit) async -> Bool
+    func enter(_ limit: InFlightLimit) -> Bool
     /// Gives a place back.
     func leave(_ limit: InFlightLimit)
 }
@@ -42,7 +42,7 @@ public final class EmbeddedInFlightLimiter: InFlightLimiter {
     }
 
     /// Takes a place if one of this node's is free.
-    public func enter(_ limit: InFlightLimit) async -> Bool {
+    public func enter(_ limit: InFlightLimit) -> Bool {
         let share = max(1, limit.maximum / max(1, liveNodes()))
         return inFlight.withLock { inFlight in
             let count = inFlight[limit.tenant, default: 0]

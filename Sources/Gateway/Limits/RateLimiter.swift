@@ -13,6 +13,9 @@ public protocol RateLimiter: Sendable {
     ///
     /// - Parameter charges: what the request costs; no bucket twice, and all of one tenant. None at all is admitted.
     func admit(_ charges: [RateCharge]) async -> RateAdmission
+
+    /// The same for who cannot wait: nil, and nothing taken, if that could not be decided at once.
+    func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission?
 }
 
 /// One bucket that a request is charged to.

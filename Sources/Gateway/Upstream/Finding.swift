@@ -100,7 +100,7 @@ public struct FindingKey: Hashable, Sendable {
         environment = receipt.environment
         bundleID = receipt.bundleID
         signedContent = Fingerprint(of: receipt.signedContent)
-        excludesOldTransactions = request.excludesOldTransactions
-        callersSecret = request.callersSecret?.fingerprint
+        excludesOldTransactions = request.question.excludesOldTransactions
+        callersSecret = request.question.callersSecret?.fingerprint
     }
 }

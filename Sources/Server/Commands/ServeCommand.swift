@@ -32,6 +32,8 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         defer { StandardError.log.flush() }
         let configuration = try options.load()
+        // One event loop for each core that this process may use: more of them would only take turns.
+        NIOSingletons.groupLoopCountSuggestion = min(System.coreCount, ProcessStatistics.allowedCores ?? .max)
         let logger = Logger(label: "receipt-gateway") { label in
             JSONLogHandler(label: label, level: configuration.log.level, write: StandardError.log.append)
         }

@@ -18,6 +18,8 @@ struct Edge: Sendable {
     let log: RequestLog
     /// Where requests and connections are counted; nil for the admin plane.
     var metrics: EdgeMetrics?
+    /// Answers requests before they reach the router; nil leaves all of them to it.
+    var lane: FastLane?
 }
 
 extension Edge {

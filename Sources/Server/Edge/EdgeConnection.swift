@@ -90,12 +90,16 @@ extension EdgeConnection {
     private mutating func begin(_ incoming: IncomingRequest) -> Action {
         request = incoming
         phase = .receiving(until: incoming.arrival + rules.requestDeadline)
-        guard rules.admits(incoming.head.headerFields) else { return refuse(.unauthenticated, at: incoming.arrival) }
-        if let announced = incoming.announcedBytes {
+        guard rules.admits(incoming.header.head.headerFields) else {
+            return refuse(.unauthenticated, at: incoming.arrival)
+        }
+        if let announced = incoming.header.announcedBytes {
             if announced > rules.bodyLimit.bytes { return refuse(tooLarge, at: incoming.arrival) }
             if !budget.hasRoom(for: announced) { return refuse(.overloaded, at: incoming.arrival) }
         }
-        guard let expectsContinue = incoming.expectsContinue else { return refuse(.expectation, at: incoming.arrival) }
+        guard let expectsContinue = incoming.header.expectsContinue else {
+            return refuse(.expectation, at: incoming.arrival)
+        }
         return expectsContinue ? .sendContinue : .nothing
     }
 
@@ -144,7 +148,7 @@ extension EdgeConnection {
     mutating func beginAnswer(isDraining: Bool) -> (request: IncomingRequest, isLast: Bool)? {
         guard case .answering(let deadline, _) = phase, let request else { return nil }
         phase = .answering(until: deadline, isBegun: true)
-        isClosingAfterAnswer = isClosingAfterAnswer || isDraining || request.isLast
+        isClosingAfterAnswer = isClosingAfterAnswer || isDraining || request.header.isLast
         return (request, isClosingAfterAnswer)
     }
 

@@ -133,22 +133,30 @@ extension EdgeHandler {
         }
         edge.metrics?.answered(request, head.status, at: .now())
         var head = head
-        head.headerFields[.requestID] = request.head.headerFields[.requestID]
+        head.headerFields[.requestID] = request.header.requestID
         if isLast { head.headerFields[.connection] = "close" }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
     private func writeEnd(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
+        endAnswer(context, promise) { context.write(wrapOutboundOut(.end(nil)), promise: $0) }
+    }
+
+    /// - Parameter writeLast: writes what completes the answer.
+    private func endAnswer(
+        _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?,
+        writeLast: (EventLoopPromise<Void>?) -> Void
+    ) {
         let goesOn = connection.endAnswer(at: .now())
         countInFlight()
         setTimer(context)
         guard !goesOn else {
-            context.write(wrapOutboundOut(.end(nil)), promise: promise)
+            writeLast(promise)
             return read(context: context)
         }
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
         closeOutput(after: written.futureResult, context)
-        context.write(wrapOutboundOut(.end(nil)), promise: written)
+        writeLast(written)
     }
 
     private func closeOutput(after written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
@@ -176,18 +184,49 @@ extension EdgeHandler {
     }
 
     private func deliver(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
-        context.fireChannelRead(wrapInboundOut(.head(request.head)))
+        if let lane = edge.lane, let matter = lane.matter(of: request, over: context.channel) {
+            return answer(matter, lane, context)
+        }
+        context.fireChannelRead(wrapInboundOut(.head(request.header.identified)))
         if let body = request.body { context.fireChannelRead(wrapInboundOut(.body(body))) }
         context.fireChannelRead(wrapInboundOut(.end(nil)))
         context.fireChannelReadComplete()
     }
 
+    /// Nobody calls the work back when the caller leaves: others may wait for what it finds out.
+    private func answer(_ matter: FastLane.Matter, _ lane: FastLane, _ context: ChannelHandlerContext) {
+        switch lane.begin(matter) {
+        case .replied(let reply): send(reply, context)
+        case .waiting(let rest):
+            let loop = context.eventLoop
+            let bound = NIOLoopBound((self, context), eventLoop: loop)
+            Task {
+                let reply = await rest()
+                loop.execute {
+                    let (handler, context) = bound.value
+                    handler.send(reply, context)
+                }
+            }
+        }
+    }
+
+    /// Writes a whole answer in one piece; nothing if the caller is gone or has been told that it took too long.
+    private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
+        guard let (request, isLast) = connection.beginAnswer(isDraining: edge.lifecycle.stage == .draining),
+            let encoder = context.encoder
+        else { return }
+        edge.metrics?.answered(request, reply.status, at: .now())
+        let octets = reply.octets(requestID: request.header.requestID, isLast: isLast, context.channel.allocator)
+        endAnswer(context, nil) { encoder.write(NIOAny(octets), promise: $0) }
+        flush(context: context)
+    }
+
     private func answer(_ refusal: EdgeRefusal, to request: IncomingRequest?, _ context: ChannelHandlerContext) {
-        let requestID = request?.head.headerFields[.requestID] ?? RequestID([:]).value
+        let requestID = request?.header.requestID ?? RequestID(sent: nil).value
         let problem = Problem(refusal)
         let body = problem.json(requestID: requestID)
         edge.metrics?.refused(request, refusal, problem.status)
-        edge.log.write(RequestLog.Line(problem, to: request, requestID: requestID, answerBytes: body.count))
+        edge.log.write { RequestLog.Line(problem, to: request, requestID: requestID, answerBytes: body.count) }
         var head = problem.head(bodyBytes: body.count)
         head.headerFields[.requestID] = requestID
         head.headerFields[.connection] = "close"

@@ -6,8 +6,8 @@ internal import NIOCore
 
 /// A request while it arrives: the header is complete, the body may not be.
 struct IncomingRequest: Sendable {
-    /// The header; `X-Request-Id` holds the identifier the gateway uses.
-    private(set) var head: HTTPRequest
+    /// The header.
+    let header: RequestHeader
     /// What has arrived of the body.
     private(set) var body: ByteBuffer?
     /// When the header was complete.
@@ -18,25 +18,11 @@ struct IncomingRequest: Sendable {
 
     /// A request of which the header has arrived.
     init(_ head: HTTPRequest, at arrival: NIODeadline) {
-        (self.head, self.arrival) = (head, arrival)
-        self.head.headerFields[.requestID] = RequestID(head.headerFields).value
+        (header, self.arrival) = (RequestHeader(head), arrival)
     }
 
-    /// The length the client announced; nil for chunked bodies and for none.
-    var announcedBytes: Int? {
-        head.headerFields[.contentLength].flatMap { Int($0) }
-    }
-
-    /// Whether the client waits for `100 Continue` before it sends the body; nil if it expects something unknown.
-    var expectsContinue: Bool? {
-        guard let expectation = head.headerFields[.expect] else { return false }
-        return expectation.lowercased() == "100-continue" ? true : nil
-    }
-
-    /// Whether this is the last request of its connection. After a request to upgrade the decoder reads no further.
-    var isLast: Bool {
-        head.headerFields[.connection] == "close" || head.headerFields[.upgrade] != nil || head.method == .connect
-    }
+    /// The header as it was sent.
+    var head: HTTPRequest { header.head }
 
     /// How many parts the body came in.
     private(set) var bodyParts = 0

@@ -9,9 +9,22 @@ internal import Receipts
 ///
 /// Names are Apple's where Apple has one. Dates are RFC 3339 in UTC with a `_ms` twin in milliseconds, identifiers are
 /// strings, flags are booleans. What a receipt does not say is left out.
+///
+/// What an answer says is written once, how it is known each time it is given.
+struct AnswerContents: Sendable {
+    /// The members `receipt` and `subscriptions`, without the braces around them.
+    let bytes: [UInt8]
+
+    init(_ answer: Answer) {
+        var json = JSONWriter(reservingCapacity: 1024 + answer.transactions.count * 640)
+        json.contents(of: answer)
+        bytes = json.bytes
+    }
+}
+
 extension JSONWriter {
     /// Writes a whole answer.
-    mutating func answer(_ answer: Answer) {
+    mutating func answer(_ answer: Answer, _ contents: AnswerContents) {
         object { json in
             json.member("verdict", answer.verdict.name)
             json.member("reason", answer.verdict.reason)
@@ -19,14 +32,18 @@ extension JSONWriter {
             json.member("environment", answer.receipt?.environment.rawValue)
             json.key("provenance")
             json.provenance(answer.provenance)
-            if let receipt = answer.receipt {
-                json.key("receipt")
-                json.receipt(receipt, answer.transactions)
-            }
-            json.key("subscriptions")
-            json.array { json in
-                for subscription in answer.subscriptions { json.subscription(subscription) }
-            }
+            json.members(contents.bytes)
+        }
+    }
+
+    fileprivate mutating func contents(of answer: Answer) {
+        if let receipt = answer.receipt {
+            key("receipt")
+            self.receipt(receipt, answer.transactions)
+        }
+        key("subscriptions")
+        array { json in
+            for subscription in answer.subscriptions { json.subscription(subscription) }
         }
     }
 

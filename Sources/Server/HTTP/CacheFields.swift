@@ -3,42 +3,52 @@
 
 internal import Gateway
 internal import HTTPTypes
-internal import Hummingbird
 internal import Receipts
 
 // How an answer came about, in header fields that caches and people know: `Cache-Status` (RFC 9211) and `Age`
 // (RFC 9111 §5.1).
 
-extension Response {
-    /// The response with what caches had to do with the answer, and how old Apple's word is.
-    func telling(of answer: Answer, at now: Timestamp) -> Response {
-        var response = self
-        response.headers[.cacheStatus] = answer.cacheStatusField(at: now)
-        if answer.provenance.source == .apple { response.headers[.age] = String(answer.provenance.age(at: now)) }
-        return response
+extension Reply {
+    /// The reply with what caches had to do with the answer, and how old Apple's word is.
+    func telling(of origin: AnswerOrigin, at now: Timestamp) -> Reply {
+        var reply = self
+        if let field = origin.cacheStatusField(at: now) { reply.fields[.cacheStatus] = field }
+        if origin.source == .apple { reply.fields[.age] = String(origin.age(at: now)) }
+        return reply
     }
 }
 
-extension Answer {
+/// How an answer came about.
+struct AnswerOrigin: Sendable {
+    /// Who said it.
+    let source: Provenance.Source
+    private let verifiedAt: Timestamp
+    private let cacheStatus: CacheStatus?
+    /// RFC 9211 §2.3: the status of whoever was asked. Where none came, the one that a gateway answers then.
+    private let forwardStatus: Int
+
+    init(_ answer: Answer) {
+        (source, verifiedAt) = (answer.provenance.source, answer.provenance.verifiedAt)
+        cacheStatus = answer.cacheStatus
+        forwardStatus = answer.provenance.degradedReasons.first?.status.code ?? 200
+    }
+
     /// `receipt-gateway; hit; ttl=412` and the like; nil if neither a cache nor Apple was to be asked.
     func cacheStatusField(at now: Timestamp) -> String? {
         guard let cacheStatus else { return nil }
-        var parameters: [String]
+        var field = "receipt-gateway"
         switch cacheStatus.handling {
-        case .hit: parameters = ["hit"]
-        case .forwarded(let reason): parameters = ["fwd=\(reason.rawValue)"] + forwardStatus
+        case .hit: field += "; hit"
+        case .forwarded(let reason): field += "; fwd=\(reason.rawValue); fwd-status=\(forwardStatus)"
         }
-        if cacheStatus.isStored { parameters.append("stored") }
-        if cacheStatus.isCollapsed { parameters.append("collapsed") }
-        if let end = cacheStatus.freshUntil { parameters.append("ttl=\(now.wholeSeconds(until: end))") }
-        return (["receipt-gateway"] + parameters).joined(separator: "; ")
+        if cacheStatus.isStored { field += "; stored" }
+        if cacheStatus.isCollapsed { field += "; collapsed" }
+        if let end = cacheStatus.freshUntil { field += "; ttl=\(now.wholeSeconds(until: end))" }
+        return field
     }
 
-    /// RFC 9211 §2.3: the status of whoever was asked. Where none came, the one that a gateway answers then.
-    private var forwardStatus: [String] {
-        guard let reason = provenance.degradedReasons.first else { return ["fwd-status=200"] }
-        return ["fwd-status=\(reason.status.code)"]
-    }
+    /// In whole seconds.
+    fileprivate func age(at now: Timestamp) -> Int64 { max(0, verifiedAt.wholeSeconds(until: now)) }
 }
 
 extension DegradedReason {
@@ -54,11 +64,6 @@ extension DegradedReason {
             .serviceUnavailable
         }
     }
-}
-
-extension Provenance {
-    /// In whole seconds.
-    fileprivate func age(at now: Timestamp) -> Int64 { max(0, verifiedAt.wholeSeconds(until: now)) }
 }
 
 extension Timestamp {

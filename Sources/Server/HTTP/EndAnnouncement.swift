@@ -17,37 +17,26 @@ enum EndAnnouncementLimits {
     static let linkBytes = 2048
 }
 
-extension Response {
-    /// The answer with what is known of the end of the endpoint it depends on: `Deprecation` (RFC 9745), `Sunset`
-    /// (RFC 8594) and `Link` (RFC 8288). As it is where nothing is known.
-    func announcing(_ knowledge: UpstreamLifecycle.Knowledge) -> Response {
-        guard knowledge.dates != LifecycleDates() || !knowledge.links.isEmpty else { return self }
-        var response = self
-        response.headers[.deprecation] = knowledge.dates.deprecationField
-        response.headers[.sunset] = knowledge.dates.sunset.flatMap { HTTPDate.text($0) }
-        response.headers[.link] = knowledge.linkField
-        return response
+extension HTTPFields {
+    /// Adds what is known of the end of the endpoint an answer depends on: `Deprecation` (RFC 9745), `Sunset` (RFC 8594)
+    /// and `Link` (RFC 8288). Nothing where nothing is known.
+    mutating func announce(_ knowledge: UpstreamLifecycle.Knowledge) {
+        guard knowledge.dates != LifecycleDates() || !knowledge.links.isEmpty else { return }
+        self[.deprecation] = knowledge.dates.deprecationField
+        self[.sunset] = knowledge.dates.sunset.flatMap { HTTPDate.text($0) }
+        self[.link] = knowledge.linkField
     }
 }
 
 extension Route {
     /// The same route, whose answers announce the end of Apple's production endpoint.
-    /// - Parameter condition: whether an answer depends on it, by what became of the request.
-    func announcing(
-        _ lifecycle: UpstreamLifecycle,
-        where condition: @escaping @Sendable (RequestOutcome.Facts) -> Bool = { _ in true }
-    ) -> Route {
+    func announcing(_ lifecycle: UpstreamLifecycle) -> Route {
         Route(method: method, path: path) { request, context in
-            let response = try await respond(request, context)
-            guard condition(context.outcome.recorded) else { return response }
-            return response.announcing(lifecycle.knowledge(of: .production))
+            var response = try await respond(request, context)
+            response.headers.announce(lifecycle.knowledge(of: .production))
+            return response
         }
     }
-}
-
-extension RequestOutcome.Facts {
-    /// Whether Apple said what was answered, now or lately.
-    var isFromApple: Bool { source == Provenance.Source.apple.rawValue }
 }
 
 extension LifecycleDates {

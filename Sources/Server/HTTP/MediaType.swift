@@ -5,7 +5,7 @@
 enum RequestMediaType {
     /// Whether it says JSON in UTF-8: `application/json`, parameters allowed, `charset` only as `utf-8`.
     static func isJSON(_ contentType: String?) -> Bool {
-        guard let contentType else { return false }
+        guard let contentType, contentType != "application/json" else { return contentType != nil }
         let parts = contentType.split(separator: ";", omittingEmptySubsequences: false).map(trimmed)
         guard parts[0] == "application/json" else { return false }
         return parts.dropFirst().allSatisfy { parameter in

@@ -44,19 +44,12 @@ struct ProblemMiddleware: RouterMiddleware {
         if problem.code == .internalError {
             context.logger.error("Request failed", metadata: ["error_type": "\(type(of: cause))"])
         }
-        context.outcome.record { ($0.problem, $0.limitedBy) = (problem.code, problem.violatedPolicies) }
-        return Response(problem, requestID: request.headers[.requestID])
+        context.outcome.record { $0.add(problem) }
+        return Response(Reply(problem, requestID: request.headers[.requestID]))
     }
 }
 
 extension Response {
-    /// The answer that tells of a problem.
-    init(_ problem: Problem, requestID: String?) {
-        let body = ByteBuffer(bytes: problem.json(requestID: requestID))
-        let head = problem.head(bodyBytes: body.readableBytes)
-        self.init(status: head.status, headers: head.headerFields, body: ResponseBody(byteBuffer: body))
-    }
-
     /// The answer to OPTIONS (RFC 9110 §9.3.7).
     fileprivate static func allowing(_ methods: [HTTPRequest.Method]) -> Response {
         Response(status: .noContent, headers: [.allow: methods.map(\.rawValue).joined(separator: ", ")])

@@ -30,10 +30,9 @@ extension JSONText {
 }
 
 extension RequestOutcome.Facts {
-    /// What the log line says of an answer.
-    mutating func add(_ answer: Answer) {
-        (verdict, reason) = (answer.verdict.name, answer.verdict.reason)
-        (source, cache) = (answer.provenance.source.rawValue, answer.provenance.cache.rawValue)
-        degraded = answer.provenance.degradedReasons.first?.rawValue
+    /// What the log line says of a problem.
+    mutating func add(_ problem: Problem) {
+        (self.problem, limitedBy) = (problem.code, problem.violatedPolicies)
     }
+
 }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import Hummingbird
 internal import HTTPTypes
 internal import Logging
@@ -12,17 +13,43 @@ struct GatewayRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// Filled in by the route, read by the log.
     let outcome = RequestOutcome()
-    /// Who holds the other end of the connection.
-    private let socketAddress: SocketAddress?
+    /// Who holds the other end of the connection; a proxy, perhaps.
+    let peer: Peer
 
     init(source: ApplicationRequestContextSource) {
-        socketAddress = source.channel.remoteAddress
+        peer = Peer(source.channel)
         coreContext = CoreRequestContextStorage(source: source)
     }
+}
 
-    /// The address of who holds the other end of the connection; a proxy, perhaps.
-    var peer: NetworkAddress? {
-        socketAddress?.ipAddress.flatMap { NetworkAddress($0) }
+/// The other end of a connection.
+struct Peer: Sendable {
+    private let channel: any Channel
+
+    init(_ channel: any Channel) {
+        self.channel = channel
+    }
+
+    /// Its address. Finding it out is a system call, which only limits for addresses are worth.
+    var address: NetworkAddress? {
+        channel.remoteAddress?.ipAddress.flatMap { NetworkAddress($0) }
+    }
+}
+
+/// What a log line says of an answer.
+struct AnswerFacts: Sendable {
+    /// The verdict, its reason, who gave it, and where it was found.
+    let verdict: String
+    let reason: String?
+    let source: String
+    let cache: String
+    /// Why the source one would prefer did not answer.
+    let degraded: String?
+
+    init(_ answer: Answer) {
+        (verdict, reason) = (answer.verdict.name, answer.verdict.reason)
+        (source, cache) = (answer.provenance.source.rawValue, answer.provenance.cache.rawValue)
+        degraded = answer.provenance.degradedReasons.first?.rawValue
     }
 }
 
@@ -34,29 +61,42 @@ final class RequestOutcome: Sendable {
         var client: String?
         /// The bytes of the body.
         var bodyBytes: Int?
-        /// The verdict, its reason, who gave it, and where it was found.
-        var verdict: String?
-        var reason: String?
-        var source: String?
-        var cache: String?
-        /// Why the source one would prefer did not answer.
-        var degraded: String?
+        /// The answer.
+        var answer: AnswerFacts?
         /// The problem that was answered instead.
         var problem: Problem.Code?
         /// The limits that were reached, and those in shadow mode that would have been.
         var limitedBy: [String] = []
         var limitedInShadowBy: [String] = []
-        /// What the answer says of the client's limits.
+    }
+
+    private struct State {
+        var facts: Facts?
         var rateLimitFields: HTTPFields = [:]
     }
 
-    private let facts = Mutex(Facts())
+    private let state: Mutex<State>
 
-    /// Adds something.
+    /// - Parameter isLogged: whether anybody will ask for the facts.
+    init(isLogged: Bool = true) {
+        state = Mutex(State(facts: isLogged ? Facts() : nil))
+    }
+
+    /// Adds something for the log.
     func record(_ change: (inout Facts) -> Void) {
-        facts.withLock { change(&$0) }
+        state.withLock { state in
+            guard var facts = state.facts.take() else { return }
+            change(&facts)
+            state.facts = facts
+        }
     }
 
     /// All that is known by now.
-    var recorded: Facts { facts.withLock { $0 } }
+    var recorded: Facts { state.withLock { $0.facts } ?? Facts() }
+
+    /// What the answer says of the client's limits.
+    var rateLimitFields: HTTPFields {
+        get { state.withLock { $0.rateLimitFields } }
+        set { state.withLock { $0.rateLimitFields = newValue } }
+    }
 }

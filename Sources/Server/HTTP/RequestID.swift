@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
 internal import JSON
 internal import Synchronization
 
@@ -13,9 +12,9 @@ struct RequestID: Hashable, Sendable {
     /// The longest identifier that is taken over, in bytes.
     static let maximumBytes = 64
 
-    /// The identifier in `X-Request-Id`, or a new one.
-    init(_ headers: HTTPFields) {
-        if let sent = headers[.requestID], Self.isValid(sent) {
+    /// The identifier that was sent in `X-Request-Id`, or a new one.
+    init(sent: String?) {
+        if let sent, Self.isValid(sent) {
             value = sent
         } else {
             self = .next()

@@ -17,12 +17,13 @@ struct RequestLogMiddleware: RouterMiddleware {
     ) async throws -> Response {
         let start = ContinuousClock.now
         let response = try await next(request, context)
-        log.write(
+        log.write {
             RequestLog.Line(
                 requestID: request.headers[.requestID], method: request.method.rawValue,
                 route: context.endpointPath, status: response.status.code,
                 duration: .now - start, answerBytes: response.body.contentLength,
-                facts: context.outcome.recorded))
+                facts: context.outcome.recorded)
+        }
         return response
     }
 }
@@ -49,10 +50,13 @@ struct RequestLog: Sendable {
         var facts = RequestOutcome.Facts()
     }
 
-    /// Writes a line.
-    func write(_ line: Line) {
-        guard let logger, logger.logLevel <= .info else { return }
-        logger.info("request", metadata: line.metadata)
+    /// Whether anybody reads it.
+    var isOn: Bool { logger.map { $0.logLevel <= .info } ?? false }
+
+    /// Writes a line, which is made only if there is a log.
+    func write(_ line: () -> Line) {
+        guard let logger, isOn else { return }
+        logger.info("request", metadata: line().metadata)
     }
 }
 
@@ -64,8 +68,9 @@ extension RequestLog.Line {
     fileprivate var metadata: Logger.Metadata {
         let texts = [
             "request_id": requestID, "method": method, "route": route, "client": facts.client,
-            "verdict": facts.verdict, "reason": facts.reason, "source": facts.source, "cache": facts.cache,
-            "degraded": facts.degraded, "problem": facts.problem?.rawValue, "limited_by": facts.limitedBy.joinedIfAny,
+            "verdict": facts.answer?.verdict, "reason": facts.answer?.reason, "source": facts.answer?.source,
+            "cache": facts.answer?.cache, "degraded": facts.answer?.degraded, "problem": facts.problem?.rawValue,
+            "limited_by": facts.limitedBy.joinedIfAny,
             "limited_in_shadow_by": facts.limitedInShadowBy.joinedIfAny,
         ]
         let numbers = ["status": status, "body_bytes": facts.bodyBytes, "answer_bytes": answerBytes]

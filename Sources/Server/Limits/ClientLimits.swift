@@ -31,34 +31,34 @@ struct ClientPolicy: Hashable, Sendable {
     var costs: [Mode: Int] = [:]
 
     /// The tokens that this request takes. One that wants a new answer may be a question to Apple, as those in mode `apple`.
-    func cost(of request: VerificationRequest) -> Int {
-        let cost = costs[request.mode] ?? 1
-        return request.mode == .auto && request.maximumAge != nil ? max(cost, costs[.apple] ?? 1) : cost
+    func cost(of question: Question) -> Int {
+        let cost = costs[question.mode] ?? 1
+        return question.mode == .auto && question.maximumAge != nil ? max(cost, costs[.apple] ?? 1) : cost
     }
 }
 
 extension Client {
     /// What a request takes from which buckets: one charge for each policy, in their order.
     func charges(
-        for request: VerificationRequest, from address: @autoclosure () -> NetworkAddress?
+        for question: Question, from address: @autoclosure () -> NetworkAddress?
     ) -> [RateCharge] {
         limits.policies.map { policy in
             let subject =
                 switch policy.subject {
                 case .client: ""
-                case .app: app(of: request)
+                case .app: app(of: question)
                 case .address: address()?.subscriber ?? ""
                 }
             let bucket = RateBucket(tenant: name, policy: policy.rate, subject: subject)
-            return RateCharge(bucket, cost: policy.cost(of: request))
+            return RateCharge(bucket, cost: policy.cost(of: question))
         }
     }
 
     /// The app that the request names, because the receipt's own is known only once work has been done for it. Nobody
     /// gains by naming another: then there is no verdict. Requests that name none share a bucket, unless there is but one app they
     /// can be about.
-    private func app(of request: VerificationRequest) -> String {
-        if let named = request.expectations.bundleID { return named }
+    private func app(of question: Question) -> String {
+        if let named = question.expectations.bundleID { return named }
         guard case .only(let bundleIDs) = apps, bundleIDs.count == 1 else { return "" }
         return bundleIDs.first ?? ""
     }

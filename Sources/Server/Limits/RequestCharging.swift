@@ -14,23 +14,21 @@ struct RequestCharging: Sendable {
     /// Counts decisions.
     let metrics: LimitMetrics
 
-    /// Says whose buckets and places the request takes from.
-    func charge(
-        _ question: inout VerificationRequest, to client: Client, as request: Request, _ context: GatewayRequestContext
-    ) {
+    /// The client as one that asks this: what it may know, and whose buckets and places it takes from.
+    func caller(_ client: Client, asking question: Question, in sent: SentRequest) -> Caller {
         let limits = client.limits
-        question.inFlight = limits.concurrency.map { InFlightLimit(tenant: client.name, maximum: $0) }
-        guard !limits.policies.isEmpty else { return }
-        question.charges = client.charges(
-            for: question, from: addresses.address(from: context.peer, request.headers))
-        question.onAdmission = { [metrics, sendsLegacyFields] admission in
+        var caller = Caller(permittedApps: client.apps)
+        caller.inFlight = limits.concurrency.map { InFlightLimit(tenant: client.name, maximum: $0) }
+        guard !limits.policies.isEmpty else { return caller }
+        caller.charges = client.charges(for: question, from: addresses.address(from: sent.peer.address, sent.fields))
+        caller.onAdmission = { [metrics, sendsLegacyFields, outcome = sent.outcome] admission in
             metrics.count(admission, under: limits.policies)
-            let fields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)
-            context.outcome.record { facts in
-                facts.rateLimitFields = fields
+            outcome.rateLimitFields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)
+            outcome.record { facts in
                 facts.limitedInShadowBy = admission.policies { $0.decision.isRefusal && !$0.isEnforcedRefusal }
             }
         }
+        return caller
     }
 }
 
@@ -46,8 +44,8 @@ struct CountedPlaces: InFlightLimiter {
     let places: any InFlightLimiter
     let metrics: LimitMetrics
 
-    func enter(_ limit: InFlightLimit) async -> Bool {
-        let hasPlace = await places.enter(limit)
+    func enter(_ limit: InFlightLimit) -> Bool {
+        let hasPlace = places.enter(limit)
         if !hasPlace { metrics.countTooManyInFlight() }
         return hasPlace
     }
@@ -63,7 +61,7 @@ struct RateLimitMiddleware: RouterMiddleware {
         _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         var response = try await next(request, context)
-        response.headers.append(contentsOf: context.outcome.recorded.rateLimitFields)
+        response.headers.append(contentsOf: context.outcome.rateLimitFields)
         return response
     }
 }

@@ -56,6 +56,17 @@ enum ProcessStatistics {
         return number(at: 22 - 3, in: stat[nameEnd...].dropFirst())
     }
 
+    /// How many cores this process may run on.
+    static var allowedCores: Int? {
+        line("Cpus_allowed:", in: text("self/status")).flatMap { bitCount(ofMask: $0) }
+    }
+
+    /// The bits of a mask in hexadecimal digits, with commas between groups; nil for none.
+    static func bitCount(ofMask mask: some StringProtocol) -> Int? {
+        let count = mask.compactMap(\.hexDigitValue).reduce(0) { $0 + $1.nonzeroBitCount }
+        return count > 0 ? count : nil
+    }
+
     private static func line(_ name: String, in text: String?) -> Substring? {
         text?.split(separator: "\n").first { $0.hasPrefix(name) }?.dropFirst(name.count)
     }

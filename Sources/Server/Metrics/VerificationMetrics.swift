@@ -16,13 +16,26 @@ final class VerificationMetrics: Sendable {
         undecided = registry.counters(MetricCatalogue.undecided)
     }
 
-    /// A client is told this.
-    func count(_ answer: Answer) {
-        verifications[VerificationLabels(answer)]?.increment()
-        switch answer.verdict {
-        case .genuine: break
-        case .rejected(let rejection): rejections[rejection]?.increment()
-        case .undecided(let reason): undecided[reason]?.increment()
-        }
+    /// What is counted each time a client is told this.
+    func tally(_ answer: Answer) -> VerdictTally {
+        let reason: PrometheusCounter? =
+            switch answer.verdict {
+            case .genuine: nil
+            case .rejected(let rejection): rejections[rejection]
+            case .undecided(let reason): undecided[reason]
+            }
+        return VerdictTally(verdict: verifications[VerificationLabels(answer)], reason: reason)
+    }
+}
+
+/// The counters of one kind of verdict.
+struct VerdictTally: Sendable {
+    fileprivate let verdict: PrometheusCounter?
+    fileprivate let reason: PrometheusCounter?
+
+    /// A client is told it once more.
+    func count() {
+        verdict?.increment()
+        reason?.increment()
     }
 }

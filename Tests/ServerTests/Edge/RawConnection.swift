@@ -69,7 +69,7 @@ final class RawConnection {
 struct RawAnswer: Equatable {
     let status: Int
     /// By lowercase name.
-    let headers: [String: String]
+    var headers: [String: String]
     let body: String
 
     /// The first answer in a text, and how many bytes it takes.

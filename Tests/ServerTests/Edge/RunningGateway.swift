@@ -22,7 +22,9 @@ struct RunningGateway: Sendable {
 
     /// Runs a gateway around `body`, and waits until it has stopped.
     static func with(
-        _ change: (inout GatewayConfiguration) -> Void = { _ in }, isolation: isolated (any Actor)? = #isolation,
+        _ change: (inout GatewayConfiguration) -> Void = { _ in },
+        surroundings changeSurroundings: (inout GatewaySurroundings) -> Void = { _ in },
+        isolation: isolated (any Actor)? = #isolation,
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
         var configuration = GatewayConfiguration()
@@ -37,11 +39,11 @@ struct RunningGateway: Sendable {
         let (requests, orders) = AsyncStream.makeStream(of: ShutdownRequest.self)
         let (ports, listening) = AsyncStream.makeStream(of: (GatewaySurroundings.Listener, Int).self)
         let log = LogLines()
-        let server = try buildGatewayServer(
-            configuration,
-            in: GatewaySurroundings(
-                logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .info, write: log.append) },
-                shutdownRequests: requests, onListening: { listening.yield(($0, $1)) }))
+        var surroundings = GatewaySurroundings(
+            logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .info, write: log.append) },
+            shutdownRequests: requests, onListening: { listening.yield(($0, $1)) })
+        changeSurroundings(&surroundings)
+        let server = try buildGatewayServer(configuration, in: surroundings)
         let running = Task { try await server.services.run() }
         var open: [GatewaySurroundings.Listener: Int] = [:]
         for await (listener, port) in ports {

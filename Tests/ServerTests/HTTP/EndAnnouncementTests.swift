@@ -28,11 +28,10 @@ struct EndAnnouncementTests {
         #expect(
             fields[.link]
                 == #"<https://apple.example/end>; rel="sunset", <https://apple.example/new>; rel="successor-version""#)
-        #expect(fields[.contentType] == "application/json")
     }
 
     @Test func `what is not known is not announced`() {
-        #expect(announced(LifecycleDates()) == Response(json: []).headers)
+        #expect(announced(LifecycleDates()) == [:])
         let sunset = announced(LifecycleDates(sunset: Self.sunset))
         #expect(sunset[.deprecation] == nil && sunset[.sunset] != nil && sunset[.link] == nil)
         let link = announced(LifecycleDates(), [LifecycleLink(.deprecation, target: "https://a.example/")])
@@ -60,20 +59,19 @@ struct EndAnnouncementTests {
     }
 
     private func announced(_ dates: LifecycleDates, _ links: [LifecycleLink] = []) -> HTTPFields {
-        Response(json: []).announcing(UpstreamLifecycle.Knowledge(dates: dates, links: links)).headers
+        var fields: HTTPFields = [:]
+        fields.announce(UpstreamLifecycle.Knowledge(dates: dates, links: links))
+        return fields
     }
 
     // MARK: - Routes
 
-    @Test(arguments: [("apple", true), ("local", false), (nil, false)])
-    func `a verdict announces the end if it came from Apple`(source: String?, announces: Bool) async throws {
-        let lifecycle = UpstreamLifecycle(configured: LifecycleDates(sunset: Self.sunset))
-        let route = Route(method: .post, path: "/") { _, context in
-            context.outcome.record { $0.source = source }
-            return Response(json: [])
-        }.announcing(lifecycle, where: \.isFromApple)
-        let response = try await route.respond(.forTests(.post), .forTests)
-        #expect((response.headers[.sunset] != nil) == announces)
+    @Test(arguments: [(Provenance.Source.apple, true), (.local, false), (nil, false)])
+    func `a verdict announces the end if it came from Apple, the drop-in always`(
+        source: Provenance.Source?, announces: Bool
+    ) {
+        #expect(VerdictEndpoint().announcesEnd(withAnswerFrom: source) == announces)
+        #expect(DropInEndpoint(undecidedReply: .unavailable).announcesEnd(withAnswerFrom: source))
     }
 
     @Test func `what Apple announces of production counts, from the next answer on`() async throws {

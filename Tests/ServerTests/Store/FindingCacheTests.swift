@@ -42,8 +42,8 @@ import Testing
             try [nil, "a", "b"].flatMap { secret in
                 try [false, true].map { excludes in
                     try StoreSamples.key(receipt) {
-                        $0.callersSecret = secret.map { SharedSecret($0) }
-                        $0.excludesOldTransactions = excludes
+                        $0.question.callersSecret = secret.map { SharedSecret($0) }
+                        $0.question.excludesOldTransactions = excludes
                     }
                 }
             }
@@ -83,7 +83,8 @@ import Testing
 
     @Test(arguments: Kind.allCases) func `a finding is forgotten by any of its transactions`(kind: Kind) async throws {
         try await with(kind) { cache, _ in
-            let first = try StoreSamples.key(), second = try StoreSamples.key { $0.excludesOldTransactions = true }
+            let first = try StoreSamples.key(),
+                second = try StoreSamples.key { $0.question.excludesOldTransactions = true }
             await cache.insert(try StoreSamples.known(), for: first, naming: ["1", "2"])
             await cache.insert(try StoreSamples.known(), for: second, naming: ["2", "3"])
             #expect(try await cache.forget(originalTransactionID: "4") == 0)

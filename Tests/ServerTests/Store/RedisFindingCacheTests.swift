@@ -48,11 +48,12 @@ import Testing
             let cache = redis.cache()
             await cache.insert(try StoreSamples.known(), for: try StoreSamples.key(), naming: Self.ids)
             await cache.insert(
-                try StoreSamples.known(), for: try StoreSamples.key { $0.callersSecret = SharedSecret(secret) },
+                try StoreSamples.known(),
+                for: try StoreSamples.key { $0.question.callersSecret = SharedSecret(secret) },
                 naming: Self.ids)
             await cache.insert(
                 StoreSamples.gone(at: 100, until: 3700),
-                for: try StoreSamples.key { $0.excludesOldTransactions = true }, naming: Self.ids)
+                for: try StoreSamples.key { $0.question.excludesOldTransactions = true }, naming: Self.ids)
             let entries = try await redis.dump()
             #expect(Set(entries.map(\.key)).count == 4 && entries.count >= 8)
             let traces = Self.traces(secret: secret)
@@ -187,7 +188,8 @@ import Testing
         try await StoreRedis.with { redis in
             let store = FailingStore(redis.node), faults = FaultLog()
             let cache = redis.cache(faults: faults, through: store)
-            let found = try StoreSamples.key(), kept = try StoreSamples.key { $0.excludesOldTransactions = true }
+            let found = try StoreSamples.key(),
+                kept = try StoreSamples.key { $0.question.excludesOldTransactions = true }
             // Another node found it out, and this one looks it up, once it has heard of it.
             let stamp = cache.stamp(for: found)
             await redis.cache().insert(try StoreSamples.known(), for: found, naming: Self.ids)
@@ -270,7 +272,8 @@ import Testing
             for number in 0..<Int64(RedisFindingCache.findingsInIndex + 5) {
                 await cache.insert(
                     StoreSamples.gone(at: number, until: 3600),
-                    for: try StoreSamples.key { $0.callersSecret = SharedSecret("\(number)") }, naming: Self.ids)
+                    for: try StoreSamples.key { $0.question.callersSecret = SharedSecret("\(number)") },
+                    naming: Self.ids)
             }
             #expect(
                 try await cache.forget(originalTransactionID: Self.ids[0]) == RedisFindingCache.findingsInIndex)

@@ -40,14 +40,17 @@ struct StoreNode: Sendable {
             upstream: apple, guards: knowledge.guards, cache: fleet.findings, lifecycle: knowledge.lifecycle,
             verifier: Forged.verifier, patience: .unhurried, limiter: fleet.limiter, leases: fleet.leases,
             notes: fleet.notes, observer: metrics.upstream, clock: { .now() })
-        verification = VerificationService(verifier: Forged.verifier, nearCacheBytes: 0, apple: desk)
+        verification = VerificationService(verifier: Forged.verifier, apple: desk)
     }
 
     /// Asks about a receipt, in mode `apple`.
     func ask(_ receipt: [UInt8], maximumAge: Duration? = nil) async throws -> Answer {
         var request = VerificationRequest(evidence: .appReceipt(receipt), mode: .apple)
-        request.maximumAge = maximumAge
-        return try await verification.verify(request, at: .now())
+        request.question.maximumAge = maximumAge
+        guard case .answered(let answer) = try await verification.begin(request, at: .now()).outcome() else {
+            preconditionFailure("nothing was known")
+        }
+        return answer
     }
 
     /// The value of a series, such as `receipt_gateway_store_commands_total{outcome="ok"}`.

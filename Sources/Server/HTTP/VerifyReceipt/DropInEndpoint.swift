@@ -6,65 +6,60 @@ internal import Gateway
 internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
+internal import NIOCore
 internal import Receipts
 
 /// `POST /verifyReceipt`: what Apple's endpoint of that name answers, so that a backend changes only the host name.
 ///
 /// Apple's own answer passes through as it came. Without Apple, a genuine receipt is answered with what is signed, in
 /// Apple's form. Header fields say which it was.
-struct VerifyReceiptRoute: Sendable {
-    /// Decides.
-    let verification: VerificationService
-    /// Tells who asks.
-    let authenticator: Authenticator
-    /// The time, which tests set.
-    let clock: @Sendable () -> Timestamp
-    /// Charges requests to their clients.
-    let charging: RequestCharging
-    /// Counts verdicts.
-    let metrics: VerificationMetrics
+struct DropInEndpoint: VerifyEndpoint {
     /// What is answered when nothing can be said.
     let undecidedReply: UndecidedReply
 
-    /// Apple answers 21000 to what is no POST.
-    func respondToGet(_ request: Request, context: GatewayRequestContext) throws -> Response {
-        _ = try authenticator.client(for: request.headers, at: clock())
-        return Response(status: .notPOST, because: nil)
-    }
+    let path = "/verifyReceipt"
 
-    /// Reads the request, has it decided, and answers. Faults of the request are Apple's 21002, as the caller expects.
-    func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
-        let now = clock()
-        let client = try authenticator.client(for: request.headers, at: now)
-        context.outcome.record { $0.client = client.name }
-        let body = try await request.body.whole()
-        context.outcome.record { $0.bodyBytes = body.readableBytes }
-        var question: VerificationRequest
+    /// Apple does not look at them either.
+    func check(_ fields: HTTPFields) {}
+
+    /// Faults of the request are Apple's 21002, as the caller expects.
+    func read(_ body: ByteBuffer) -> VerifyInput {
         do throws(MalformedRequest) {
-            question = try self.question(in: body, from: client)
+            let request = try self.request(in: body.readableBytesUInt8Span)
+            guard !request.evidence.isTransactionReceipt else { return .reply(nothingToSay(.transactionReceipt)) }
+            return .request(request)
         } catch {
-            return Response(status: .malformedOrTemporary, because: error.fault)
+            return .reply(Reply(status: .malformedOrTemporary, because: error.fault))
         }
-        guard !question.evidence.isTransactionReceipt else { return nothingToSay(.transactionReceipt) }
-        charging.charge(&question, to: client, as: request, context)
-        let answer = try await verification.verify(question, at: now)
-        metrics.count(answer)
-        context.outcome.record { $0.add(answer) }
-        return response(to: question, answer, at: now).telling(of: answer, at: now)
     }
 
-    private func question(in body: ByteBuffer, from client: Client) throws(MalformedRequest) -> VerificationRequest {
-        let bytes = body.readableBytesUInt8Span
+    private func request(in bytes: Span<UInt8>) throws(MalformedRequest) -> VerificationRequest {
         do {
             let fields = try VerifyReceiptRequestBody(decoding: bytes)
             var request = VerificationRequest(
                 evidence: .appReceipt(try fields.receipt.bytes(in: bytes, as: Base64.decode)), mode: .appleFirst,
-                excludesOldTransactions: fields.excludesOldTransactions, permittedApps: client.apps)
-            request.callersSecret = fields.secret
+                excludesOldTransactions: fields.excludesOldTransactions)
+            request.question.callersSecret = fields.secret
             return request
         } catch {
             throw MalformedRequest(fault: "\(error)")
         }
+    }
+
+    /// It is on its way out together with Apple's.
+    func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { true }
+}
+
+/// `GET /verifyReceipt`: Apple answers 21000 to what is no POST.
+struct VerifyReceiptByGet: Sendable {
+    /// Tells who asks.
+    let authenticator: Authenticator
+    /// The time, which tests set.
+    let clock: @Sendable () -> Timestamp
+
+    func respond(to request: Request, context: GatewayRequestContext) throws -> Response {
+        _ = try authenticator.client(for: request.headers, at: clock())
+        return Response(Reply(status: .notPOST, because: nil))
     }
 }
 
@@ -75,21 +70,27 @@ private struct MalformedRequest: Error {
 
 // MARK: - Answers
 
-extension VerifyReceiptRoute {
-    private func response(to question: VerificationRequest, _ answer: Answer, at now: Timestamp) -> Response {
+extension DropInEndpoint {
+    /// Apple's form does not tell how an answer is known: given again, it is the same.
+    func replies(to question: Question, with answer: Answer, at now: Timestamp) -> Replies {
+        let reply = reply(to: question, answer, at: now)
+        return Replies(now: reply, again: reply)
+    }
+
+    private func reply(to question: Question, _ answer: Answer, at now: Timestamp) -> Reply {
         switch answer.verdict {
-        case .rejected(.rule(let rule)): Response(status: rule.appleStatus, because: rule.rawValue)
-        case .rejected(.accountNotFound): Response(status: .accountNotFound, because: nil, from: .apple)
+        case .rejected(.rule(let rule)): Reply(status: rule.appleStatus, because: rule.rawValue)
+        case .rejected(.accountNotFound): Reply(status: .accountNotFound, because: nil, from: .apple)
         case .undecided: nothingToSay(nil)
         case .genuine: genuine(question, answer, at: now)
         }
     }
 
-    private func genuine(_ question: VerificationRequest, _ answer: Answer, at now: Timestamp) -> Response {
+    private func genuine(_ question: Question, _ answer: Answer, at now: Timestamp) -> Reply {
         let provenance = answer.provenance
         // Who sent a secret wants to know that Apple does not accept it; whose secret is configured is not to blame.
         if question.callersSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
-            return Response(status: .wrongSharedSecret, because: nil, from: .apple)
+            return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
         guard let receipt = answer.receipt else { return nothingToSay(nil) }
         let shown = Set(answer.transactions.map(\.transactionID))
@@ -98,21 +99,21 @@ extension VerifyReceiptRoute {
             ?? LocalVerifyReceiptResponse(
                 receipt, showing: receipt.purchases.filter { shown.contains($0.transactionID) }, at: now
             ).body
-        var response = Response(json: body)
-        response.headers[.gatewaySource] = provenance.source.rawValue
+        var reply = Reply(body: ByteBuffer(bytes: body))
+        reply.fields[.gatewaySource] = provenance.source.rawValue
         if provenance.isDegraded {
-            response.headers[.gatewayDegraded] = provenance.degradedReasons.map(\.rawValue).joined(separator: ", ")
+            reply.fields[.gatewayDegraded] = provenance.degradedReasons.map(\.rawValue).joined(separator: ", ")
         }
-        return response
+        return reply
     }
 
     /// Apple's "the receipt server could not provide the receipt", which callers take as "ask again later".
-    private func nothingToSay(_ reason: NothingToSay?) -> Response {
-        var response = Response(status: .serverUnavailable, because: reason?.rawValue)
-        guard undecidedReply == .unavailable else { return response }
-        response.status = .serviceUnavailable
-        response.headers[.retryAfter] = "5"
-        return response
+    private func nothingToSay(_ reason: NothingToSay?) -> Reply {
+        var reply = Reply(status: .serverUnavailable, because: reason?.rawValue)
+        guard undecidedReply == .unavailable else { return reply }
+        reply.status = .serviceUnavailable
+        reply.fields[.retryAfter] = "5"
+        return reply
     }
 
     /// Why nothing can be said that Apple's status does not tell.
@@ -123,7 +124,7 @@ extension VerifyReceiptRoute {
     }
 }
 
-extension Response {
+extension Reply {
     /// Apple's answer where there is nothing but a status.
     fileprivate init(status: VerifyReceiptStatus, because reason: String?, from source: Provenance.Source = .local) {
         var json = JSONWriter()
@@ -131,9 +132,9 @@ extension Response {
             json.key("status")
             json.integer(status.code)
         }
-        self.init(json: json.bytes)
-        headers[.gatewaySource] = source.rawValue
-        headers[.gatewayReason] = reason
+        self.init(body: ByteBuffer(bytes: json.bytes))
+        fields[.gatewaySource] = source.rawValue
+        fields[.gatewayReason] = reason
     }
 }
 

@@ -1,0 +1,47 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Receipts
+
+/// What has to be known of an answer to tell whether it may be given again to the same question.
+public struct KnownAnswer: Sendable {
+    /// The answer holds until then.
+    private let freshUntil: Timestamp
+    /// When its verdict was reached.
+    private let verifiedAt: Timestamp
+    /// Out of date once what the answer is made of may have changed.
+    private let stamp: InvalidationStamp?
+    /// The app it tells of; nil for a rejection, which tells of none.
+    private let bundleID: String?
+
+    /// What is to be remembered of an answer; nil if it must not be given again.
+    public init?(_ answer: Answer, at now: Timestamp) {
+        guard now < answer.freshUntil else { return nil }
+        freshUntil = answer.freshUntil
+        verifiedAt = answer.provenance.verifiedAt
+        stamp = answer.stamp
+        bundleID = answer.receipt?.bundleID
+    }
+
+    /// Whether it is fresh at `now`, not older than the question accepts, and made of nothing that changed.
+    func holds(for question: Question, at now: Timestamp) -> Bool {
+        now < freshUntil && stamp?.isCurrent ?? true
+            && verifiedAt.isAccepted(at: now, maximumAge: question.maximumAge)
+    }
+
+    /// The client's permissions are checked each time: the same answer is known to whoever asks.
+    func checkApp(for caller: Caller) throws(GatewayError) {
+        guard let bundleID else { return }
+        try caller.check(mayAskAbout: bundleID)
+    }
+}
+
+extension Answer {
+    /// The answer as it is when it is given again.
+    public var again: Answer {
+        var again = self
+        again.provenance.cache = .near
+        again.cacheStatus = .hit(freshUntil: cacheStatus?.freshUntil ?? freshUntil)
+        return again
+    }
+}

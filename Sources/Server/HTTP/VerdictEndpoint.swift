@@ -1,0 +1,60 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import HTTPTypes
+internal import JSON
+internal import NIOCore
+internal import Receipts
+
+/// `POST /v1/verify`: one receipt, one verdict.
+struct VerdictEndpoint: VerifyEndpoint {
+    let path = "/v1/verify"
+
+    func check(_ fields: HTTPFields) throws {
+        guard RequestMediaType.isJSON(fields[.contentType]) else { throw Problem.unsupportedMediaType }
+    }
+
+    /// Strict JSON, then strict base64, straight from the bytes that came.
+    func read(_ body: ByteBuffer) throws -> VerifyInput {
+        let bytes = body.readableBytesUInt8Span
+        let fields = try VerifyRequestBody(decoding: bytes)
+        var request = VerificationRequest(
+            evidence: .appReceipt(try decode(fields.receipt, in: bytes, of: .receipt, as: Base64.decode)))
+        request.question.expectations.bundleID = fields.bundleID
+        request.question.expectations.applicationVersion = fields.appVersion
+        request.question.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
+            try decode(text, in: bytes, of: .deviceIdentifier, as: DeviceIdentifier.bytes)
+        }
+        request.question.mode = fields.mode
+        request.question.maximumAge = fields.maximumAge
+        request.question.excludesOldTransactions = fields.excludesOldTransactions
+        return .request(request)
+    }
+
+    private func decode(
+        _ text: JSONText, in bytes: Span<UInt8>, of field: VerifyRequestBody.Field,
+        as decode: (Span<UInt8>) throws(Base64Error) -> [UInt8]
+    ) throws -> [UInt8] {
+        do {
+            return try text.bytes(in: bytes, as: decode)
+        } catch let error as Base64Error {
+            throw Problem(error, in: field)
+        }
+    }
+
+    /// What is answered again differs in how it is known only.
+    func replies(to question: Question, with answer: Answer, at now: Timestamp) -> Replies {
+        let contents = AnswerContents(answer)
+        return Replies(now: reply(answer, contents), again: reply(answer.again, contents))
+    }
+
+    private func reply(_ answer: Answer, _ contents: AnswerContents) -> Reply {
+        var json = JSONWriter(reservingCapacity: 512 + contents.bytes.count)
+        json.answer(answer, contents)
+        return Reply(body: ByteBuffer(bytes: json.bytes))
+    }
+
+    /// The gateway carries its callers past that day: only what Apple said depends on it.
+    func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { source == .apple }
+}

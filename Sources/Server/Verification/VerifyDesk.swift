@@ -1,0 +1,126 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import HTTPTypes
+internal import NIOCore
+internal import Receipts
+
+/// Takes requests to verify receipts from whoever received them, the router or the fast lane, and has them answered.
+///
+/// ```
+/// request ──▶ client ──▶ the same as lately? ──▶ read ──▶ VerificationService ──▶ reply ──▶ near cache
+///                            │ still holds          │ malformed      │ has to wait
+///                            └──▶ reply             └──▶ problem     └──▶ the rest, whenever it comes
+/// ```
+struct VerifyDesk: Sendable {
+    /// Decides.
+    let verification: VerificationService
+    /// Tells who asks.
+    let authenticator: Authenticator
+    /// Charges requests to their clients.
+    let charging: RequestCharging
+    /// Counts verdicts.
+    let metrics: VerificationMetrics
+    /// What was answered lately.
+    let nearCache: NearCache
+    /// What is known of the end of Apple's endpoint.
+    let lifecycle: UpstreamLifecycle
+
+    /// How far a request has come.
+    enum Progress: Sendable {
+        case replied(Reply)
+        /// Somebody has to be waited for.
+        case waiting(@Sendable () async throws -> Reply)
+    }
+
+    /// Answers a request as far as that is possible without waiting.
+    /// - Throws: what becomes a problem.
+    func begin(_ sent: SentRequest, at endpoint: any VerifyEndpoint, now: Timestamp) throws -> Progress {
+        let client = try authenticator.client(for: sent.fields, at: now)
+        sent.outcome.record { ($0.client, $0.bodyBytes) = (client.name, sent.body.readableBytes) }
+        try endpoint.check(sent.fields)
+        let visit = Visit(
+            sent: sent, endpoint: endpoint, key: NearCache.Key(endpoint: endpoint.path, body: sent.body), now: now)
+        let known = nearCache.reply(to: visit.key)
+        if let known {
+            let caller = charging.caller(client, asking: known.question, in: sent)
+            if try verification.repeats(known.terms, to: known.question, from: caller, at: now) {
+                return .replied(again(known, visit))
+            }
+        }
+        switch try endpoint.read(sent.body) {
+        case .reply(let reply): return .replied(announcing(reply, from: nil, visit))
+        case .request(var request):
+            request.caller = charging.caller(client, asking: request.question, in: sent)
+            let progress = try verification.begin(request, knowing: known?.terms, at: now)
+            return proceed(progress, Case(visit: visit, question: request.question, known: known))
+        }
+    }
+
+    /// A request on its way.
+    private struct Visit: Sendable {
+        let sent: SentRequest
+        let endpoint: any VerifyEndpoint
+        let key: NearCache.Key
+        let now: Timestamp
+    }
+
+    /// A visit of which the question is known.
+    private struct Case: Sendable {
+        let visit: Visit
+        let question: Question
+        let known: KnownReply?
+    }
+
+    private func proceed(
+        _ progress: VerificationService.Progress, _ matter: Case
+    ) -> Progress {
+        switch progress {
+        case .finished(let outcome): .replied(reply(outcome, matter))
+        case .waiting(let rest): .waiting { reply(try await rest(), matter) }
+        }
+    }
+
+    private func reply(
+        _ outcome: VerificationService.Outcome, _ matter: Case
+    ) -> Reply {
+        switch (outcome, matter.known) {
+        case (.answered(let answer), _): first(answer, matter)
+        case (.repeated, let known?): again(known, matter.visit)
+        case (.repeated, nil): preconditionFailure("Only what is known is repeated.")
+        }
+    }
+
+    /// Gives an answer that was worked out for this request, and remembers it.
+    private func first(_ answer: Answer, _ matter: Case) -> Reply {
+        let visit = matter.visit
+        let replies = visit.endpoint.replies(to: matter.question, with: answer, at: visit.now)
+        metrics.tally(answer).count()
+        visit.sent.outcome.record { $0.answer = AnswerFacts(answer) }
+        if let terms = KnownAnswer(answer, at: visit.now) {
+            let again = answer.again
+            let known = KnownReply(
+                again, to: matter.question, terms: terms, tally: metrics.tally(again), reply: replies.again)
+            nearCache.insert(known, for: visit.key)
+        }
+        return finish(replies.now, AnswerOrigin(answer), visit)
+    }
+
+    private func again(_ known: KnownReply, _ visit: Visit) -> Reply {
+        known.tally.count()
+        visit.sent.outcome.record { $0.answer = known.facts }
+        return finish(known.reply, known.origin, visit)
+    }
+
+    private func finish(_ reply: Reply, _ origin: AnswerOrigin, _ visit: Visit) -> Reply {
+        announcing(reply.telling(of: origin, at: visit.now), from: origin.source, visit)
+    }
+
+    private func announcing(_ reply: Reply, from source: Provenance.Source?, _ visit: Visit) -> Reply {
+        guard visit.endpoint.announcesEnd(withAnswerFrom: source) else { return reply }
+        var reply = reply
+        reply.fields.announce(lifecycle.knowledge(of: .production))
+        return reply
+    }
+}

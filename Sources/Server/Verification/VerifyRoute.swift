@@ -1,0 +1,38 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+internal import Hummingbird
+internal import Receipts
+
+/// An endpoint at which receipts are verified, behind the router.
+struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
+    /// What callers write and read.
+    let endpoint: Endpoint
+    /// Has requests answered.
+    let desk: VerifyDesk
+    /// The time, which tests set.
+    let clock: @Sendable () -> Timestamp
+
+    /// Has a request answered, waiting as long as it takes.
+    func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
+        let now = clock()
+        let sent = SentRequest(
+            fields: request.headers, body: try await request.body.whole(), peer: context.peer,
+            outcome: context.outcome)
+        switch try desk.begin(sent, at: endpoint, now: now) {
+        case .replied(let reply): return Response(reply)
+        case .waiting(let rest): return Response(try await rest())
+        }
+    }
+}
+
+extension Route {
+    /// The route to an endpoint at which receipts are verified.
+    init(
+        verifyingAt endpoint: some VerifyEndpoint, _ desk: VerifyDesk, _ clock: @escaping @Sendable () -> Timestamp
+    ) {
+        let route = VerifyRoute(endpoint: endpoint, desk: desk, clock: clock)
+        self.init(method: .post, path: endpoint.path, respond: route.respond)
+    }
+}

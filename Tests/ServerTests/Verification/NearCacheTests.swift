@@ -1,0 +1,159 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Gateway
+import NIOCore
+import PrometheusExport
+import Receipts
+import Testing
+
+@testable import Server
+
+@Suite("The near cache")
+struct NearCacheTests {
+    // MARK: - Size
+
+    @Test(arguments: [32 << 10, 64 << 10, 1 << 20])
+    func `genuine answers and their requests stay within the bytes they may take`(maximumBytes: Int) throws {
+        let cache = NearCache(maximumBytes: maximumBytes)
+        let keys = (0..<2000).map { Self.key($0, bytes: 800) }
+        for key in keys { cache.insert(try Self.known(bytes: 700), for: key) }
+        let found = keys.reversed().count { cache.reply(to: $0) != nil }
+        #expect(found > 0 && found * 1500 <= maximumBytes)
+    }
+
+    @Test func `rejections stay within a sixteenth of the bytes`() throws {
+        let cache = NearCache(maximumBytes: 1 << 20)
+        let keys = (0..<2000).map { Self.key($0) }
+        for key in keys { cache.insert(try Self.known(isGenuine: false), for: key) }
+        let found = keys.reversed().count { cache.reply(to: $0) != nil }
+        #expect(found > 0 && found <= 64)
+    }
+
+    @Test func `what a caller expects is counted too, however long`() throws {
+        let text = String(repeating: "x", count: 10_000)
+        for expectations in [
+            Expectations(bundleID: text), Expectations(applicationVersion: text),
+            Expectations(deviceIdentifier: Array(text.utf8)),
+        ] {
+            #expect(try Self.known(expecting: expectations).byteCount >= 10_000)
+        }
+    }
+
+    @Test func `a cache of no bytes keeps nothing`() throws {
+        let cache = NearCache(maximumBytes: 0)
+        cache.insert(try Self.known(), for: Self.key(0))
+        #expect(cache.reply(to: Self.key(0)) == nil)
+    }
+
+    // MARK: - Who is pushed out
+
+    @Test func `a flood of junk pushes out no genuine answer`() throws {
+        let cache = NearCache(maximumBytes: 1 << 17)
+        cache.insert(try Self.known(), for: Self.key(-1))
+        for number in 0..<5000 { cache.insert(try Self.known(isGenuine: false), for: Self.key(number)) }
+        #expect(cache.reply(to: Self.key(-1))?.isGenuine == true)
+    }
+
+    @Test func `an answer that is asked for stays, others go`() throws {
+        let cache = NearCache(maximumBytes: 1 << 17)
+        for number in [-1, -2] { cache.insert(try Self.known(), for: Self.key(number)) }
+        for number in 0..<1000 {
+            cache.insert(try Self.known(), for: Self.key(number))
+            #expect(cache.reply(to: Self.key(-1)) != nil)
+        }
+        #expect(cache.reply(to: Self.key(-2)) == nil)
+    }
+
+    // MARK: - Keys
+
+    @Test func `requests that differ in one octet, in length or in endpoint never share an answer`() throws {
+        let body = Array(Self.body(7, bytes: 257).readableBytesView)
+        var bodies = [body, body + [0], Array(body.dropLast()), []]
+        for index in body.indices {
+            var other = body
+            other[index] ^= 1
+            bodies.append(other)
+        }
+        let keys = bodies.flatMap { body in
+            ["/v1/verify", "/verifyReceipt"].map { NearCache.Key(endpoint: $0, body: ByteBuffer(bytes: body)) }
+        }
+        #expect(Set(keys).count == keys.count)
+        for key in keys {
+            let cache = NearCache(maximumBytes: 1 << 20)
+            cache.insert(try Self.known(), for: key)
+            #expect(keys.count { cache.reply(to: $0) != nil } == 1)
+        }
+    }
+
+    /// Every octet has a say in where is looked: bodies that differ in one rarely have to be compared.
+    @Test func `the digest depends on every octet`() {
+        let body = Array(Self.body(1, bytes: 300).readableBytesView)
+        let digest = BodyDigest.digest(of: body.span)
+        #expect(BodyDigest.digest(of: Array(body).span) == digest)
+        for index in body.indices {
+            var other = body
+            other[index] &+= 1
+            #expect(BodyDigest.digest(of: other.span) != digest)
+        }
+        #expect(Set((0...64).map { BodyDigest.digest(of: [UInt8](repeating: 0, count: $0).span) }).count == 65)
+    }
+
+    @Test func `what is kept is not part of the buffer it came in`() throws {
+        let cache = NearCache(maximumBytes: 1 << 20)
+        var buffer = ByteBuffer(string: "before {} after")
+        let slice = try #require(buffer.getSlice(at: 7, length: 2))
+        cache.insert(try Self.known(), for: NearCache.Key(endpoint: "/", body: slice))
+        buffer.setString("[]", at: 7)
+        #expect(cache.reply(to: NearCache.Key(endpoint: "/", body: ByteBuffer(string: "{}"))) != nil)
+    }
+
+    // MARK: - Concurrency
+
+    @Test func `many tasks may ask and remember at once`() async throws {
+        let cache = NearCache(maximumBytes: 1 << 17)
+        let known = [try Self.known(), try Self.known(isGenuine: false)]
+        let keys = (0..<64).map { Self.key($0) }
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for turn in 0..<500 {
+                        let key = keys[(task * 11 + turn) % keys.count]
+                        if cache.reply(to: key) == nil { cache.insert(known[turn % 3 % 2], for: key) }
+                    }
+                }
+            }
+        }
+        #expect(keys.contains { cache.reply(to: $0) != nil })
+    }
+
+    // MARK: - Samples
+
+    private static func key(_ number: Int, bytes: Int = 64) -> NearCache.Key {
+        NearCache.Key(endpoint: "/v1/verify", body: body(number, bytes: bytes))
+    }
+
+    private static func body(_ number: Int, bytes: Int) -> ByteBuffer {
+        var body = ByteBuffer(string: "\(number) ")
+        body.writeRepeatingByte(UInt8(ascii: "x"), count: max(0, bytes - body.readableBytes))
+        return body
+    }
+
+    private static func known(
+        isGenuine: Bool = true, bytes: Int = 64, expecting expectations: Expectations = Expectations()
+    ) throws -> KnownReply {
+        let service = VerificationService(verifier: Forged.verifier)
+        let evidence = Evidence.appReceipt(isGenuine ? Forged.receipts(1)[0] : [0x30])
+        let now = Timestamp.now()
+        guard
+            case .finished(.answered(let answer)) = try service.begin(
+                VerificationRequest(evidence: evidence, mode: .local), at: now)
+        else { throw CancellationError() }
+        var question = Question()
+        question.expectations = expectations
+        return KnownReply(
+            answer.again, to: question, terms: try #require(KnownAnswer(answer, at: now)),
+            tally: try VerificationMetrics(PrometheusRegistry(MetricCatalogue.all)).tally(answer),
+            reply: Reply(body: body(0, bytes: bytes)))
+    }
+}

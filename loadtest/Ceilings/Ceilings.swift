@@ -1,0 +1,33 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+/// What a server that verifies nothing could do at most: the measure of the gateway.
+@main
+struct Ceilings: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receipt-ceilings",
+        abstract: "Answer every request with the same octets, to see what is to be had at most.",
+        discussion: """
+            Listens on 127.0.0.1 until it is ended, and reads the whole body of each request before it answers it.
+            """,
+        subcommands: [BareNIO.self, BareRoute.self])
+}
+
+/// What both listeners are told.
+struct CeilingOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Port of 127.0.0.1.", valueName: "port"))
+    var port = 8090
+
+    @Option(help: ArgumentHelp("Size of the answers, in octets.", valueName: "octets"))
+    var bytes = 3000
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else { throw ValidationError("--port is a number from 0 to 65535.") }
+        guard (0...1 << 20).contains(bytes) else { throw ValidationError("--bytes is a number from 0 to 1048576.") }
+    }
+
+    /// A JSON string of the size that was asked for.
+    var answer: String { "\"" + String(repeating: "a", count: max(0, bytes - 2)) + "\"" }
+}
