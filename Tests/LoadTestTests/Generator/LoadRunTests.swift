@@ -220,6 +220,26 @@ struct LoadRunTests {
         await #expect(throws: LoadRunError.notConnected("127.0.0.1:\(port)")) { try await Self.measure(plan) }
     }
 
+    @Test func `more connections than the system allows are refused, not half made`() async throws {
+        var plan = LoadPlan(target: try LoadTarget("http://127.0.0.1:1"))
+        plan.connections = 100_000_000
+        await #expect {
+            try await Self.measure(plan)
+        } throws: { error in
+            if case .tooManyConnections(let most) = error as? LoadRunError { most > 100 } else { false }
+        }
+    }
+
+    @Test func `a server that is gone for a while is found again`() async throws {
+        // The listener stays; connections end as they come, as in front of a server that starts anew.
+        try await PlayServer.with { number in
+            (20..<30).contains(number) ? .close : .answer(PlayServer.ok)
+        } _: { server in
+            let result = try await Self.measure(try Self.plan(server, rate: 100))
+            #expect(result.counts.failed == 10 && result.counts.answered == 90 && Self.isBalanced(result.counts))
+        }
+    }
+
     @Test func `a run that is stopped returns what it has`() async throws {
         try await PlayServer.with { number in
             number < 20 ? .answer(PlayServer.ok) : .silence

@@ -15,7 +15,8 @@ struct LoadSession: Sendable {
     func measure(
         watching metrics: MetricWatch, _ second: (SecondSlice) -> Void
     ) async throws -> (LoadMeasurements, wasInterrupted: Bool) {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        // Whatever asks this program to end, the terminal is given back first.
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup, .sigquit)
         var helpers = [Task { for await _ in signals { stop() } }]
         defer { for helper in helpers { helper.cancel() } }
         let measurements = try await run.run { event in

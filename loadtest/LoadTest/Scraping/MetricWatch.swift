@@ -28,12 +28,15 @@ final class MetricWatch: Sendable {
     ///
     /// - Parameter origin: where seconds are counted from.
     func run(from origin: ContinuousClock.Instant) async {
-        for second in 0... {
+        var second = 0
+        while !Task.isCancelled {
             try? await ContinuousClock().sleep(until: origin + .seconds(second))
             if Task.isCancelled { return }
             await withTaskGroup { group in
                 for target in targets { group.addTask { await self.look(at: target, from: origin) } }
             }
+            // Looks that took too long are not made up for.
+            second = max(second, Int((ContinuousClock.now - origin).seconds)) + 1
         }
     }
 

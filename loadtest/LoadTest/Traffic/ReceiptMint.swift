@@ -52,18 +52,28 @@ struct ReceiptMint: Sendable {
         _ count: Int, _ minted: (Int) -> Void, _ receipt: @escaping @Sendable (Int) -> String
     ) async -> [PooledRequest] {
         let form = form
-        let chunks = stride(from: 0, to: count, by: Self.chunk).map { $0..<min(count, $0 + Self.chunk) }
-        return await withTaskGroup { group in
-            for (index, chunk) in chunks.enumerated() {
-                group.addTask { (index, chunk.map { PooledRequest(receipt($0), form) }) }
-            }
-            var pools = chunks.map { _ in [PooledRequest]() }, done = 0
-            for await (index, requests) in group {
-                pools[index] = requests
-                done += requests.count
-                minted(done)
-            }
-            return pools.flatMap(\.self)
+        var pool: [PooledRequest] = []
+        pool.reserveCapacity(count)
+        // A few chunks at a time: who counts waits in the same line as who works.
+        let turn = Self.chunk * ProcessInfo.processInfo.activeProcessorCount
+        for start in stride(from: 0, to: count, by: turn) {
+            let end = min(count, start + turn)
+            let chunks = stride(from: start, to: end, by: Self.chunk).map { $0..<min(end, $0 + Self.chunk) }
+            pool += await Self.inParallel(chunks) { chunk in chunk.map { PooledRequest(receipt($0), form) } }
+            minted(pool.count)
+        }
+        return pool
+    }
+
+    /// The results in the order of the chunks.
+    private static func inParallel(
+        _ chunks: [Range<Int>], _ make: @escaping @Sendable (Range<Int>) -> [PooledRequest]
+    ) async -> [PooledRequest] {
+        await withTaskGroup { group in
+            for (index, chunk) in chunks.enumerated() { group.addTask { (index, make(chunk)) } }
+            var made = chunks.map { _ in [PooledRequest]() }
+            for await (index, requests) in group { made[index] = requests }
+            return made.flatMap(\.self)
         }
     }
 

@@ -10,11 +10,15 @@ enum LoadRunError: Error, Hashable, CustomStringConvertible {
     case unknownHost(String)
     /// Nobody listens there.
     case notConnected(String)
+    /// The system does not let this process have so many (`ulimit -n`).
+    case tooManyConnections(most: Int)
 
     var description: String {
         switch self {
         case .unknownHost(let host): "'\(host)' has no address."
         case .notConnected(let authority): "Nobody listens at \(authority)."
+        case .tooManyConnections(let most):
+            "The system allows \(most.grouped) connections: use fewer --connections, or raise ulimit -n."
         }
     }
 }
@@ -48,6 +52,7 @@ struct LoadRun: Sendable {
 
     /// Runs from the first connection to the last answer.
     func run(_ tell: (LoadRunEvent) -> Void = { _ in }) async throws -> LoadMeasurements {
+        try OpenFiles.makeRoom(for: plan.connections)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: plan.workers)
         let result: Result<LoadMeasurements, any Error>
         do {
