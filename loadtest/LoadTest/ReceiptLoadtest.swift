@@ -41,6 +41,7 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             VerifyCommand.self, CorpusCommand.self, AppleCommand.self, RehearseCommand.self, OverheadCommand.self,
-            FleetCommand.self, HTTPCommand.self, SearchCommand.self, ScenarioCommand.self, MemoryProbeCommand.self,
+            FleetCommand.self, HTTPCommand.self, SearchCommand.self, ScenarioCommand.self, BenchCommand.self,
+            MemoryProbeCommand.self,
         ])
 }

@@ -45,8 +45,9 @@ enum InstalledProgram {
     /// Debian keeps servers outside the usual path.
     private static let servers = ["/usr/local/sbin", "/usr/sbin", "/sbin"]
 
-    /// Where a program lies.
+    /// Where a program lies; a path stays what it is.
     static func path(_ name: String) throws(ProgramError) -> String {
+        guard !name.contains("/") else { return name }
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         let places = (folders + servers).map { "\($0)/\(name)" }
         guard let place = places.first(where: FileManager.default.isExecutableFile) else {
