@@ -9,7 +9,7 @@ SHELL := /bin/bash
 ARROWS := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests loadtest
 
-.PHONY: help run build test check lint format docs tsan bench fuzz deps test-deps clean
+.PHONY: help run build test check lint format docs tsan bench fuzz deps test-deps bench-deps clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -42,9 +42,12 @@ tsan: test-deps ## Run all tests under the thread sanitizer
 	@TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
 		.ci/test --sanitize thread --scratch-path .build-tsan
 
-bench: deps ## Measure parse-and-verify against the cost of its cryptography alone
+bench: bench-deps ## Measure the gateway beside ceilings, nginx and Varnish, then under each scenario (BENCH=options)
+	swift build -c release --product receipt-gateway
 	swift build -c release --product receipt-loadtest
-	.build/release/receipt-loadtest verify
+	swift build -c release --product receipt-ceilings
+	.build/release/receipt-loadtest bench $(BENCH)
+	.build/release/receipt-loadtest scenario loadtest/scenarios/load/*.yaml -o .bench/scenarios
 
 fuzz: deps ## Fuzz the parsers for SECONDS (default 600); findings join Tests/FuzzCorpus
 	Tests/ReceiptFuzzer/fuzz.sh $(or $(SECONDS),600)
@@ -54,6 +57,9 @@ deps: ## Install the missing Debian packages
 
 test-deps:
 	@$(if $(SKIP_DEPS),true,.ci/deps test)
+
+bench-deps:
+	@$(if $(SKIP_DEPS),true,.ci/deps bench)
 
 clean: ## Remove everything that was built
 	rm -rf .build .build-tsan .build-fuzz .run

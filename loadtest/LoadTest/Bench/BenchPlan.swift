@@ -97,7 +97,8 @@ enum BenchError: Error, Hashable, CustomStringConvertible {
     var description: String {
         switch self {
         case .notPinned(let said): "This process cannot be kept to a core: \(said)"
-        case .noPeers(let path): "'\(path)' is not there. Run this in the repository, or name loadtest/peers with --peers."
+        case .noPeers(let path):
+            "'\(path)' is not there. Run this in the repository, or name loadtest/peers with --peers."
         case .template(let name): "A peer's configuration and this program disagree about '\(name)'."
         case .otherwiseAnswered(let name, let wanted, let share):
             "Only \((100 * share).fixed(1)) % of the answers of \(name) were \(wanted); nothing was measured."

@@ -17,7 +17,8 @@ extension Bench {
         }
         report.figures.append(
             BenchFigure(
-                "shared-cache hit over Redis / redis-benchmark doing the same", Rates(hits.map(\.ratio)).median, "ratio",
+                "shared-cache hit over Redis / redis-benchmark doing the same", Rates(hits.map(\.ratio)).median,
+                "ratio",
                 .atLeast(0.6)))
         let pipeline = Rates(hits.map { Double($0.pipeline) }).median
         report.measurements += [

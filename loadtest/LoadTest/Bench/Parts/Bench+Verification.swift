@@ -10,7 +10,7 @@ extension Bench {
         let floor = try floor()
         try await ProgramGroup().whileRunning { group in
             // A near cache that holds far fewer than come between two requests with the same receipt.
-            let gateway = Contestant(try await group.add(startGateway(["GATEWAY_CACHE_NEAR_SIZE": "4MiB"])))
+            let gateway = Contestant(try await group.add(startGateway(["GATEWAY_CACHE_NEAR_SIZE": "512KiB"])))
             try await cores.useGenerators()
             let warm = try await turn(gateway, source, seconds: plan.warmupSeconds)
             var sent = warm.requests
