@@ -96,6 +96,24 @@ struct OptionValueTests {
         }
     }
 
+    @Test(arguments: [
+        ([], 1000.0, 1000.0, 10.0), (["-R", "50", "-d", "2m"], 50, 50, 120), (["-R", "50", "-n", "100"], 50, 50, 2),
+        (["--stages", "4s:80"], 0, 80, 4), (["--stages", "4s:80", "-R", "20"], 20, 80, 4),
+    ])
+    func `rates and times have sensible defaults`(
+        options: [String], from: Double, to: Double, seconds: Double
+    ) throws {
+        let plan = try HTTPCommand.parse(["http://h"] + options).plan()
+        let stage = try #require(plan.schedule.curve.stages.first)
+        #expect(!plan.isClosed && stage.from == from && stage.to == to && plan.seconds == seconds)
+        #expect(plan.schedule.first == (from > 0 ? from : to) && plan.target.path == "/v1/verify")
+    }
+
+    @Test func `the most is a closed loop`() throws {
+        let plan = try HTTPCommand.parse(["http://h", "-R", "max", "-d", "3s"]).plan()
+        #expect(plan.isClosed && plan.seconds == 3 && plan.expectedRequests == nil && plan.target(inSecond: 0) == nil)
+    }
+
     @Test func `secrets do not reach a result`() {
         let arguments = [
             "x", "-H", "Authorization: s", "--api-key", "s", "--header=s", "--api-key=s", "-Hs", "-c", "1",

@@ -18,7 +18,7 @@ struct RunRecordTests {
         var recorder = Recorder(limits: plan.limits)
         for number in 0..<60 {
             if let slice = recorder.turn(to: number / 20) { _ = record.add(slice) }
-            recorder.took(.measured, lag: Int64(number) * 100_000)
+            recorder.took(.measured, lag: Int64(number) * 200_000)
             recorder.sent(.measured, bytes: 10)
             let response = Int64(number + 1) * 1_000_000
             if number == 59 {
@@ -29,7 +29,7 @@ struct RunRecordTests {
                 recorder.answered(.measured, answer, response: response, service: response / 2)
             }
         }
-        if let slice = recorder.finish(cpuSeconds: 0.5, seconds: 2) { _ = record.add(slice) }
+        if let slice = recorder.finish(ThreadTime(running: 0.5, waiting: 0.1), seconds: 2) { _ = record.add(slice) }
         let thresholds = try ["p99<1s", "shed<1%"].map { try #require(Threshold(argument: $0)) }
         return record.result(
             recorder.measurements, RunRecord.Extras(thresholds: thresholds), wasInterrupted: wasInterrupted)
@@ -46,7 +46,7 @@ struct RunRecordTests {
         #expect(result.outcomes.map(\.outcome) == ["hit_near", "shed", "error"])
         #expect(result.outcomes.reduce(0) { $0 + $1.count } == 60)
         #expect(abs(result.errorPercent - 100.0 / 60) < 1e-9)
-        #expect(result.generator.lateSends == 9 && result.generator.cpuShare == 0.25)
+        #expect(result.generator.lateSends == 34 && result.generator.cpuShare == 0.25)
         #expect(
             result.plan.stages.map(\.toPerSecond) == [20, 40] && result.plan.mix == ["repeat": 0.5, "forged": 0.5])
         #expect(result.verdict == .generatorOverloaded && result.verdictReasons.count == 2)
@@ -71,7 +71,7 @@ struct RunRecordTests {
         let text = try RunPrinter(format: .text).text(Self.result())
         #expect(text.hasPrefix("GENERATOR OVERLOADED  25 of 30 answers/s for 2.000 s, p50 "))
         for word in [
-            "did NOT keep", "9 of 60", "response", "service", "hit_near", "shed", "timeout: 1", "429: 9", "MISSED",
+            "did NOT keep", "34 of 60", "response", "service", "hit_near", "shed", "timeout: 1", "429: 9", "MISSED",
         ] {
             #expect(text.contains(word), "\(word)")
         }

@@ -69,6 +69,12 @@ struct HTTPCommand: AsyncParsableCommand {
             valueName: "url/metrics"))
     var scrape: [String] = []
 
+    @Option(help: ArgumentHelp("What the run is called in its report.", valueName: "text"))
+    var name: String?
+
+    @Option(help: ArgumentHelp("What it is to show.", valueName: "text"))
+    var description: String?
+
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp("Write the whole result as JSON, for 'report' and 'compare'.", valueName: "file"))
@@ -88,6 +94,8 @@ struct HTTPCommand: AsyncParsableCommand {
         try check(stages == nil || rate != .max, "--rate max has no --stages.")
         try check((duration?.seconds ?? 1) > 0, "--duration takes more than nothing.")
         try check(requests.map { $0 > 0 } ?? true, "--requests takes at least 1.")
+        try check((name ?? "").utf8.count <= 200, "--name takes up to 200 bytes.")
+        try check((description ?? "").utf8.count <= 2000, "--description takes up to 2000 bytes.")
         _ = try scrapeTargets()
         try check(
             (stages?.curve(from: 0).stages.contains { $0.to > 0 } ?? true) || rate != nil,
@@ -146,7 +154,9 @@ extension HTTPCommand {
         let watch = MetricWatch(try scrapeTargets())
         try await watch.check()
         let session = LoadSession(run: LoadRun(plan: plan) { source.traffic(worker: $0, plan) })
-        var record = RunRecord(plan: plan, description: traffic.description(of: plan))
+        var said = traffic.description(of: plan)
+        (said.name, said.description) = (name, description)
+        var record = RunRecord(plan: plan, description: said)
         let display = RunDisplay(plan, marks: mark, isQuiet: format == .quiet, isPlain: noTui) { session.stop() }
         defer { display.end() }
         let (measurements, wasInterrupted) = try await session.measure(watching: watch) { slice in

@@ -11,7 +11,7 @@ struct Judgement: Hashable {
         _ measurements: LoadMeasurements, _ plan: LoadPlan, _ thresholds: [RunResult.Threshold], wasInterrupted: Bool
     ) {
         let missed = thresholds.filter { !$0.met }.map(\.text)
-        let late = measurements.keptSchedule(plan.limits) ? [] : [Self.lateness(measurements, plan.limits)]
+        let late = measurements.keptSchedule(of: plan) ? [] : Self.lateness(measurements, plan)
         if wasInterrupted {
             (verdict, reasons) = (.interrupted, ["the run was ended early"] + late + missed)
         } else if !late.isEmpty {
@@ -21,10 +21,20 @@ struct Judgement: Hashable {
         }
     }
 
-    private static func lateness(_ measurements: LoadMeasurements, _ limits: GeneratorLimits) -> String {
-        "\((100 * measurements.lateShare).significant) % of the requests were sent more than "
-            + "\(limits.late.milliseconds.significant) ms late by the generator itself: use more --workers, a lower rate, or "
-            + "a machine with less to do"
+    private static func lateness(_ measurements: LoadMeasurements, _ plan: LoadPlan) -> [String] {
+        let remedy = "use more --workers, a lower rate, or a machine with less to do"
+        var reasons: [String] = []
+        if measurements.isLate(plan.limits) {
+            reasons.append(
+                "\((100 * measurements.lateShare).significant) % of the requests were sent more than "
+                    + "\(plan.limits.late.milliseconds.significant) ms late by the generator itself: \(remedy)")
+        }
+        if measurements.isExhausted(plan) {
+            let busy = (100 * min(1, measurements.busyShare(workers: plan.workers))).fixed(0)
+            reasons.append(
+                "the generator was busy, or waited for a core, \(busy) % of the time and fell behind: \(remedy)")
+        }
+        return reasons
     }
 }
 

@@ -46,7 +46,7 @@ struct RunRecord {
 
     private func generator(_ measurements: LoadMeasurements) -> RunResult.Generator {
         RunResult.Generator(
-            keptSchedule: measurements.keptSchedule(plan.limits), sendLag: .init(measurements.sendLag),
+            keptSchedule: measurements.keptSchedule(of: plan), sendLag: .init(measurements.sendLag),
             lateSends: measurements.counts.late, cpuSeconds: measurements.cpuSeconds.rounded(toDecimals: 3),
             cpuShare: measurements.cpuShare(workers: plan.workers).rounded(toDecimals: 3))
     }

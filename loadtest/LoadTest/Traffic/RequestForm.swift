@@ -43,7 +43,8 @@ struct RequestForm: Sendable {
     static func request(
         _ method: String, _ target: LoadTarget, _ fields: [HeaderField], body: [UInt8]?
     ) -> ByteBuffer {
-        let type = body == nil ? nil : "application/octet-stream"
+        let isJSON = body?.first { !$0.isBlank && $0 != UInt8(ascii: "\n") } == UInt8(ascii: "{")
+        let type = body == nil ? nil : isJSON ? "application/json" : "application/octet-stream"
         var request = ByteBuffer(string: head(method, target, fields, type: type))
         if let body { request.writeString("Content-Length: \(body.count)\r\n") }
         request.writeString("\r\n")

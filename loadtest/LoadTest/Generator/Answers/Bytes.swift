@@ -51,6 +51,21 @@ extension Span<UInt8> {
     /// Whether the bytes begin with a text; capital letters among the bytes count as small ones, or as they are.
     func starts(with text: StaticString) -> Bool { hasText(text, at: 0) }
 
+    /// The byte that follows the first occurrence of a text, if that begins within so many bytes.
+    func letter(after text: StaticString, within: Int = .max) -> UInt8? {
+        for start in 0..<Swift.min(count, within) where hasText(text, at: start) {
+            let end = start + text.utf8CodeUnitCount
+            return end < count ? self[end] : nil
+        }
+        return nil
+    }
+
+    /// Whether a text occurs anywhere.
+    func containsText(_ text: StaticString) -> Bool {
+        for start in 0..<count where hasText(text, at: start) { return true }
+        return false
+    }
+
     /// Whether a text stands in a list of words (RFC 9110 §5.6.1), however its letters are written.
     func containsWord(_ text: StaticString) -> Bool {
         for start in 0..<count where hasText(text, at: start) {

@@ -17,7 +17,7 @@ struct CacheStatus: OptionSet, Sendable {
     /// Reads a field's value: parameters behind the cache's name, of which those that say no more than their name count.
     init(field: Span<UInt8>) {
         self = []
-        if field.contains("; hit") { insert(.hit) }
-        if field.contains("; collapsed") { insert(.collapsed) }
+        if field.containsText("; hit") { insert(.hit) }
+        if field.containsText("; collapsed") { insert(.collapsed) }
     }
 }

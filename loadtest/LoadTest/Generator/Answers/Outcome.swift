@@ -76,37 +76,10 @@ extension Outcome {
     private static func genuine(_ opening: Span<UInt8>, _ cache: CacheStatus) -> Outcome {
         switch opening.letter(after: #""cache":""#) {
         case UInt8(ascii: "n"): return .hitNear
-        case UInt8(ascii: "s"): return opening.contains(#""cache":"stale""#) ? .stale : .hitShared
+        case UInt8(ascii: "s"): return opening.containsText(#""cache":"stale""#) ? .stale : .hitShared
         default: break
         }
         if cache.contains(.collapsed) { return .collapsed }
         return opening.letter(after: #""source":""#) == UInt8(ascii: "l") ? .local : .upstream
-    }
-}
-
-extension Span<UInt8> {
-    /// The byte that follows the first occurrence of a text, if it begins within so many bytes.
-    func letter(after text: StaticString, within: Int = .max) -> UInt8? {
-        guard let position = position(after: text, within: within), position < count else { return nil }
-        return self[position]
-    }
-
-    /// Whether the text occurs.
-    func contains(_ text: StaticString) -> Bool { position(after: text, within: .max) != nil }
-
-    private func position(after text: StaticString, within: Int) -> Int? {
-        text.withUTF8Buffer { text in
-            let word = unsafe text.span
-            guard count >= word.count else { return nil }
-            for start in 0..<Swift.min(count - word.count + 1, within) where hasWord(word, at: start) {
-                return start + word.count
-            }
-            return nil
-        }
-    }
-
-    private func hasWord(_ word: Span<UInt8>, at start: Int) -> Bool {
-        for index in 0..<word.count where self[start + index] != word[index] { return false }
-        return true
     }
 }

@@ -11,6 +11,32 @@ extension LoadMeasurements {
     /// Processor time of the workers, as a share of a core for each.
     func cpuShare(workers: Int) -> Double { seconds > 0 ? cpuSeconds / seconds / Double(workers) : 0 }
 
-    /// Whether requests were taken up when they were due.
-    func keptSchedule(_ limits: GeneratorLimits) -> Bool { lateShare <= limits.maximumLateShare }
+    /// The share of the time in which the workers worked, or would have if others had left them a core.
+    func busyShare(workers: Int) -> Double {
+        seconds > 0 ? (cpuSeconds + readySeconds) / seconds / Double(workers) : 0
+    }
+
+    /// Whether requests were taken up when they were due, and the workers had room to do so.
+    func keptSchedule(of plan: LoadPlan) -> Bool {
+        plan.isClosed || !(isLate(plan.limits) || isExhausted(plan))
+    }
+
+    /// Too many were taken up too late, and not by little beside the latencies that were measured.
+    func isLate(_ limits: GeneratorLimits) -> Bool {
+        guard lateShare > limits.maximumLateShare else { return false }
+        guard let lag = sendLag.milliseconds(atPercentile: 99), let wait = response.milliseconds(atPercentile: 99)
+        else {
+            return true
+        }
+        return lag > limits.maximumLagShare * wait
+    }
+
+    /// The workers were busy all the time and fell behind: whose fault slow answers are cannot be told.
+    func isExhausted(_ plan: LoadPlan) -> Bool {
+        let done = counts.answered + counts.shed + counts.failed
+        let isBehind =
+            Double(done) < plan.limits.minimumDoneShare * Double(counts.intended)
+            || seconds > plan.seconds / plan.limits.minimumDoneShare
+        return isBehind && busyShare(workers: plan.workers) > plan.limits.maximumBusyShare
+    }
 }

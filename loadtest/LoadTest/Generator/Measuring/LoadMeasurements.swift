@@ -17,6 +17,8 @@ struct LoadMeasurements: Sendable {
     var failures: [Failure: Int] = [:]
     /// Processor time of the workers' threads, in seconds.
     var cpuSeconds = 0.0
+    /// How long those threads were ready to run while others had the cores, in seconds.
+    var readySeconds = 0.0
     /// Connections that were made again.
     var reconnects = 0
     /// From the beginning of the recorded part to the last answer, in seconds.
@@ -31,6 +33,7 @@ struct LoadMeasurements: Sendable {
         statuses.merge(other.statuses, uniquingKeysWith: +)
         failures.merge(other.failures, uniquingKeysWith: +)
         cpuSeconds += other.cpuSeconds
+        readySeconds += other.readySeconds
         reconnects += other.reconnects
         seconds = max(seconds, other.seconds)
     }

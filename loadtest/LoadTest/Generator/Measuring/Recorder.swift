@@ -20,8 +20,9 @@ struct Recorder: Sendable {
     }
 
     /// Ends the last second.
-    mutating func finish(cpuSeconds: Double, seconds: Double) -> SecondSlice? {
-        (measurements.cpuSeconds, measurements.seconds) = (cpuSeconds, seconds)
+    mutating func finish(_ time: ThreadTime, seconds: Double) -> SecondSlice? {
+        (measurements.cpuSeconds, measurements.readySeconds) = (time.running, time.waiting)
+        measurements.seconds = seconds
         return turn(to: slice.second + 1)
     }
 

@@ -24,7 +24,7 @@ final class LoadWorker {
     /// The end of the recorded part, where no timetable ends it.
     private var end: Int64 = .max
     private var taken = 0
-    private var cpuAtStart = 0.0
+    private var timeAtStart = ThreadTime()
     private var timerIsSet = false
     private var state = State.connecting
 
@@ -88,18 +88,23 @@ extension LoadWorker {
     /// - Parameter origin: when the first request is due.
     func begin(at origin: Int64) {
         guard state == .connecting else { return }
-        (self.origin, state) = (origin, .working)
+        self.origin = origin
         start = origin + Int64(plan.warmupSeconds * 1e9)
         if plan.isClosed {
             end = start + Int64(plan.closedSeconds * 1e9)
         } else {
             nextDue = timetable.next().map { start + $0 }
         }
-        loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(start))) {
-            self.cpuAtStart = ThreadTime.seconds
+        at(origin) {
+            guard self.state == .connecting else { return }
+            self.state = .working
+            self.tick()
         }
-        tick()
-        work()
+        at(start) { self.timeAtStart = .current() }
+    }
+
+    private func at(_ moment: Int64, _ work: @escaping () -> Void) {
+        loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(moment)), work)
     }
 
     /// Sends nothing more; what is under way stays unanswered.
@@ -134,8 +139,8 @@ extension LoadWorker {
         state = .finished
         let now = Self.now
         turn(at: now)
-        let cpu = ThreadTime.seconds - cpuAtStart
-        if let last = recorder.finish(cpuSeconds: cpu, seconds: Double(max(0, now - start)) / 1e9) {
+        let time = ThreadTime.current() - timeAtStart
+        if let last = recorder.finish(time, seconds: Double(max(0, now - start)) / 1e9) {
             events.yield(.second(number, last))
         }
         events.yield(.finished(number, recorder.measurements))
@@ -172,9 +177,11 @@ extension LoadWorker {
 
     private func takeDue() {
         sendWaiting()
-        var now = Self.now
-        while let due = nextDue, due <= now {
+        var now = Self.now, taken = 0
+        // Answers are read in between, however far behind the schedule this is.
+        while let due = nextDue, due <= now, taken < plan.limits.maximumBatch {
             take(due, now)
+            taken += 1
             nextDue = timetable.next().map { start + $0 }
             // Requests that are sent late because others were sent before them are late.
             now = Self.now

@@ -1,0 +1,62 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import LoadTest
+
+/// When a run says of itself that its figures are not about the server.
+struct HonestyTests {
+    /// A run of 10 seconds at 100 a second.
+    private static func measurements(
+        late: Int = 0, lag: Int64 = 0, response: Int64 = 10, done: Int = 1000, busy: Double = 0.5, seconds: Double = 10
+    ) -> LoadMeasurements {
+        var measurements = LoadMeasurements()
+        (measurements.counts.intended, measurements.counts.late, measurements.counts.answered) = (1000, late, done)
+        (measurements.seconds, measurements.cpuSeconds) = (seconds, 0.2 * seconds)
+        measurements.readySeconds = (busy - 0.2) * seconds
+        for _ in 0..<1000 {
+            measurements.sendLag.record(lag * 1_000_000)
+            measurements.response.record(response * 1_000_000)
+        }
+        return measurements
+    }
+
+    private static let cases: [(measurements: LoadMeasurements, kept: Bool)] = [
+        (measurements(), true),
+        // Late at most one in a hundred.
+        (measurements(late: 10, lag: 6), true), (measurements(late: 11, lag: 6), false),
+        // So late beside so long a wait says nothing against the server's figure.
+        (measurements(late: 500, lag: 6, response: 70), true), (measurements(late: 500, lag: 8, response: 70), false),
+        // Busy is no fault, and behind is the server's, but not both.
+        (measurements(busy: 0.99), true), (measurements(done: 900), true), (measurements(done: 900, busy: 0.99), false),
+        (measurements(busy: 0.99, seconds: 12), false), (measurements(busy: 0.5, seconds: 12), true),
+    ]
+
+    @Test(arguments: cases)
+    func `a schedule is kept by who is on time and has room`(_ run: (measurements: LoadMeasurements, kept: Bool)) throws
+    {
+        var plan = LoadPlan(target: try LoadTarget("http://localhost"))
+        plan.schedule = LoadSchedule(
+            curve: RateCurve(stages: [RateStage(from: 100, to: 100, seconds: 10)]), pattern: .constant, first: 100)
+        #expect(run.measurements.keptSchedule(of: plan) == run.kept)
+        let judgement = Judgement(run.measurements, plan, [], wasInterrupted: false)
+        #expect(judgement.verdict == (run.kept ? .passed : .generatorOverloaded))
+        #expect(judgement.reasons.isEmpty == run.kept)
+        // A closed loop has no schedule.
+        plan.isClosed = true
+        #expect(run.measurements.keptSchedule(of: plan))
+    }
+
+    @Test func `the kernel's count of a thread is read`() {
+        #expect(ThreadTime(schedstat: "1500000000 250000000 7\n") == ThreadTime(running: 1.5, waiting: 0.25))
+        for text in ["", "1 2", "a b c", "-1 2 3"] { #expect(ThreadTime(schedstat: text) == nil) }
+    }
+
+    @Test func `a thread that works has running time`() {
+        let before = ThreadTime.current()
+        var generator = SystemRandomNumberGenerator(), sum: UInt64 = 0
+        while (ThreadTime.current() - before).running < 0.001 { sum &+= generator.next() }
+        #expect((ThreadTime.current() - before).running >= 0.001 && sum > 0)
+    }
+}
