@@ -231,7 +231,7 @@ let package = Package(
         .testTarget(
             name: "LoadTestTests",
             dependencies: [
-                "AppleSimulator", "LoadTest", "ReceiptForge", "Receipts",
+                "AppleSimulator", "JSON", "LoadTest", "RealServers", "ReceiptForge", "Receipts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "NIOCore", package: "swift-nio"),

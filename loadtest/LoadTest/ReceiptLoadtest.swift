@@ -45,11 +45,16 @@ struct ReceiptLoadtest: AsyncParsableCommand {
             What a fleet of gateways costs the Redis it shares:
 
               receipt-loadtest fleet
+
+            A page of what a load run found, and in what two runs differ:
+
+              receipt-loadtest report result.json
+              receipt-loadtest compare before.json after.json
             """,
         version: "0.1.0",
         subcommands: [
             VerifyCommand.self, CorpusCommand.self, AppleCommand.self, RehearseCommand.self, OverheadCommand.self,
-            FleetCommand.self, HTTPCommand.self, SearchCommand.self, ScenarioCommand.self, BenchCommand.self,
-            MemoryProbeCommand.self,
+            FleetCommand.self, HTTPCommand.self, SearchCommand.self, ReportCommand.self, CompareCommand.self,
+            ScenarioCommand.self, BenchCommand.self, MemoryProbeCommand.self,
         ])
 }

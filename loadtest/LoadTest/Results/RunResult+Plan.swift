@@ -55,3 +55,13 @@ extension RunResult {
         }
     }
 }
+
+extension RunResult {
+    /// When the last request was due, in seconds since the first, the warm-up included. Answers may come after it.
+    var lastDue: Double { plan.warmupSeconds + min(durationSeconds, plan.seconds ?? durationSeconds) }
+}
+
+extension RunResult.Plan {
+    /// How long requests are due, without the warm-up; nil in a closed loop, which has no plan for that.
+    var seconds: Double? { loop == .open && !stages.isEmpty ? stages.map(\.seconds).reduce(0, +) : nil }
+}

@@ -1,19 +1,31 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
+internal import Foundation
 internal import JSON
 
 /// Reads what a run found. The file may be somebody else's: it is bounded and checked before anything is made of it.
 enum RunResultFile {
     /// Reads a file, and names it in what is wrong with it.
     static func read(_ path: String) throws(RunResultError) -> RunResult {
-        guard let file = try? Data(contentsOf: URL(filePath: path)) else { throw .notReadable(path: path) }
+        guard let text = try? bytes(of: path) else { throw .notReadable(path: path) }
         do throws(RunResultFault) {
-            return try read(Array(file))
+            return try read(text)
         } catch {
             throw .notResult(path: path, error)
         }
+    }
+
+    /// One byte more than a result may have at most: the file may be a device without an end.
+    private static func bytes(of path: String) throws -> [UInt8] {
+        let file = try FileHandle(forReadingFrom: URL(filePath: path))
+        defer { try? file.close() }
+        var bytes: [UInt8] = []
+        let most = RunResultLimits().bytes + 1
+        while bytes.count < most, let part = try file.read(upToCount: most - bytes.count), !part.isEmpty {
+            bytes += part
+        }
+        return bytes
     }
 
     /// Reads a text.
@@ -68,6 +80,8 @@ enum RunResultFault: Error, Hashable, CustomStringConvertible {
     case member(String, String)
     /// More of something than is read.
     case tooMany(String, most: Int)
+    /// A text of more bytes than are read.
+    case tooLong(String, most: Int)
     /// A number that cannot be.
     case number(String, String)
 
@@ -80,6 +94,7 @@ enum RunResultFault: Error, Hashable, CustomStringConvertible {
                 + "that wrote it"
         case .member(let place, let reason): "\(place): \(reason)"
         case .tooMany(let place, let most): "\(place): more than \(most.grouped)"
+        case .tooLong(let place, let most): "\(place): a text of more than \(most.grouped) bytes"
         case .number(let place, let reason): "\(place): \(reason)"
         }
     }

@@ -20,6 +20,8 @@ struct RunResultLimits: Sendable {
     var thresholds = 100
     /// Reasons, arguments, labels, statuses, errors, kinds of requests, cores.
     var entries = 10_000
+    /// Bytes of one name, reason, argument or address.
+    var text = 8192
     /// Larger numbers cannot be told apart from their neighbours in JSON.
     var number = 9e15
 
@@ -28,6 +30,7 @@ struct RunResultLimits: Sendable {
     /// Throws the first rule that a result breaks.
     func check(_ result: RunResult) throws(RunResultFault) {
         try checkSizes(of: result)
+        try checkTexts(of: result)
         try checkNumbers(of: result)
         try checkOrder(of: result)
     }
@@ -54,6 +57,12 @@ struct RunResultLimits: Sendable {
         for (index, series) in result.metrics.enumerated() {
             try check(series.points.count, points, "metrics[\(index)].points")
             try check(series.labels.count, entries, "metrics[\(index)].labels")
+        }
+    }
+
+    private func checkTexts(of result: RunResult) throws(RunResultFault) {
+        for (place, texts) in result.texts where texts.contains(where: { $0.utf8.count > text }) {
+            throw .tooLong(place, most: text)
         }
     }
 
@@ -106,6 +115,23 @@ extension RunResult {
     fileprivate var distributions: [(String, Distribution)] {
         [("response", response), ("service", service), ("generator.send_lag", generator.sendLag)]
             + outcomes.enumerated().map { ("outcomes[\($0)].response", $1.response) }
+    }
+
+    /// Every text, and where it stands.
+    fileprivate var texts: [(String, [String])] {
+        [
+            ("verdict_reasons", verdictReasons),
+            ("plan", [plan.url] + [plan.name, plan.description].compactMap(\.self) + plan.mix.keys),
+            ("environment.arguments", environment.arguments),
+            (
+                "environment",
+                [environment.version, environment.cpu, environment.kernel] + [environment.revision].compactMap(\.self)
+            ),
+            ("outcomes", outcomes.map(\.outcome)), ("timeline", timeline.flatMap(\.outcomes.keys)),
+            ("statuses", Array(statuses.keys)), ("errors", Array(errors.keys)), ("marks", marks.map(\.text)),
+            ("metrics", metrics.flatMap { [$0.name, $0.unit ?? ""] + $0.labels.flatMap { [$0, $1] } }),
+            ("thresholds", thresholds.flatMap { [$0.expression, $0.unit] }),
+        ]
     }
 
     /// Every number that cannot be below zero, and where it stands.

@@ -7,8 +7,17 @@ internal import FoundationEssentials
 enum JSONText {
     /// Indented, keys in alphabetical order, so that two runs can be compared line by line.
     static func of(_ value: some Encodable) throws -> String {
+        try text(of: value, [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+    }
+
+    /// On one line, keys in alphabetical order.
+    static func compact(_ value: some Encodable) throws -> String {
+        try text(of: value, [.sortedKeys, .withoutEscapingSlashes])
+    }
+
+    private static func text(of value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) throws -> String {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.outputFormatting = formatting
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 }

@@ -1,0 +1,36 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import LoadTest
+
+struct FigureTextTests {
+    @Test func `three digits matter`() {
+        #expect(
+            [0.01234, 1.234, 12.34, 123.4, 12_345.6, 0].map(\.significant) == [
+                "0.0123", "1.23", "12.3", "123", "12,346", "0",
+            ])
+        #expect([1e-9, 1.5e15, -2.5].map(\.significant) == ["1.0e-9", "1.5e15", "-2.50"])
+        #expect([Double.nan, .infinity].map(\.significant) == ["–", "–"])
+    }
+
+    @Test func `axes say no more than they must`() {
+        #expect(
+            [0, 0.3, 0.1 + 0.2, 5, 1500, 10_000, 12_500, 2e6, 3e9].map(\.compact)
+                == ["0", "0.3", "0.3", "5", "1,500", "10k", "12.5k", "2M", "3G"])
+    }
+
+    @Test func `what somebody wrote is written the same`() {
+        #expect([60, 2.5, 1000, 0.001].map(\.plain) == ["60", "2.5", "1,000", "0.001"])
+    }
+
+    @Test func `shares never look like nothing when they are something`() {
+        #expect(
+            [0, 0.00001, 0.0005, 0.123, 1].map(\.percentText) == ["0.0 %", "< 0.01 %", "0.05 %", "12.3 %", "100.0 %"])
+    }
+
+    @Test func `thousands stand apart, and zero has no sign`() {
+        #expect([1_234_567.891, -1234.5, -0.001].map { $0.grouped(2) } == ["1,234,567.89", "-1,234.50", "0.00"])
+    }
+}

@@ -1,0 +1,31 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import LoadTest
+
+struct MarkupTests {
+    @Test func `text cannot become markup`() {
+        let text = #"<script>alert("1" + '2') & more</script>"#
+        let escaped = "&lt;script&gt;alert(&quot;1&quot; + &#39;2&#39;) &amp; more&lt;/script&gt;"
+        #expect(Markup.text(text).html == escaped)
+        #expect(Markup.tag("b", ["class": text], .text(text)).html == "<b class=\"\(escaped)\">\(escaped)</b>")
+    }
+
+    @Test func `what deceives the eye is shown as what it is not`() {
+        #expect(
+            Markup.text("a\u{202E}b\u{0}c\u{1B}d\u{85}e\tf\ng").html == "a\u{FFFD}b\u{FFFD}c\u{FFFD}d\u{FFFD}e\tf\ng")
+    }
+
+    @Test func `JSON cannot end the script it is in`() {
+        let json = #"{"a":"</script><!--<script>&"# + "\u{2028}\"}"
+        let html = Markup.json(id: "x", json).html
+        #expect(html.contains(#"{"a":"\u003c/script\u003e\u003c!--\u003cscript\u003e\u0026\u2028"}"#))
+    }
+
+    @Test func `a number stands with its place and all its digits`() {
+        #expect(Markup.value("a.b", 1.0625, "1.1").html == #"<data data-path="a.b" value="1.0625">1.1</data>"#)
+        #expect(Markup.value("a.b", nil, "1.1").html == #"<span class="none">–</span>"#)
+    }
+}

@@ -1,0 +1,55 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+/// `receipt-loadtest compare`
+struct CompareCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compare",
+        abstract: "Say in what two runs differ by more than noise.",
+        discussion: """
+            Examples:
+
+              receipt-loadtest compare before.json after.json
+              receipt-loadtest compare before.json after.json -o compare.html
+              receipt-loadtest compare main.json branch.json --fail-on-regression
+
+            Judged are the seconds after the warm-up: a difference counts if their typical values lie apart in 99.8 % of \
+            \(NoiseRule.draws) draws of blocks of seconds, and if it is at least 5 % (for shares of requests: 0.1 % of \
+            all). With fewer than \(NoiseRule.fewestSeconds) seconds nothing is judged. Differences between the plans are \
+            named. The exit status is 0, whatever was found, unless --fail-on-regression is given: 99 then says that \
+            something became worse.
+            """)
+
+    @Argument(help: ArgumentHelp("The first result.", valueName: "a.json"))
+    var a: String
+
+    @Argument(help: ArgumentHelp("The result to hold against it.", valueName: "b.json"))
+    var b: String
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Also write a page with both runs in the same plots.", valueName: "path"))
+    var output: String?
+
+    @Option(help: "How to print the differences.")
+    var format = OutputFormat.text
+
+    @Flag(help: "Exit with status 99 if a figure became worse by more than noise.")
+    var failOnRegression = false
+
+    func validate() throws {
+        try check(output != "-", "-o takes a path: standard output has the differences.")
+    }
+
+    func run() throws {
+        let comparison = RunComparison(try RunResultFile.read(a), try RunResultFile.read(b))
+        if let output { try PageFile(output).write(ComparePage(comparison: comparison).html()) }
+        let text =
+            try format == .json
+            ? JSONText.of(ComparisonReport(comparison)) : ComparisonTable(comparison: comparison).text
+        StandardOutput.write(text + "\n")
+        if failOnRegression, !comparison.regressions.isEmpty { throw ExitCode(99) }
+    }
+}
