@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Foundation
+import NIOCore
 import Testing
 
 @testable import LoadTest

@@ -38,7 +38,7 @@ struct LoadScenarioTests {
     @Test func `everything that can be said is understood`() throws {
         let scenario = try Self.read(
             "fleet: {gateways: 3, redis: true, balancer: true, settings: {GATEWAY_APPLE_DEADLINE: 2s}}",
-            "load: {stages: '2s:100,3s:200', warmup: 1s, keys: 7, mix: repeat=0.5,forged=0.5, mode: apple, seed: 9}",
+            "load: {stages: '2s:100,3s:200', warmup: 1s, keys: 7, mix: 'repeat=0.5,forged=0.5', mode: apple, seed: 9}",
             "events:", "  - {at: 3s, start: redis}", "  - {at: 1500ms, kill: redis}", "  - {at: 4s, restart: 3}",
             "  - {at: 5s, apple: {faults: [{fault: html}]}}", "thresholds: [p99<25ms, 'questions <= 10']")
         #expect(scenario.fleet.gateways == 3 && scenario.fleet.hasRedis && scenario.fleet.hasBalancer)

@@ -134,15 +134,4 @@ extension RunResult.Threshold {
 extension Double {
     /// As a rate: whole, unless it is small.
     var asRate: String { self >= 10 || self == rounded() ? Int(rounded()).grouped : fixed(2) }
-
-    /// With about four digits that count.
-    var significant: String {
-        switch magnitude {
-        case 1000...: Int(rounded()).grouped
-        case 100...: fixed(1)
-        case 10...: fixed(2)
-        case 0: "0"
-        default: fixed(3)
-        }
-    }
 }
