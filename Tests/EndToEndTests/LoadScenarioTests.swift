@@ -49,7 +49,7 @@ import Testing
     ) async throws {
         let folder = try ScratchFolder()
         let outcome = try await Program.loadTest.run([
-            "scenario", Self.scenarios.appending(path: name + ".yaml").path, "-o", folder.url.path, "--scale", "0.1",
+            "scenario", Self.scenarios.appending(path: name + ".yaml").path, "-o", folder.url.path, "--scale", "0.15",
             "--rate-scale", "0.05",
         ])
         // A machine with much to do may miss a threshold, or keep the generator from its schedule; it says which.
@@ -59,7 +59,10 @@ import Testing
         let result = try JSONDecoder().decode(Result.self, from: file)
         #expect((result.verdict == "passed") == (outcome.status == 0) && result.plan.name == name)
         #expect(result.verdict_reasons.isEmpty == (outcome.status == 0), "\(result.verdict_reasons)")
-        #expect(result.marks.map(\.text) == marks)
+        // Where starting a gateway takes long, the load may end first; the verdict says so.
+        let missing = marks.dropFirst(result.marks.count)
+        #expect(result.marks.map(\.text) + missing == marks && missing.count < 2)
+        for event in missing { #expect(result.verdict_reasons.contains { $0.hasPrefix(event) }) }
         #expect(result.marks.map(\.at_seconds) == result.marks.map(\.at_seconds).sorted())
         #expect(result.totals.intended > 5 && result.totals.answered * 10 >= result.totals.intended * 9)
         let instances = Set(result.metrics.compactMap { $0.labels["instance"] })
