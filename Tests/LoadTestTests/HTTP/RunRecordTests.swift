@@ -69,7 +69,7 @@ struct RunRecordTests {
 
     @Test func `a report begins with the verdict and leaves nothing out`() throws {
         let text = try RunPrinter(format: .text).text(Self.result())
-        #expect(text.hasPrefix("GENERATOR OVERLOADED  25 of 30 answers/s for 2.00 s, p50 "))
+        #expect(text.hasPrefix("GENERATOR OVERLOADED  25 of 30 answers/s for 2.000 s, p50 "))
         for word in [
             "did NOT keep", "34 of 60", "response", "service", "hit_near", "shed", "timeout: 1", "429: 9", "MISSED",
         ] {

@@ -224,7 +224,7 @@ extension TrafficOptions {
 extension RunResult.Second {
     /// For who watches a log.
     var line: String {
-        func figure(_ value: Double?) -> String { value.map { "\($0.significant) ms" } ?? "–" }
+        func figure(_ value: Double?) -> String { value.map { "\($0.fourDigits) ms" } ?? "–" }
         let aim = target.map { " of \($0.asRate)" } ?? ""
         return "\(second + 1) s: \(answered.grouped)\(aim) answers/s, p50 \(figure(p50)), p99 \(figure(p99)), max "
             + "\(figure(maximum)), failed \(failed.grouped), shed \(shed.grouped), send lag p99 \(figure(sendLagP99))"

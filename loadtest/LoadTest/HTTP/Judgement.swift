@@ -26,8 +26,8 @@ struct Judgement: Hashable {
         var reasons: [String] = []
         if measurements.isLate(plan.limits) {
             reasons.append(
-                "\((100 * measurements.lateShare).significant) % of the requests were sent more than "
-                    + "\(plan.limits.late.milliseconds.significant) ms late by the generator itself: \(remedy)")
+                "\((100 * measurements.lateShare).fourDigits) % of the requests were sent more than "
+                    + "\(plan.limits.late.milliseconds.fourDigits) ms late by the generator itself: \(remedy)")
         }
         if measurements.isExhausted(plan) {
             let busy = (100 * min(1, measurements.busyShare(workers: plan.workers))).fixed(0)

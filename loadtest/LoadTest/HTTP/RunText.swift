@@ -16,10 +16,10 @@ struct RunText {
         let rate = totals.achievedPerSecond.asRate
         let target = totals.targetPerSecond.map { " of \($0.asRate)" } ?? ""
         let latency = [("p50", result.response.p50), ("p99", result.response.p99)]
-            .compactMap { name, value in value.map { "\(name) \($0.significant) ms" } }
+            .compactMap { name, value in value.map { "\(name) \($0.fourDigits) ms" } }
         let facts =
-            ["\(rate)\(target) answers/s for \(result.durationSeconds.significant) s"] + latency
-            + ["errors \(result.errorPercent.significant) %"]
+            ["\(rate)\(target) answers/s for \(result.durationSeconds.fourDigits) s"] + latency
+            + ["errors \(result.errorPercent.fourDigits) %"]
         return ([result.verdict.title + "  " + facts.joined(separator: ", ")] + result.verdictReasons.map { "  " + $0 })
             .joined(separator: "\n")
     }
@@ -39,7 +39,7 @@ struct RunText {
         let kept = generator.keptSchedule ? "kept its schedule" : "did NOT keep its schedule"
         return
             "generator \(kept): \(generator.lateSends.grouped) of \(totals.intended.grouped) requests late, send lag "
-            + "p50 \((lag.p50 ?? 0).significant) ms, p99 \((lag.p99 ?? 0).significant) ms, \(cpu)"
+            + "p50 \((lag.p50 ?? 0).fourDigits) ms, p99 \((lag.p99 ?? 0).fourDigits) ms, \(cpu)"
     }
 
     private var latencies: String {
@@ -50,7 +50,7 @@ struct RunText {
         ]
         guard result.response.count > 0 else { return "" }
         for (name, value) in rows {
-            table.append([name] + [result.response, result.service].map { value($0)?.significant ?? "–" })
+            table.append([name] + [result.response, result.service].map { value($0)?.fourDigits ?? "–" })
         }
         return table.text + "\nresponse from when a request was due, service from when it was sent"
     }
@@ -62,7 +62,7 @@ struct RunText {
             let share = (100 * Double(row.count) / Double(all)).fixed(2) + " %"
             table.append(
                 [row.outcome, row.count.grouped, share]
-                    + [row.response.p50, row.response.p99, row.response.maximum].map { $0?.significant ?? "–" })
+                    + [row.response.p50, row.response.p99, row.response.maximum].map { $0?.fourDigits ?? "–" })
         }
         return result.outcomes.isEmpty ? "" : table.text
     }

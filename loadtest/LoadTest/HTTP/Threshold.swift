@@ -127,11 +127,22 @@ extension RunResult.Threshold {
         let wanted = expression.dropFirst(name.count)
         guard let measured else { return "\(name) was not measured, wanted \(wanted)" }
         let space = unit == "ms" || unit == "%" ? " " : ""
-        return "\(name) \(measured.significant)\(space)\(unit), wanted \(wanted)"
+        return "\(name) \(measured.fourDigits)\(space)\(unit), wanted \(wanted)"
     }
 }
 
 extension Double {
     /// As a rate: whole, unless it is small.
     var asRate: String { self >= 10 || self == rounded() ? Int(rounded()).grouped : fixed(2) }
+
+    /// With about four digits that count.
+    var fourDigits: String {
+        switch magnitude {
+        case 1000...: Int(rounded()).grouped
+        case 100...: fixed(1)
+        case 10...: fixed(2)
+        case 0: "0"
+        default: fixed(3)
+        }
+    }
 }

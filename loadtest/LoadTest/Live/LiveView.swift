@@ -93,7 +93,7 @@ struct LiveView {
         return clip("  \(PlainNumber.text(mark.seconds)) s: \(mark.text)", width)
     }
 
-    private static func figure(_ value: Double?) -> String { value.map { "\($0.significant) ms" } ?? "–" }
+    private static func figure(_ value: Double?) -> String { value.map { "\($0.fourDigits) ms" } ?? "–" }
 
     private func clip(_ text: String, _ width: Int) -> String { String(text.prefix(max(0, width - 10))) }
 }

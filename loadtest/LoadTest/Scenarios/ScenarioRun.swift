@@ -131,7 +131,9 @@ extension RunResult {
             let isMet = comparison.holds(Double(questions), bound)
             let threshold = Threshold(expression: expression, measured: Double(questions), unit: "", met: isMet)
             thresholds.append(threshold)
-            if !isMet { add([threshold.text]) }
+            guard !isMet else { continue }
+            let wanted = comparison.rawValue + PlainNumber.text(bound)
+            add(["\(questions.grouped) questions to Apple, wanted \(wanted)"])
         }
     }
 

@@ -74,7 +74,7 @@ extension SearchReport.Step {
     static let header = columns(["target/s", "answers/s", "p50 ms", "p99 ms", "errors", "lag p99"], "", [])
 
     private var latencies: [String] {
-        [p50?.significant ?? "–", p99?.significant ?? "–", errors.significant + " %", sendLagP99?.significant ?? "–"]
+        [p50?.fourDigits ?? "–", p99?.fourDigits ?? "–", errors.fourDigits + " %", sendLagP99?.fourDigits ?? "–"]
     }
 
     private var title: String { verdict == .passed ? "met" : verdict == .thresholdMissed ? "missed" : verdict.title }
