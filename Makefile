@@ -9,7 +9,7 @@ SHELL := /bin/bash
 ARROWS := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests loadtest
 
-.PHONY: help run build test check lint format docs tsan helm live bench fuzz deps test-deps clean
+.PHONY: help run build test check lint format docs tsan helm live bench fuzz deps test-deps bench-deps clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -51,9 +51,12 @@ live: test-deps ## Break a real fleet in every way an alert knows; takes six min
 	swift build --product receipt-loadtest
 	@.ci/helm live .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
-bench: deps ## Measure parse-and-verify against the cost of its cryptography alone
+bench: bench-deps ## Measure the gateway beside ceilings, nginx and Varnish, then under each scenario (BENCH=options)
+	swift build -c release --product receipt-gateway
 	swift build -c release --product receipt-loadtest
-	.build/release/receipt-loadtest verify
+	swift build -c release --product receipt-ceilings
+	.build/release/receipt-loadtest bench $(BENCH)
+	.build/release/receipt-loadtest scenario loadtest/scenarios/load/*.yaml -o .bench/scenarios
 
 fuzz: deps ## Fuzz the parsers for SECONDS (default 600); findings join Tests/FuzzCorpus
 	Tests/ReceiptFuzzer/fuzz.sh $(or $(SECONDS),600)
@@ -63,6 +66,9 @@ deps: ## Install the missing Debian packages
 
 test-deps:
 	@$(if $(SKIP_DEPS),true,.ci/deps test)
+
+bench-deps:
+	@$(if $(SKIP_DEPS),true,.ci/deps bench)
 
 clean: ## Remove everything that was built
 	rm -rf .build .build-tsan .build-fuzz .build-helm .run

@@ -15,6 +15,14 @@ struct ReceiptLoadtest: AsyncParsableCommand {
               receipt-loadtest http http://127.0.0.1:8080 -R 5000 -d 30s --threshold 'p99<25ms'
               receipt-loadtest search http://127.0.0.1:8080 --slo 'p99<25ms,errors<0.1%'
 
+            A whole fleet under load while something happens to it, with a verdict:
+
+              receipt-loadtest scenario loadtest/scenarios/load/redis-outage.yaml
+
+            The figures of the gateway beside ceilings, nginx and Varnish:
+
+              receipt-loadtest bench
+
             How many receipts per second one core verifies, beside what the cryptography alone allows:
 
               receipt-loadtest verify
@@ -47,6 +55,6 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         subcommands: [
             VerifyCommand.self, CorpusCommand.self, AppleCommand.self, RehearseCommand.self, OverheadCommand.self,
             FleetCommand.self, HTTPCommand.self, SearchCommand.self, ReportCommand.self, CompareCommand.self,
-            MemoryProbeCommand.self,
+            ScenarioCommand.self, BenchCommand.self, MemoryProbeCommand.self,
         ])
 }

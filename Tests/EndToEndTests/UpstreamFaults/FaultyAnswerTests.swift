@@ -128,6 +128,7 @@ import Testing
     private static func scenarios() throws -> [String] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../loadtest/scenarios")
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "yaml" }
         let faults = [
             "none", "html", "empty", "truncated", "reset", "reset_mid_body", "no_answer", "tls", "wrong_environment",
             "{http_status: 503}", "{slow_body: 10}", "{throttled: 5000}", "{receipt_status: 21002}",

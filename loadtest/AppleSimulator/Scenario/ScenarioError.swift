@@ -25,6 +25,10 @@ public struct ScenarioError: Error, Hashable, Sendable {
     public let line: Int?
     /// What is wrong.
     public let fault: Fault
+
+    package init(line: Int?, fault: Fault) {
+        (self.line, self.fault) = (line, fault)
+    }
 }
 
 extension ScenarioError: CustomStringConvertible {

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NIOCore
+internal import NIOHTTP1
 internal import ReceiptForge
 
 /// Gateways that share a Redis, and one client who asks them.
@@ -32,21 +34,27 @@ struct MeasuredFleet: Sendable {
     func once(at gateway: Int, answeredBy way: FleetPlan.Way) async throws -> Load {
         let only = MeasuredFleet(
             gateways: [gateways[gateway]], redis: redis, requests: requests, connections: 1)
-        return try await only.load(.steady(perSecond: 1e6, count: requests.count), answeredBy: way)
+        return try await only.load(answeredBy: way) { await only.inTurn() }
     }
 
     /// Asks all gateways at once for a while.
     func eager(_ seconds: Double, answeredBy way: FleetPlan.Way) async throws -> Load {
-        try await load(.eager(.seconds(seconds)), answeredBy: way)
+        try await load(answeredBy: way) { try await press(seconds) }
     }
 
-    private func load(_ pace: Schedule.Pace, answeredBy way: FleetPlan.Way) async throws -> Load {
+    /// What became of the requests of a load.
+    private struct Driven: Sendable {
+        var requests = 0
+        var failures = 0
+    }
+
+    private func load(answeredBy way: FleetPlan.Way, _ drive: () async throws -> Driven) async throws -> Load {
         let before = try await reading(way), counts = try await redis.counts()
         let start = ContinuousClock.now
-        let result = await drive(pace, start)
+        let result = try await drive()
         let took = ContinuousClock.now - start
         let load = Load(
-            requests: result.latencies.count, seconds: took.seconds,
+            requests: result.requests, seconds: took.seconds,
             cpuSeconds: try await reading(way).cpuSeconds - before.cpuSeconds, redis: try await redis.counts() - counts)
         guard result.failures == 0, load.requests > 0 else {
             throw FleetError.failures(count: result.failures, of: load.requests)
@@ -59,21 +67,36 @@ struct MeasuredFleet: Sendable {
         return load
     }
 
-    private func drive(_ pace: Schedule.Pace, _ start: ContinuousClock.Instant) async -> LoadResult {
+    /// Each request once, one after the other over each connection.
+    private func inTurn() async -> Driven {
         let result = SharedLoadResult()
-        await withTaskGroup { group in
-            for gateway in gateways {
-                let driver = LoadDriver(port: gateway.dataPort, connections: max(1, connections / gateways.count))
-                group.addTask { [requests] in
-                    await driver.run(Schedule(pace, start: start)) {
-                        requests[$0 % requests.count]
-                    } record: {
-                        result.record($0)
-                    }
-                }
-            }
+        let schedule = Schedule(.steady(perSecond: 1e6, count: requests.count), start: .now)
+        await LoadDriver(port: gateways[0].dataPort, connections: connections).run(schedule) { [requests] in
+            requests[$0 % requests.count]
+        } record: {
+            result.record($0)
         }
-        return result.result
+        return Driven(requests: result.result.latencies.count, failures: result.result.failures)
+    }
+
+    /// All gateways at once, as fast as they answer.
+    private func press(_ seconds: Double) async throws -> Driven {
+        let traffic = RequestsInTurn(requests.map(\.octets))
+        return try await withThrowingTaskGroup { group in
+            for gateway in gateways {
+                var plan = LoadPlan(target: try LoadTarget("http://127.0.0.1:\(gateway.dataPort)/v1/verify"))
+                (plan.isClosed, plan.closedSeconds) = (true, seconds)
+                plan.connections = max(1, connections / gateways.count)
+                let run = LoadRun(plan: plan) { _ in traffic }
+                group.addTask { try await run.run().counts }
+            }
+            var driven = Driven()
+            for try await counts in group {
+                driven.requests += counts.intended
+                driven.failures += counts.intended - counts.answered
+            }
+            return driven
+        }
     }
 
     private struct Reading {
@@ -91,5 +114,32 @@ struct MeasuredFleet: Sendable {
             reading.answered += Int(scrape.sum("receipt_gateway_verifications_total", labels))
         }
         return reading
+    }
+}
+
+/// Requests one after the other, again and again.
+struct RequestsInTurn: LoadTraffic {
+    private let requests: [ByteBuffer]
+    private var position = 0
+
+    /// - Parameter requests: at least one.
+    init(_ requests: [ByteBuffer]) {
+        self.requests = requests
+    }
+
+    mutating func next() -> ByteBuffer {
+        defer { position = (position + 1) % requests.count }
+        return requests[position]
+    }
+}
+
+extension PreparedRequest {
+    /// The request as it goes over the wire (RFC 9112 §3).
+    var octets: ByteBuffer {
+        var octets = ByteBuffer(string: "\(head.method.rawValue) \(head.uri) HTTP/1.1\r\n")
+        for (name, value) in head.headers { octets.writeString("\(name): \(value)\r\n") }
+        octets.writeString("\r\n")
+        octets.writeImmutableBuffer(body)
+        return octets
     }
 }

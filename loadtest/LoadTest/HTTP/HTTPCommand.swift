@@ -182,7 +182,8 @@ extension HTTPCommand {
         }
     }
 
-    private static func write(_ result: RunResult, to path: String) throws {
+    /// Writes the whole result.
+    static func write(_ result: RunResult, to path: String) throws {
         do {
             try (try JSONText.of(result) + "\n").write(toFile: path, atomically: true, encoding: .utf8)
         } catch {

@@ -11,9 +11,13 @@ struct LoadSession: Sendable {
 
     /// What was measured, and whether somebody ended the run.
     ///
-    /// - Parameter second: is told of each second as it ends.
+    /// - Parameters:
+    ///   - meanwhile: begins with the first request, and is cancelled when the run is over.
+    ///   - second: is told of each second as it ends.
     func measure(
-        watching metrics: MetricWatch, _ second: (SecondSlice) -> Void
+        watching metrics: MetricWatch,
+        meanwhile: @escaping @Sendable (ContinuousClock.Instant) async -> Void = { _ in },
+        _ second: (SecondSlice) -> Void
     ) async throws -> (LoadMeasurements, wasInterrupted: Bool) {
         // Whatever asks this program to end, the terminal is given back first.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup, .sigquit)
@@ -21,7 +25,8 @@ struct LoadSession: Sendable {
         defer { for helper in helpers { helper.cancel() } }
         let measurements = try await run.run { event in
             switch event {
-            case .began(let origin): helpers.append(Task { await metrics.run(from: origin) })
+            case .began(let origin):
+                helpers += [Task { await metrics.run(from: origin) }, Task { await meanwhile(origin) }]
             case .second(let slice): second(slice)
             }
         }

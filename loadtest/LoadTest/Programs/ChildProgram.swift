@@ -28,13 +28,21 @@ final class ChildProgram: Sendable {
 
     /// Starts the program.
     ///
-    /// - Parameter environment: in the place of every `GATEWAY_` variable of this process.
+    /// - Parameters:
+    ///   - environment: in the place of every `GATEWAY_` variable of this process.
+    ///   - core: the only core the program may use; nil for those that this process has.
     init(
-        _ path: String, _ arguments: [String], environment: [String: String] = [:], reading output: Output
+        _ path: String, _ arguments: [String], environment: [String: String] = [:], core: Int? = nil,
+        reading output: Output
     ) throws(ProgramError) {
         let process = Process(), pipe = Pipe()
-        process.executableURL = URL(filePath: path)
-        process.arguments = arguments
+        // `taskset` becomes the program: the process stays the same.
+        let pinning = try core.map { core throws(ProgramError) in
+            [try InstalledProgram.path("taskset"), "--cpu-list", "\(core)"]
+        }
+        let words = (pinning ?? []) + [path] + arguments
+        process.executableURL = URL(filePath: words[0])
+        process.arguments = Array(words.dropFirst())
         let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GATEWAY_") }
         process.environment = inherited.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
@@ -48,13 +56,34 @@ final class ChildProgram: Sendable {
         lines = Self.lines(of: pipe)
     }
 
+    var processIdentifier: Int { Int(process.processIdentifier) }
+
+    /// Whether it has not ended.
+    var isRunning: Bool { process.isRunning }
+
+    /// Ends the program at once, as a crash would, and waits until it is gone.
+    func kill() async {
+        await Task { [self] in
+            if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+            await exit.value
+        }.value
+    }
+
+    /// The last line that nobody has read, once the program has ended.
+    func lastWords() async -> String {
+        await stop()
+        var last = ""
+        for await line in lines where !line.isEmpty { last = line }
+        return last
+    }
+
     /// Tells the program to end and waits until it has, even in a task that was cancelled.
     func stop() async {
         await Task { [self] in
             if process.isRunning { process.terminate() }
             let watchdog = Task { [self] in
                 try await Task.sleep(for: Limits.end)
-                kill(process.processIdentifier, SIGKILL)
+                Foundation.kill(process.processIdentifier, SIGKILL)
             }
             await exit.value
             watchdog.cancel()
@@ -87,12 +116,18 @@ enum ProgramError: Error, Hashable, CustomStringConvertible {
     case notStarted(path: String)
     /// It ended, or said nothing of where it listens; what it said instead.
     case notListening(path: String, said: String)
+    /// Nobody installed it.
+    case notInstalled(String)
+    /// The system has no port left.
+    case noPort
 
     var description: String {
         switch self {
         case .notStarted(let path):
             "Cannot run '\(path)'. Build it (swift build --product receipt-gateway) or name another with --gateway."
         case .notListening(let path, let said): "'\(path)' did not begin to listen. \(said)"
+        case .notInstalled(let name): "'\(name)' is not installed. Run .ci/deps bench, or install it."
+        case .noPort: "No port of 127.0.0.1 is free."
         }
     }
 }

@@ -9,16 +9,20 @@ struct RunningGateway: RunningProgram {
     let dataPort: Int
     /// Where metrics are.
     let adminPort: Int
-    private let program: ChildProgram
+    let program: ChildProgram
 
     /// Starts the program and waits until both its listeners are open.
-    static func start(_ path: String, _ configuration: [String: String]) async throws -> RunningGateway {
+    ///
+    /// - Parameter core: the only core it may use; nil for those that this process has.
+    static func start(
+        _ path: String, _ configuration: [String: String], core: Int? = nil
+    ) async throws -> RunningGateway {
         let ports = [
             "GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s",
             "GATEWAY_SHUTDOWN_GRACE": "1s",
         ]
         let program = try ChildProgram(
-            path, ["serve"], environment: ports.merging(configuration) { $1 }, reading: .standardError)
+            path, ["serve"], environment: ports.merging(configuration) { $1 }, core: core, reading: .standardError)
         var open: [String: Int] = [:]
         let places = try await Startup.wait(for: program, at: path) { line -> [String: Int]? in
             guard let event = try? JSONDecoder().decode(Listening.self, from: Data(line.utf8)) else { return nil }

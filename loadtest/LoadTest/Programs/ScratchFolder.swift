@@ -20,6 +20,13 @@ struct ScratchFolder: Sendable {
         return file.path
     }
 
+    /// Makes a folder in it and returns its path.
+    func makeFolder(_ name: String) throws -> String {
+        let folder = url.appending(path: name)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        return folder.path
+    }
+
     /// Removes the folder with everything in it.
     func remove() {
         try? FileManager.default.removeItem(at: url)

@@ -10,6 +10,8 @@ enum ThisProgram {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     }
 
+    static var processIdentifier: Int { Int(ProcessInfo.processInfo.processIdentifier) }
+
     /// A program in the same folder: what was built together lies together.
     static func neighbour(_ name: String) -> String {
         URL(filePath: path).deletingLastPathComponent().appending(path: name).path

@@ -36,8 +36,10 @@ struct ReceiptMint: Sendable {
     }
 
     /// Makes receipts that are sent once.
-    func fresh(_ count: Int, minted: (Int) -> Void) async -> [PooledRequest] {
-        await mint(count, minted) { [self] in Self.receipt(pki, seed, "fresh \($0)", purchases) }
+    ///
+    /// - Parameter first: the number of the first; each number is another receipt.
+    func fresh(_ count: Int, from first: Int = 0, minted: (Int) -> Void) async -> [PooledRequest] {
+        await mint(count, minted) { [self] in Self.receipt(pki, seed, "fresh \(first + $0)", purchases) }
     }
 
     /// Makes receipts whose last subscription ends in the seconds after a moment, evenly spread.

@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Yams
+package import Yams
 
 /// The fields of a mapping in a scenario. Every name must be known.
-struct YAMLFields {
+package struct YAMLFields {
     /// Where the mapping begins.
-    let line: Int?
+    package let line: Int?
     private var fields: [String: Node] = [:]
 
     /// - Parameter name: what the mapping stands for, for messages.
-    init(_ node: Node, of name: String, known names: [String]) throws(ScenarioError) {
+    package init(_ node: Node, of name: String, known names: [String]) throws(ScenarioError) {
         line = node.line
         guard let mapping = node.mapping else {
             throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: names.joined(separator: ", ")))
@@ -24,39 +24,39 @@ struct YAMLFields {
         }
     }
 
-    subscript(name: String) -> Node? { fields[name] }
+    package subscript(name: String) -> Node? { fields[name] }
 
     /// Those of the names that are there.
-    func present(of names: [String]) -> [String] {
+    package func present(of names: [String]) -> [String] {
         names.filter { fields[$0] != nil }
     }
 
     /// The value of a field that must be there.
-    func required(_ name: String) throws(ScenarioError) -> Node {
+    package func required(_ name: String) throws(ScenarioError) -> Node {
         guard let node = fields[name] else { throw ScenarioError(line: line, fault: .missing(name)) }
         return node
     }
 }
 
 extension YAMLFields {
-    func text(_ name: String) throws(ScenarioError) -> String? {
+    package func text(_ name: String) throws(ScenarioError) -> String? {
         try fields[name].map { node throws(ScenarioError) in try node.text(of: name) }
     }
 
-    func number(_ name: String, in range: ClosedRange<Double>) throws(ScenarioError) -> Double? {
+    package func number(_ name: String, in range: ClosedRange<Double>) throws(ScenarioError) -> Double? {
         try fields[name].map { node throws(ScenarioError) in try node.number(of: name, in: range) }
     }
 
-    func integer(_ name: String, in range: ClosedRange<Int>) throws(ScenarioError) -> Int? {
+    package func integer(_ name: String, in range: ClosedRange<Int>) throws(ScenarioError) -> Int? {
         try fields[name].map { node throws(ScenarioError) in try node.integer(of: name, in: range) }
     }
 
-    func list(_ name: String) throws(ScenarioError) -> [Node]? {
+    package func list(_ name: String) throws(ScenarioError) -> [Node]? {
         try fields[name].map { node throws(ScenarioError) in try node.list(of: name) }
     }
 
     /// One of some words.
-    func word<Word: CaseIterable & RawRepresentable<String>>(
+    package func word<Word: CaseIterable & RawRepresentable<String>>(
         _ name: String, as type: Word.Type
     ) throws(ScenarioError) -> Word? {
         try fields[name].map { node throws(ScenarioError) in try node.word(of: name, as: type) }
@@ -64,23 +64,35 @@ extension YAMLFields {
 }
 
 extension Node {
+    /// Reads a text; nil if there is nothing in it.
+    package static func reading(_ text: String, maximumBytes: Int) throws(ScenarioError) -> Node? {
+        guard text.utf8.count <= maximumBytes else {
+            throw ScenarioError(line: nil, fault: .tooLarge(maximumBytes: maximumBytes))
+        }
+        do {
+            return try Yams.compose(yaml: text)
+        } catch {
+            throw ScenarioError(error)
+        }
+    }
+
     /// Counted from 1.
-    var line: Int? { mark?.line }
+    package var line: Int? { mark?.line }
 
     /// The elements of a list.
-    func list(of name: String) throws(ScenarioError) -> [Node] {
+    package func list(of name: String) throws(ScenarioError) -> [Node] {
         guard let sequence else { throw wrongValue(of: name, needed: "a list") }
         return Array(sequence)
     }
 
     /// A text that is not empty.
-    func text(of name: String) throws(ScenarioError) -> String {
+    package func text(of name: String) throws(ScenarioError) -> String {
         guard let text = scalar?.string, !text.isEmpty else { throw wrongValue(of: name, needed: "a text") }
         return text
     }
 
     /// A finite number within bounds.
-    func number(of name: String, in range: ClosedRange<Double>) throws(ScenarioError) -> Double {
+    package func number(of name: String, in range: ClosedRange<Double>) throws(ScenarioError) -> Double {
         guard let number = scalar.flatMap({ Double($0.string) }), range.contains(number) else {
             throw wrongValue(of: name, needed: "a number from \(range.lowerBound) to \(range.upperBound)")
         }
@@ -88,7 +100,7 @@ extension Node {
     }
 
     /// A whole number within bounds.
-    func integer(of name: String, in range: ClosedRange<Int>) throws(ScenarioError) -> Int {
+    package func integer(of name: String, in range: ClosedRange<Int>) throws(ScenarioError) -> Int {
         guard let number = scalar.flatMap({ Int($0.string) }), range.contains(number) else {
             throw wrongValue(of: name, needed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
@@ -96,7 +108,7 @@ extension Node {
     }
 
     /// One of some words.
-    func word<Word: CaseIterable & RawRepresentable<String>>(
+    package func word<Word: CaseIterable & RawRepresentable<String>>(
         of name: String, as type: Word.Type
     ) throws(ScenarioError) -> Word {
         guard let word = scalar.flatMap({ Word(rawValue: $0.string) }) else {
@@ -105,7 +117,23 @@ extension Node {
         return word
     }
 
-    func wrongValue(of name: String, needed: String) -> ScenarioError {
+    package func wrongValue(of name: String, needed: String) -> ScenarioError {
         ScenarioError(line: line, fault: .wrongValue(of: name, needed: needed))
+    }
+}
+
+extension ScenarioError {
+    /// What Yams found.
+    fileprivate init(_ error: any Error) {
+        switch error as? YamlError {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            self.init(line: mark.line, fault: .notYAML(problem))
+        case .duplicatedKeysInMapping(let keys, let context):
+            self.init(
+                line: context.mark.line,
+                fault: .notYAML("the same name twice: " + keys.sorted().joined(separator: ", ")))
+        default: self.init(line: nil, fault: .notYAML("not readable"))
+        }
     }
 }

@@ -4,7 +4,7 @@
 /// What one run is to do.
 struct LoadPlan: Sendable {
     /// Who is asked.
-    let target: LoadTarget
+    var target: LoadTarget
     /// When requests are due; ignored where the loop is closed.
     var schedule = LoadSchedule(curve: RateCurve(stages: []), pattern: .constant, first: 0)
     /// Whether each connection sends as soon as its answer is there, whatever the schedule.

@@ -3,7 +3,7 @@
 
 /// What one entrant reached in each round, in receipts per second.
 struct Rates: Hashable, Sendable {
-    private var slices: [Double]
+    private(set) var slices: [Double]
 
     init(_ slices: [Double] = []) {
         self.slices = slices

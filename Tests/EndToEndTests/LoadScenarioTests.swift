@@ -1,0 +1,117 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// `receipt-loadtest scenario` and `bench`: whole fleets, for a second or two.
+@Suite(.serialized) struct LoadScenarioTests {
+    private struct Result: Decodable {
+        struct Plan: Decodable {
+            let name: String
+        }
+
+        struct Totals: Decodable {
+            let intended, answered, failed: Int
+        }
+
+        struct Mark: Decodable {
+            let at_seconds: Double
+            let text: String
+        }
+
+        struct Series: Decodable {
+            let labels: [String: String]
+        }
+
+        let verdict: String
+        let verdict_reasons: [String]
+        let plan: Plan
+        let totals: Totals
+        let marks: [Mark]
+        let metrics: [Series]
+    }
+
+    private static let scenarios = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../loadtest/scenarios/load")
+
+    /// What is done to the fleet, and the gateways whose metrics are looked at.
+    @Test(
+        .timeLimit(.minutes(3)),
+        arguments: [
+            ("steady", [], 2), ("ramp-to-saturation", [], 1), ("cache-stampede", [], 3), ("forged-flood", [], 1),
+            ("apple-outage", ["Apple changes", "Apple changes", "Apple changes"], 2),
+            ("redis-outage", ["kill redis", "start redis"], 2),
+            ("rolling-restart", ["restart gateway 1", "restart gateway 2", "restart gateway 3"], 3),
+        ])
+    func `every scenario runs on real servers, carries its events out, and leaves nothing behind`(
+        name: String, marks: [String], gateways: Int
+    ) async throws {
+        let folder = try ScratchFolder()
+        let outcome = try await Program.loadTest.run([
+            "scenario", Self.scenarios.appending(path: name + ".yaml").path, "-o", folder.url.path, "--scale", "0.15",
+            "--rate-scale", "0.05",
+        ])
+        // A machine with much to do may miss a threshold, or keep the generator from its schedule; it says which.
+        #expect([0, 98, 99].contains(outcome.status), "\(outcome.errors)")
+        #expect(outcome.output.hasPrefix(name + ": "), "\(outcome.output)")
+        let file = try Data(contentsOf: folder.url.appending(path: name + ".json"))
+        let result = try JSONDecoder().decode(Result.self, from: file)
+        #expect((result.verdict == "passed") == (outcome.status == 0) && result.plan.name == name)
+        #expect(result.verdict_reasons.isEmpty == (outcome.status == 0), "\(result.verdict_reasons)")
+        // Where starting a gateway takes long, the load may end first; the verdict says so.
+        let missing = marks.dropFirst(result.marks.count)
+        #expect(result.marks.map(\.text) + missing == marks && missing.count < 2)
+        for event in missing { #expect(result.verdict_reasons.contains { $0.hasPrefix(event) }) }
+        #expect(result.marks.map(\.at_seconds) == result.marks.map(\.at_seconds).sorted())
+        #expect(result.totals.intended > 5 && result.totals.answered * 10 >= result.totals.intended * 9)
+        let instances = Set(result.metrics.compactMap { $0.labels["instance"] })
+        #expect(instances.count == (gateways > 1 ? gateways : 0), "\(instances)")
+        #expect(Self.leftOver().isEmpty)
+    }
+
+    /// Programs of scenarios that have lost their parent.
+    private static func leftOver() -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.filter { Int($0) != nil }.compactMap { name in
+            let text = (try? String(contentsOfFile: "/proc/\(name)/cmdline", encoding: .utf8)) ?? ""
+            return text.contains("receipt-loadtest-") && text.contains("haproxy.cfg") ? text : nil
+        }
+    }
+
+    @Test func `a scenario that is none is refused with its line, before anything is started`() async throws {
+        let folder = try ScratchFolder()
+        let file = try folder.write("title: t\nload: {}\nevents: [{at: 1s, kill: redis}]\n", to: "wrong.yaml")
+        let outcome = try await Program.loadTest.run(["scenario", file])
+        #expect(outcome.status == 1 && outcome.errors.contains("wrong.yaml: line 3"), "\(outcome.errors)")
+        let missing = try await Program.loadTest.run([
+            "scenario", Self.scenarios.path + "/steady.yaml", "--gateway", "/no",
+        ])
+        #expect(missing.status == 1 && missing.errors.contains("/no"))
+    }
+
+    private struct Bench: Decodable {
+        struct Figure: Decodable {
+            let name, unit, target: String
+            let value: Double
+            let met: Bool
+        }
+
+        let figures: [Figure]
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `the bench writes its figures, each with its target`() async throws {
+        let folder = try ScratchFolder()
+        let file = folder.url.appending(path: "figures/latest.json")
+        let outcome = try await Program.loadTest.run([
+            "bench", "--quick", "--only", "start", "--only", "verify", "--only", "shared", "--only", "connections",
+            "--runs", "1", "-o", file.path,
+        ])
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        let bench = try JSONDecoder().decode(Bench.self, from: Data(contentsOf: file))
+        #expect(bench.figures.map(\.unit) == ["ratio", "ratio", "KiB", "ms"])
+        #expect(bench.figures.allSatisfy { $0.value > 0 && !$0.target.isEmpty })
+        for figure in bench.figures { #expect(outcome.output.contains(figure.name)) }
+    }
+}

@@ -1,0 +1,161 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+import NIOCore
+import Testing
+
+@testable import LoadTest
+
+/// Figures as values: what they are made of and how they are shown.
+struct BenchTests {
+    // MARK: - Figures
+
+    @Test(arguments: [
+        (0.8, BenchTarget.atLeast(0.8), true), (0.79, .atLeast(0.8), false), (2, .atMost(2), true),
+        (2.01, .atMost(2), false), (.infinity, .atLeast(1), false), (.nan, .atMost(1), false),
+    ])
+    func `a figure meets its target or not, and never without a number`(value: Double, target: BenchTarget, met: Bool) {
+        #expect(BenchFigure("f", value, "ratio", target).met == met)
+    }
+
+    @Test func `the file has the members that readers count on`() throws {
+        var report = BenchReport(plan: BenchPlan())
+        report.figures = [BenchFigure("hit", 0.83456, "ratio", .atLeast(0.8))]
+        let json = try JSONSerialization.jsonObject(with: Data(JSONText.of(report).utf8)) as? [String: Any]
+        let figure = try #require((json?["figures"] as? [[String: Any]])?.first)
+        #expect(Set(figure.keys) == ["name", "value", "unit", "target", "met"])
+        #expect(figure["name"] as? String == "hit" && figure["value"] as? Double == 0.835)
+        #expect(figure["target"] as? String == ">= 0.8" && figure["met"] as? Bool == true)
+    }
+
+    @Test func `the table says what was missed and whose numbers are the generator's`() {
+        var report = BenchReport(plan: BenchPlan())
+        report.figures = [
+            BenchFigure("hit", 0.9, "ratio", .atLeast(0.8)), BenchFigure("tail", 3.5, "ms", .atMost(2), note: "late"),
+        ]
+        report.contestants = [
+            .init(name: .gateway, requestsPerSecond: 20_000, requestsPerBusySecond: 31_234, generatorShare: 0.97),
+            .init(name: .nio, requestsPerSecond: 30_000, requestsPerBusySecond: 32_000, generatorShare: 0.5),
+        ]
+        let lines = BenchTable(report: report).text.split(separator: "\n")
+        #expect(lines[1].contains("hit  0.900  ratio  >= 0.8     met"))
+        #expect(lines[2].contains("MISSED") && lines.contains("tail: late"))
+        #expect(lines.contains { $0.contains("receipt-gateway") && $0.contains("31,234") && $0.contains("97 % (!)") })
+        #expect(lines.contains { $0.contains("bare SwiftNIO") && $0.hasSuffix("50 %") })
+    }
+
+    // MARK: - Arithmetic
+
+    private static func turn(_ name: Contestant.Name, _ requests: Int, cpu: Double) -> BenchTurn {
+        BenchTurn(
+            name: name, requests: requests, seconds: 2, serverCPUSeconds: cpu, generatorShare: 0.5, outcomes: [],
+            answerBytes: 3000)
+    }
+
+    @Test func `rates count the server's own time, and ratios stay within a run`() {
+        var turns = BenchTurns()
+        // The second run was slow for both: by the medians of each the ratio would be another.
+        for turn in [
+            Self.turn(.gateway, 8000, cpu: 1), Self.turn(.nio, 10_000, cpu: 1), Self.turn(.gateway, 800, cpu: 1),
+            Self.turn(.nio, 1000, cpu: 1), Self.turn(.gateway, 9000, cpu: 1), Self.turn(.nio, 10_000, cpu: 1),
+        ] { turns.append(turn) }
+        #expect(abs(turns.ratio(.gateway, to: .nio) - 0.8) < 1e-9)
+        #expect(turns.rows.map(\.name) == [.gateway, .nio])
+        #expect(turns.rows[0].requestsPerBusySecond == 8000 && turns.rows[0].requestsPerSecond == 4000)
+        #expect(Self.turn(.nginx, 100, cpu: 0).requestsPerBusySecond.isFinite)
+    }
+
+    @Test func `times of two stages in a row add up`() {
+        let both = Rates([10_000, 20_000]).combined(with: Rates([10_000, 5000]))
+        #expect(both.slices.map { $0.rounded() } == [5000, 4000])
+    }
+
+    // MARK: - Processes
+
+    @Test func `a line of the kernel's is read behind a name that looks like one`() throws {
+        let fields = (5...13).map { "\($0)" }.joined(separator: " ")
+        let line = "4242 (a (strange) name) S 17 \(fields) 250 50 0 0 20"
+        let entry = try #require(ProcessEntry(stat: line, ticksPerSecond: 100))
+        #expect(entry.process == 4242 && entry.parent == 17 && entry.cpuSeconds == 3)
+        #expect(ProcessEntry(stat: "", ticksPerSecond: 100) == nil)
+        #expect(ProcessEntry(stat: "1 (x) S 0", ticksPerSecond: 100) == nil)
+    }
+
+    @Test func `a family is a process and all below it`() throws {
+        let rows = [(1, 0), (10, 1), (12, 11), (11, 10), (20, 1), (13, 12)]
+        let all = rows.compactMap { process, parent in
+            ProcessEntry(
+                stat: "\(process) (p) S \(parent) " + (1...9).map { "\($0)" }.joined(separator: " ") + " 1 1 0",
+                ticksPerSecond: 100)
+        }
+        #expect(all.count == rows.count)
+        #expect(Set(ProcessTree.descendants(of: 10, among: all).map(\.process)) == [10, 11, 12, 13])
+        #expect(ProcessTree.descendants(of: 99, among: all).isEmpty)
+    }
+
+    @Test func `this process uses time, memory and files`() {
+        let tree = ProcessTree(root: ThisProgram.processIdentifier)
+        #expect(tree.cpuSeconds > 0 && tree.residentBytes > 1_000_000 && tree.openFiles > 2)
+    }
+
+    @Test func `the first core is the servers', the second the generator's`() {
+        #expect(Cores(all: [2, 5, 7]).server == 2 && Cores(all: [2, 5, 7]).generator == 5)
+        #expect(Cores(all: [3]).server == nil && Cores(all: [3]).generator == nil)
+    }
+
+    // MARK: - Peers
+
+    private static let peers = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../loadtest/peers").path
+
+    @Test func `the peers' configurations take what they are given, no more and no less`() throws {
+        let nginx = try PeerTemplate("nginx.conf", in: Self.peers).filled([
+            "port": "81", "upstream": "82", "folder": "/f", "user": "root",
+        ])
+        #expect(
+            nginx.contains("listen 127.0.0.1:81 ") && nginx.contains("server 127.0.0.1:82;") && !nginx.contains("{{"))
+        let varnish = try PeerTemplate("varnish.vcl", in: Self.peers).filled(["upstream": "82"])
+        #expect(varnish.contains(#".port = "82";"#))
+    }
+
+    @Test func `a place without a value, a value without a place, and no file at all are refused by name`() {
+        let template = PeerTemplate(text: "listen {{port}}; root {{folder}};")
+        #expect(throws: BenchError.template("folder")) { try template.filled(["port": "1"]) }
+        #expect(throws: BenchError.template("user")) { try template.filled(["port": "1", "folder": "/", "user": "x"]) }
+        #expect(throws: BenchError.noPeers("/nowhere/nginx.conf")) { try PeerTemplate("nginx.conf", in: "/nowhere") }
+    }
+
+    @Test func `a program that nobody installed is named, with what to do`() {
+        #expect(throws: ProgramError.notInstalled("no-such-server")) { try InstalledProgram.path("no-such-server") }
+        #expect("\(ProgramError.notInstalled("varnishd"))".contains(".ci/deps bench"))
+    }
+
+    // MARK: - Options
+
+    @Test func `options make the plan`() throws {
+        #expect(try BenchCommand.parse([]).plan == BenchPlan())
+        let some = try BenchCommand.parse(["--only", "tail", "--only", "near", "--runs", "9", "--duration", "2s"]).plan
+        #expect(some.parts == [.near, .tail] && some.runs == 9 && some.seconds == 2)
+        let quick = try BenchCommand.parse(["--quick", "--minutes", "10"]).plan
+        #expect(quick.parts == BenchPart.allCases && quick.minutes == 10 && quick.seconds < BenchPlan().seconds)
+        #expect(BenchPart.allCases.allSatisfy { BenchPlan().estimate($0) > BenchPlan.quick([]).estimate($0) / 2 })
+    }
+
+    @Test(arguments: [
+        ["--only", "near", "--only", "near"], ["--runs", "0"], ["--minutes", "0"], ["--only", "speed"],
+    ])
+    func `options that mean nothing are refused`(_ arguments: [String]) {
+        #expect(throws: (any Error).self) { try BenchCommand.parse(arguments) }
+    }
+
+    @Test func `requests in turn begin again at the end`() {
+        var traffic = RequestsInTurn(
+            ["a", "b"].map { PreparedRequest.verify($0, mode: .local).octets })
+        let texts = (0..<3).map { _ in String(buffer: traffic.next()) }
+        #expect(texts[0] == texts[2] && texts[0] != texts[1])
+        #expect(texts[0].hasPrefix("POST /v1/verify HTTP/1.1\r\n"))
+        #expect(texts[0].hasSuffix("Content-Length: 30\r\n\r\n" + #"{"receipt":"a","mode":"local"}"#))
+    }
+}

@@ -1,0 +1,137 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import Testing
+
+@testable import LoadTest
+
+/// Scenarios as files.
+struct LoadScenarioTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../loadtest/scenarios/load")
+
+    static let files =
+        ["apple-outage", "cache-stampede", "forged-flood", "ramp-to-saturation", "redis-outage"]
+        + ["rolling-restart", "steady"]
+
+    @Test func `the folder holds what this test knows of`() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
+        #expect(names.sorted() == Self.files.map { $0 + ".yaml" })
+    }
+
+    @Test(arguments: files) func `every scenario of the project can be read, and wants something`(_ name: String) throws
+    {
+        let scenario = try LoadScenario.read(Self.folder.appending(path: name + ".yaml").path)
+        #expect(scenario.name == name && !scenario.title.isEmpty && !scenario.thresholds.isEmpty)
+        let plan = try scenario.load.plan()
+        #expect(plan.seconds > 1 && !plan.isClosed)
+        #expect(scenario.events.allSatisfy { $0.seconds < plan.warmupSeconds + plan.seconds })
+        #expect(scenario.events.map(\.seconds) == scenario.events.map(\.seconds).sorted())
+    }
+
+    private static func read(_ lines: String...) throws(ScenarioError) -> LoadScenario {
+        try LoadScenario(yaml: (["title: t"] + lines).joined(separator: "\n"), name: "n")
+    }
+
+    @Test func `everything that can be said is understood`() throws {
+        let scenario = try Self.read(
+            "fleet: {gateways: 3, redis: true, balancer: true, settings: {GATEWAY_APPLE_DEADLINE: 2s}}",
+            "load: {stages: '2s:100,3s:200', warmup: 1s, keys: 7, mix: 'repeat=0.5,forged=0.5', mode: apple, seed: 9}",
+            "events:", "  - {at: 3s, start: redis}", "  - {at: 1500ms, kill: redis}", "  - {at: 4s, restart: 3}",
+            "  - {at: 5s, apple: {faults: [{fault: html}]}}", "thresholds: [p99<25ms, 'questions <= 10']")
+        #expect(scenario.fleet.gateways == 3 && scenario.fleet.hasRedis && scenario.fleet.hasBalancer)
+        #expect(scenario.fleet.settings == ["GATEWAY_APPLE_DEADLINE": "2s"] && scenario.fleet.apple == .healthy)
+        let plan = try scenario.load.plan()
+        #expect(plan.seconds == 5 && plan.warmupSeconds == 1 && plan.seed == 9)
+        #expect(scenario.load.traffic.mode == .apple && scenario.load.traffic.keys == 7)
+        #expect(scenario.events.map(\.seconds) == [1.5, 3, 4, 5])
+        #expect(scenario.events.prefix(3).map(\.action) == [.killRedis, .startRedis, .restartGateway(3)])
+        #expect(scenario.thresholds.last == .questions(.atMost, 10, expression: "questions<=10"))
+        #expect(try Self.read("fleet: {apple: none}", "load: {}").fleet.apple == nil)
+    }
+
+    @Test(arguments: [
+        (["lod: {}"], 2, "'lod' means nothing here"),
+        (["load: {}", "fleet: {gateway: 2}"], 3, "'gateway' means nothing here"),
+        (["load: {}", "fleet: {gateways: 2}"], 3, "'balancer' is missing"),
+        (["load: {}", "fleet: {gateways: 11, balancer: true}"], 3, "'gateways' takes"),
+        (["load: {}", "fleet: {settings: {PATH: /}}"], 3, "GATEWAY_APPLE_DEADLINE"),
+        (["load: {}", "fleet: {apple: {fault: []}}"], 3, "'fault' means nothing here"),
+        (["load:", "  rate: 5", "  speed: 7"], 4, "'speed' means nothing here"),
+        (["load: {rate: fast}"], 2, "'load' takes"),
+        (["load: {}", "events: [{at: 1s, kill: redis}]"], 3, "a fleet with redis"),
+        (["load: {}", "events: [{at: 1s, restart: 2}]"], 3, "'restart' takes"),
+        (["load: {}", "events: [{at: soon, restart: 1}]"], 3, "a time such as 10s"),
+        (["load: {}", "events: [{at: 1s}]"], 3, "is missing"),
+        (["load: {}", "events: [{at: 1s, restart: 1, apple: {}}]"], 3, "cannot stand together"),
+        (["load: {}", "fleet: {apple: none}", "events: [{at: 1s, apple: {}}]"], 4, "a fleet that asks Apple"),
+        (["load: {}", "thresholds: [p99<25]"], 3, "'thresholds' takes"),
+        (["load: {}", "thresholds: ['questions<=many']"], 3, "'thresholds' takes"),
+    ])
+    func `what breaks a rule is refused, with its line`(lines: [String], line: Int, reason: String) {
+        let text = (["title: t"] + lines).joined(separator: "\n")
+        let error = #expect(throws: ScenarioError.self) { try LoadScenario(yaml: text, name: "n") }
+        #expect(error?.line == line && "\(String(describing: error))".contains(reason), "\(String(describing: error))")
+    }
+
+    @Test func `a text without anything lacks its title, and without a load its load`() {
+        #expect(throws: ScenarioError(line: nil, fault: .missing("title"))) { try LoadScenario(yaml: "", name: "n") }
+        #expect(throws: ScenarioError(line: 1, fault: .missing("load"))) {
+            try LoadScenario(yaml: "title: t", name: "n")
+        }
+    }
+
+    @Test func `a file that is not there is named`() {
+        #expect(throws: ScenarioFileError.notReadable(path: "/nowhere/x.yaml")) {
+            try LoadScenario.read("/nowhere/x.yaml")
+        }
+    }
+
+    // MARK: - Values
+
+    @Test func `times and rates are scaled apart from each other`() throws {
+        let plan = try Self.read("load: {stages: '2s:100,3s:200', warmup: 1s}").load.plan()
+        let scaled = ScenarioScale(time: 0.5, rate: 0.1).applied(to: plan)
+        #expect(
+            scaled.schedule.curve.stages == [
+                RateStage(from: 0, to: 10, seconds: 1), RateStage(from: 10, to: 20, seconds: 1.5),
+            ])
+        #expect(scaled.warmupSeconds == 0.5 && scaled.seconds == 2.5 && scaled.schedule.first == 10)
+        #expect(ScenarioScale().applied(to: plan).schedule == plan.schedule)
+    }
+
+    @Test func `questions to Apple are judged with the rest`() throws {
+        var result = Samples.result
+        let wish = try #require(LoadScenario.Wish("questions<=10"))
+        result.judge([wish], questions: 10)
+        #expect(result.verdict == .passed && result.thresholds.last?.met == true)
+        result.judge([wish], questions: 11)
+        #expect(result.verdict == .thresholdMissed && result.thresholds.last?.measured == 11)
+        #expect(result.verdictReasons == ["11 questions to Apple, wanted <=10"])
+    }
+
+    @Test func `an event that fails is a reason not to pass, but hides no other verdict`() {
+        var result = Samples.result
+        result.add([])
+        #expect(result.verdict == .passed)
+        result.verdict = .interrupted
+        result.add(["start redis: it did not"])
+        #expect(result.verdict == .interrupted && result.verdictReasons == ["start redis: it did not"])
+    }
+
+    private enum Samples {
+        /// A run in which nothing was sent, and nothing wanted.
+        static var result: RunResult {
+            get {
+                let plan = LoadPlan(target: LoadTarget(host: "127.0.0.1", port: 80, path: "/"))
+                let description = RunResult.Plan(
+                    url: "http://127.0.0.1/", loop: .open, arrival: .constant, warmupSeconds: 0, connections: 1,
+                    workers: 1, keys: 1, zipf: 0, seed: 1, timeoutMilliseconds: 1)
+                return RunRecord(plan: plan, description: description)
+                    .result(LoadMeasurements(), RunRecord.Extras(), wasInterrupted: false)
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension Bench {
+    /// What connections cost that have asked once and now wait.
+    func measureConnections() async throws {
+        try OpenFiles.makeRoom(for: plan.idleConnections)
+        let settings = [
+            "GATEWAY_HTTP_LIMITS_CONNECTIONS": "\(plan.idleConnections + 1000)",
+            "GATEWAY_HTTP_DEADLINES_HEADERS": "2m", "GATEWAY_HTTP_DEADLINES_IDLE": "2m",
+        ]
+        try await startGateway(settings).whileRunning { gateway in
+            let contestant = Contestant(gateway)
+            try await cores.useGenerators()
+            _ = try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
+            let before = contestant.processes.residentBytes
+            let (resident, open) = try await whileIdle(contestant) {
+                (contestant.processes.residentBytes, contestant.processes.openFiles)
+            }
+            guard open >= plan.idleConnections else { throw BenchError.connections(open, of: plan.idleConnections) }
+            let each = Double(resident - before) / Double(plan.idleConnections) / 1024
+            report.figures.append(
+                BenchFigure("memory of an idle keep-alive connection", each, "KiB", .atMost(20)))
+            report.measurements.append(.init("idle connections", Double(plan.idleConnections), ""))
+        }
+        try await cores.useAll()
+    }
+
+    /// Asks once over each connection, and then hardly at all while the body looks.
+    private func whileIdle<Value: Sendable>(
+        _ contestant: Contestant, _ body: () async throws -> Value
+    ) async throws -> Value {
+        let asking = max(1, Double(plan.idleConnections) / Self.openingRate), idle = 4.0
+        var load = try plan(for: contestant.port)
+        load.connections = plan.idleConnections
+        load.timeout = .seconds(60)
+        load.schedule = LoadSchedule(
+            curve: RateCurve(stages: [
+                RateStage(
+                    from: Double(plan.idleConnections) / asking, to: Double(plan.idleConnections) / asking,
+                    seconds: asking),
+                RateStage(from: 0.5, to: 0.5, seconds: idle),
+            ]), pattern: .constant, first: 1)
+        let source = repeatedTraffic
+        let run = LoadRun(plan: load) { [load] in source.traffic(worker: $0, load) }
+        let (begun, beginning) = AsyncStream<Void>.makeStream()
+        async let finished = run.run { if case .began = $0 { beginning.finish() } }
+        do {
+            for await _ in begun {}
+            try await Task.sleep(for: .seconds(asking + idle / 2))
+            let value = try await body()
+            _ = try await finished
+            return value
+        } catch {
+            run.stop()
+            _ = try? await finished
+            throw error
+        }
+    }
+
+    /// Requests in a second, each over another connection.
+    private static let openingRate = 2000.0
+
+    /// Whether memory stays as it is under a load that stays the same.
+    func measureGrowth() async throws {
+        try await startGateway().whileRunning { gateway in
+            let (contestant, rate) = try await saturation(of: gateway)
+            let seconds = 60 * plan.minutes
+            let load = try openPlan(for: contestant.port, rate: rate / 2, seconds: seconds)
+            let source = repeatedTraffic
+            let run = LoadRun(plan: load) { source.traffic(worker: $0, load) }
+            async let finished = run.run()
+            var points: [MemoryPoint] = []
+            let start = ContinuousClock.now, interval = max(0.2, seconds / Double(Self.looks))
+            do {
+                for number in 0..<Self.looks {
+                    try await Task.sleep(until: start + .seconds(interval * Double(number)))
+                    let now = (ContinuousClock.now - start).seconds
+                    points.append(MemoryPoint(seconds: now, residentBytes: contestant.processes.residentBytes))
+                    passed(interval)
+                }
+            } catch {
+                run.stop()
+                _ = try? await finished
+                throw error
+            }
+            _ = try await finished
+            let trend = MemoryTrend(points)
+            let percent = 100 * trend.bytesPerMinute / Double(max(1, points.last?.residentBytes ?? 1))
+            report.figures.append(
+                BenchFigure(
+                    "growth of memory at half of saturation, over \(PlainNumber.text(plan.minutes)) min", percent,
+                    "%/min", .atMost(1)))
+            report.measurements.append(
+                .init("memory at half of saturation", Double(points.last?.residentBytes ?? 0) / 1_048_576, "MiB"))
+        }
+        try await cores.useAll()
+    }
+
+    private static let looks = 50
+
+    /// Whether many distinct receipts leave behind more than the cache may hold.
+    func measureChurn() async throws {
+        let size = plan.churnCacheMebibytes
+        guard let mix = RequestMix([.fresh: 1]) else { return }
+        try await startGateway(["GATEWAY_CACHE_NEAR_SIZE": "\(size)MiB"]).whileRunning { gateway in
+            let contestant = Contestant(gateway)
+            var before = 0, done = 0
+            while done < plan.churnReceipts {
+                try await cores.useAll()
+                let count = min(Self.churnChunk, plan.churnReceipts - done)
+                let pool = await mint.fresh(count, from: done) { _ in }
+                try await cores.useGenerators()
+                if done == 0 {
+                    // Buffers and pools are as full before as afterwards; ten receipts fill no cache.
+                    let few = traffic(ReceiptPools(repeated: Array(repeated.prefix(10))), .repeated)
+                    _ = try await turn(contestant, few, seconds: plan.warmupSeconds)
+                    before = contestant.processes.residentBytes
+                }
+                var load = try closedPlan(for: contestant.port, seconds: 600)
+                load.maximumRequests = count
+                _ = try await drive(load, traffic(ReceiptPools(repeated: repeated, fresh: pool), mix))
+                done += count
+                passed(Double(count) / 1000)
+            }
+            let growth = Double(contestant.processes.residentBytes - before) / 1_048_576
+            report.figures.append(
+                BenchFigure(
+                    "memory after \(done.grouped) distinct receipts, growth / configured cache", growth / Double(size),
+                    "ratio", .atMost(1)))
+            report.measurements += [
+                .init("memory before the distinct receipts", Double(before) / 1_048_576, "MiB"),
+                .init("growth with them", growth, "MiB"), .init("configured cache", Double(size), "MiB"),
+            ]
+        }
+        try await cores.useAll()
+    }
+
+    private static let churnChunk = 5000
+}

@@ -1,0 +1,72 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension Bench {
+    /// Near-cache hits of the gateway beside servers that verify nothing, all with the same requests and answers.
+    func measureNear() async throws {
+        try await ProgramGroup().whileRunning { group in
+            let gateway = Contestant(try await group.add(startGateway()))
+            try await cores.useGenerators()
+            let warm = try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
+            let upstream = try await group.add(
+                peers.ceiling(.nio, answerBytes: warm.answerBytes, core: cores.generator))
+            let behind = ProcessTree(root: upstream.program.processIdentifier)
+            let others = try await contestants(answerBytes: warm.answerBytes, upstream: upstream.port, in: group)
+            for other in others { _ = try await turn(other, repeatedTraffic, seconds: plan.warmupSeconds) }
+            let turns = try await turns([gateway] + others) { contestant in
+                let before = behind.cpuSeconds
+                let turn = try await self.turn(contestant, repeatedTraffic, seconds: plan.seconds)
+                if contestant.name == .gateway { try check(turn, .hitNear) }
+                guard behind.cpuSeconds - before <= Self.idleShare * plan.seconds else {
+                    throw BenchError.notCached(contestant.name.rawValue)
+                }
+                return turn
+            }
+            report.contestants += turns.rows
+            add(turns)
+        }
+        try await cores.useAll()
+    }
+
+    /// What an upstream that is not asked may use of its core.
+    private static let idleShare = 0.05
+
+    private func contestants(
+        answerBytes: Int, upstream: Int, in group: ProgramGroup
+    ) async throws -> [Contestant] {
+        let (nio, hummingbird) = (Contestant.Name.nio, Contestant.Name.hummingbird)
+        return [
+            Contestant(nio, try await group.add(peers.ceiling(nio, answerBytes: answerBytes, core: cores.server))),
+            Contestant(
+                hummingbird,
+                try await group.add(peers.ceiling(hummingbird, answerBytes: answerBytes, core: cores.server))),
+            Contestant(.nginx, try await group.add(peers.nginx(upstream: upstream))),
+            Contestant(.varnish, try await group.add(peers.varnish(upstream: upstream))),
+        ]
+    }
+
+    /// Lets contestants take turns; each run begins with another one.
+    func turns(
+        _ contestants: [Contestant], _ turn: (Contestant) async throws -> BenchTurn
+    ) async throws -> BenchTurns {
+        var turns = BenchTurns()
+        for run in 0..<plan.runs {
+            for position in contestants.indices {
+                turns.append(try await turn(contestants[(position + run) % contestants.count]))
+            }
+        }
+        return turns
+    }
+
+    private func add(_ turns: BenchTurns) {
+        let hits = "near-cache hit, requests per busy core second"
+        report.figures += [
+            BenchFigure("\(hits) / bare SwiftNIO handler", turns.ratio(.gateway, to: .nio), "ratio", .atLeast(0.8)),
+            BenchFigure("\(hits) / nginx caching POST", turns.ratio(.gateway, to: .nginx), "ratio", .atLeast(3)),
+            BenchFigure(
+                "\(hits) / Varnish with bodyaccess", turns.ratio(.gateway, to: .varnish), "ratio", .atLeast(1.5)),
+        ]
+        report.measurements.append(
+            .init("\(hits) / bare Hummingbird route", turns.ratio(.gateway, to: .hummingbird), "ratio"))
+    }
+}

@@ -1,0 +1,109 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension Bench {
+    /// How long the slowest of a hundred waits at half of what can be done.
+    func measureTail() async throws {
+        try await startGateway().whileRunning { gateway in
+            let (contestant, rate) = try await saturation(of: gateway)
+            var middles = Rates(), tails = Rates(), ratios = Rates(), lateShares = Rates()
+            for _ in 0..<plan.runs {
+                let measurements = try await drive(
+                    openPlan(for: contestant.port, rate: rate / 2, seconds: plan.seconds), repeatedTraffic)
+                passed(plan.seconds)
+                let middle = measurements.response.milliseconds(atPercentile: 50) ?? .infinity
+                let tail = measurements.response.milliseconds(atPercentile: 99) ?? .infinity
+                middles.append(middle)
+                tails.append(tail)
+                ratios.append(tail / middle)
+                lateShares.append(measurements.lateShare)
+            }
+            let late = lateShares.median
+            let note =
+                late <= GeneratorLimits().maximumLateShare
+                ? nil : "the generator sent \((100 * late).fixed(1)) % of the requests late, which counts as waiting"
+            report.figures += [
+                BenchFigure("p99 / p50 at half of saturation", ratios.median, "ratio", .atMost(3), note: note),
+                BenchFigure("p99 at half of saturation", tails.median, "ms", .atMost(2), note: note),
+            ]
+            report.measurements += [
+                .init("half of saturation", rate / 2, "/s"), .init("p50 at half of saturation", middles.median, "ms"),
+            ]
+        }
+        try await cores.useAll()
+    }
+
+    /// How many near-cache hits a gateway answers in a second, once it is warm.
+    func saturation(of gateway: RunningGateway) async throws -> (Contestant, perSecond: Double) {
+        let contestant = Contestant(gateway)
+        try await cores.useGenerators()
+        _ = try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
+        let turn = try await turn(contestant, repeatedTraffic, seconds: plan.seconds)
+        try check(turn, .hitNear)
+        return (contestant, turn.requestsPerSecond)
+    }
+
+    /// A thousand genuine requests a second, alone and beside twice as many forged ones as can be refused.
+    func measureFlood() async throws {
+        guard let forged = RequestMix([.forged: 1]) else { return }
+        try await startGateway().whileRunning { gateway in
+            let contestant = Contestant(gateway)
+            let flood = traffic(ReceiptPools(repeated: repeated), forged)
+            try await cores.useGenerators()
+            _ = try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
+            let refused = try await turn(contestant, flood, seconds: plan.seconds).requestsPerSecond
+            var alone = Rates(), beside = Rates(), shares = Rates()
+            for _ in 0..<plan.runs {
+                alone.append(try await genuine(contestant).tail)
+                let run = try await genuine(contestant, beside: flood, rate: 2 * refused)
+                beside.append(run.tail)
+                shares.append(run.generatorShare)
+            }
+            let isBusy = shares.median > BenchTurn.saturation
+            report.figures.append(
+                BenchFigure(
+                    "genuine p99 beside a forged flood at twice saturation / alone", beside.ratio(to: alone), "ratio",
+                    .atMost(2),
+                    note: isBusy ? "the generator's core had nothing left to give: some of the wait is its own" : nil))
+            report.measurements += [
+                .init("forged receipts refused at saturation", refused, "/s"),
+                .init("genuine p99 at 1,000/s alone", alone.median, "ms"),
+                .init("genuine p99 at 1,000/s beside the flood", beside.median, "ms"),
+                .init("generator's core beside the flood", 100 * shares.median, "%"),
+            ]
+        }
+        try await cores.useAll()
+    }
+
+    private static let genuineRate = 1000.0
+    /// Of whoever floods: as many as it takes to keep the rate for a while.
+    private static let floodConnections = 512
+
+    /// The p99 of genuine requests in milliseconds, and how busy the generator's core was with all of them.
+    private func genuine(
+        _ contestant: Contestant, beside flood: TrafficSource? = nil, rate: Double = 0
+    ) async throws -> (tail: Double, generatorShare: Double) {
+        let seconds = plan.seconds
+        let flooding = try flood.map { flood in
+            var load = try openPlan(for: contestant.port, rate: rate, seconds: 10 * seconds)
+            load.connections = Self.floodConnections
+            return LoadRun(plan: load) { [load] in flood.traffic(worker: $0, load) }
+        }
+        async let flooded: LoadMeasurements? = flooding?.run()
+        let genuine: LoadMeasurements
+        do {
+            var load = try openPlan(for: contestant.port, rate: Self.genuineRate, seconds: seconds)
+            // What is recorded begins when the flood has.
+            load.warmupSeconds = flood == nil ? 0 : min(1, seconds)
+            genuine = try await drive(load, repeatedTraffic)
+        } catch {
+            flooding?.stop()
+            _ = try await flooded
+            throw error
+        }
+        flooding?.stop()
+        let share = genuine.cpuShare(workers: 1) + (try await flooded?.cpuShare(workers: 1) ?? 0)
+        passed(seconds)
+        return (genuine.response.milliseconds(atPercentile: 99) ?? .infinity, share)
+    }
+}

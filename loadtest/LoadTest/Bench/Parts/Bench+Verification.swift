@@ -1,0 +1,80 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+extension Bench {
+    /// Receipts that no cache knows, over HTTP, beside what the ceiling and the cryptography would take together.
+    func measureLocal() async throws {
+        let pool = await mint.fresh(plan.distinctReceipts) { _ in }
+        guard let mix = RequestMix([.fresh: 1]) else { return }
+        let source = traffic(ReceiptPools(repeated: repeated, fresh: pool), mix)
+        let floor = try floor()
+        try await ProgramGroup().whileRunning { group in
+            // A near cache that holds far fewer than come between two requests with the same receipt.
+            let gateway = Contestant(try await group.add(startGateway(["GATEWAY_CACHE_NEAR_SIZE": "512KiB"])))
+            try await cores.useGenerators()
+            let warm = try await turn(gateway, source, seconds: plan.warmupSeconds)
+            var sent = warm.requests
+            let nio = Contestant(
+                .nio,
+                try await group.add(peers.ceiling(.nio, answerBytes: warm.answerBytes, core: cores.server)))
+            _ = try await turn(nio, repeatedTraffic, seconds: plan.warmupSeconds)
+            var floors = Rates()
+            let turns = try await turns([gateway, nio]) { contestant in
+                guard contestant.name == .gateway else {
+                    return try await turn(contestant, repeatedTraffic, seconds: plan.seconds)
+                }
+                floors.append(try floor.receiptsPerSecond(of: Entrant(contender: .floor, threads: 1)))
+                passed(1)
+                let turn = try await turn(contestant, source, seconds: plan.seconds, before: sent)
+                sent += turn.requests
+                try check(turn, .local)
+                return turn
+            }
+            add(turns, floors)
+        }
+        try await cores.useAll()
+    }
+
+    private func floor() throws -> Slice {
+        let bench = try TestBench(seed: CorpusCommand.defaultSeed)
+        let samples = try SampleReceipts(
+            count: Self.floorReceipts, purchases: mint.purchases, signedBy: bench.pki, seed: 1)
+        return Slice(bench: bench, samples: samples, duration: .seconds(1))
+    }
+
+    private static let floorReceipts = 64
+
+    private func add(_ turns: BenchTurns, _ floors: Rates) {
+        let gateway = turns.rates(.gateway, \.requestsPerBusySecond)
+        let physical = turns.rates(.nio, \.requestsPerBusySecond).combined(with: floors)
+        report.figures.append(
+            BenchFigure(
+                "local verification of distinct receipts / (1 / (1/ceiling + crypto floor))",
+                gateway.ratio(to: physical), "ratio", .atLeast(0.7)))
+        report.measurements += [
+            .init("local verification of distinct receipts", gateway.median, "per busy second"),
+            .init("crypto floor of the same receipts", floors.median, "/s"),
+        ]
+    }
+
+    /// DER to a verified receipt in this process, three purchases, a chain that is known.
+    func measureVerify() async throws {
+        try await cores.useGenerators()
+        let plan = VerifyPlan(purchases: [3], threads: [1], duration: .seconds(Double(plan.runs) * plan.seconds / 5))
+        let cases = try VerifyBenchmark(plan: plan).run().cases
+        try await cores.useAll()
+        guard let warm = cases.first(where: { $0.chain == .warm }) else { return }
+        report.figures.append(
+            BenchFigure(
+                "parse-and-verify in process, warm, 3 purchases / crypto floor", warm.ratioToFloor, "ratio",
+                .atLeast(0.85)))
+        report.measurements.append(.init("parse-and-verify in process", warm.receiptsPerSecond, "/s"))
+    }
+}
+
+extension Rates {
+    /// What is reached when each request passes both: the times add up, run by run.
+    func combined(with other: Rates) -> Rates {
+        Rates(zip(slices, other.slices).map { 1 / (1 / $0 + 1 / $1) })
+    }
+}

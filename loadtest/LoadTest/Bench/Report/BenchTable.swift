@@ -1,0 +1,58 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A report for readers.
+struct BenchTable {
+    let report: BenchReport
+
+    var text: String {
+        [figures, notes, contestants, measurements, legend].filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    private var figures: String {
+        var table = TextTable(header: ["figure", "value", "unit", "target", ""])
+        for figure in report.figures {
+            table.append([
+                figure.name, figure.value.significant, figure.unit, figure.target, figure.met ? "met" : "MISSED",
+            ])
+        }
+        return report.figures.isEmpty ? "" : table.text
+    }
+
+    private var notes: String {
+        report.figures.compactMap { figure in figure.note.map { "\(figure.name): \($0)" } }.joined(separator: "\n")
+    }
+
+    private var contestants: String {
+        var table = TextTable(header: ["server", "requests/s", "per busy second", "generator busy"])
+        for row in report.contestants {
+            table.append([
+                row.name.rawValue, row.requestsPerSecond.asRate, row.requestsPerBusySecond.asRate,
+                "\((100 * row.generatorShare).fixed(0)) %" + (row.generatorShare > BenchTurn.saturation ? " (!)" : ""),
+            ])
+        }
+        return report.contestants.isEmpty ? "" : table.text
+    }
+
+    private var measurements: String {
+        var table = TextTable(header: ["measured", "value", "unit"])
+        for row in report.measurements { table.append([row.name, row.value.significant, row.unit]) }
+        return report.measurements.isEmpty ? "" : table.text
+    }
+
+    private var legend: String {
+        """
+        per busy second   requests for each second of the server's own processor time: what ratios are made of, because
+                          a neighbour on the machine changes it little
+        generator busy    of its core; with (!) it was what limited requests/s, and not the server
+        ratio             the median of the ratios within each of \(report.runs) runs of \
+        \(report.secondsPerRun.significant) s, in which contestants take turns
+        Servers run on one core and the generator on another one (\(cores)).
+        """
+    }
+
+    private var cores: String {
+        let cores = report.environment.allowedCores
+        return cores.count > 1 ? "\(cores[0]) and \(cores[1])" : "here there is only one, which all share"
+    }
+}

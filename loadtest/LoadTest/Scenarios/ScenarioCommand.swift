@@ -1,0 +1,79 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import FoundationEssentials
+
+/// `receipt-loadtest scenario`
+struct ScenarioCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scenario",
+        abstract: "Start a fleet, put load on it while something happens to it, and judge.",
+        discussion: """
+            Each file says which fleet is started on free ports of this machine (gateways, Redis, HAProxy, a simulated \
+            Apple), what its clients send, what happens when, and what is wanted. loadtest/scenarios/load has some, with \
+            every name explained in steady.yaml.
+
+            Examples:
+
+              receipt-loadtest scenario loadtest/scenarios/load/*.yaml
+              receipt-loadtest scenario loadtest/scenarios/load/redis-outage.yaml -o results
+              receipt-loadtest scenario loadtest/scenarios/load/steady.yaml \\
+                --scale 0.2 --rate-scale 0.5
+
+            redis-server and haproxy must be installed (.ci/deps bench). Load and fleet share this machine. Everything \
+            that was started is ended, also by ^C.
+
+            Exit status: 0 if all is as wanted, 99 if a threshold was missed, 98 if the generator could not keep its \
+            schedule, 64 for wrong usage, 130 after ^C.
+            """)
+
+    @Argument(help: ArgumentHelp("Scenarios, in the order in which they are run.", valueName: "file"))
+    var files: [String]
+
+    @OptionGroup var gateway: GatewayProgram
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "Write each result as FOLDER/NAME.json, for 'report' and 'compare'.", valueName: "folder"))
+    var output: String?
+
+    @Option(help: ArgumentHelp("Make all times so much longer; 0.2 is a fifth.", valueName: "factor"))
+    var scale = 1.0
+
+    @Option(help: ArgumentHelp("Make all rates so much higher.", valueName: "factor"))
+    var rateScale = 1.0
+
+    func validate() throws {
+        try check((0.01...100).contains(scale), "--scale takes from 0.01 to 100, not \(scale).")
+        try check((0.001...100).contains(rateScale), "--rate-scale takes from 0.001 to 100, not \(rateScale).")
+    }
+
+    func run() async throws {
+        StandardError.warnOfDebugging()
+        let scenarios = try files.map(LoadScenario.read)
+        if let output {
+            try FileManager.default.createDirectory(atPath: output, withIntermediateDirectories: true)
+        }
+        let verdicts = try await Interruptible.run { [self] in
+            var verdicts: [RunResult.Verdict] = []
+            for scenario in scenarios where !Task.isCancelled {
+                let result = try await result(of: scenario)
+                verdicts.append(result.verdict)
+                StandardOutput.write(scenario.name + ": " + RunText(result: result).verdict + "\n")
+                if let output { try HTTPCommand.write(result, to: "\(output)/\(scenario.name).json") }
+            }
+            return verdicts
+        }
+        let worst = verdicts.map(\.exitStatus).max() ?? 0
+        if worst != 0 { throw ExitCode(worst) }
+    }
+
+    private func result(of scenario: LoadScenario) async throws -> RunResult {
+        let run = try await ScenarioRun.prepare(scenario, ScenarioScale(time: scale, rate: rateScale))
+        return try await ScenarioFleet.start(scenario.fleet, gatewayPath: gateway.path).whileRunning { fleet in
+            try await run.run(on: fleet)
+        }
+    }
+}

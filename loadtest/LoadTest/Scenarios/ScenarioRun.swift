@@ -1,0 +1,146 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import Synchronization
+
+/// One scenario, from its first request to its verdict.
+struct ScenarioRun: Sendable {
+    let scenario: LoadScenario
+    let scale: ScenarioScale
+    let source: TrafficSource
+
+    /// Makes what the clients will send.
+    static func prepare(_ scenario: LoadScenario, _ scale: ScenarioScale) async throws -> ScenarioRun {
+        let plan = scale.applied(to: try scenario.load.plan())
+        let source = try await scenario.load.traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
+        return ScenarioRun(scenario: scenario, scale: scale, source: source)
+    }
+
+    /// Puts the load on a fleet, carries the events out, and judges.
+    func run(on fleet: ScenarioFleet) async throws -> RunResult {
+        let plan = try await plan(on: fleet)
+        let watch = MetricWatch(
+            try await fleet.adminPorts.map { port in try LoadTarget("http://127.0.0.1:\(port)/metrics") })
+        let session = LoadSession(run: LoadRun(plan: plan) { source.traffic(worker: $0, plan) })
+        var record = RunRecord(plan: plan, description: description(of: plan))
+        let display = RunDisplay(plan, marks: marks, isQuiet: !LiveScreen.isPossible, isPlain: false) {
+            session.stop()
+        }
+        defer { display.end() }
+        let log = EventLog()
+        let (measurements, wasInterrupted) = try await session.measure(watching: watch) { [scenario, scale] origin in
+            for event in scenario.events {
+                try? await ContinuousClock().sleep(until: origin + .seconds(scale.seconds(event.seconds)))
+                if Task.isCancelled { return }
+                await log.carryOut(event.action, on: fleet, from: origin)
+            }
+        } _: { slice in
+            display.show(record.add(slice), slice.counts)
+        }
+        await log.end()
+        let thresholds = scenario.thresholds.compactMap { if case .load(let threshold) = $0 { threshold } else { nil } }
+        let extras = RunRecord.Extras(thresholds: thresholds, marks: log.marks, metrics: watch.series)
+        var result = record.result(measurements, extras, wasInterrupted: wasInterrupted || Task.isCancelled)
+        result.judge(scenario.thresholds, questions: await fleet.questions)
+        result.add(log.failures)
+        let missing = scenario.events.dropFirst(log.marks.count)
+        result.add(missing.map { "\($0.action): the load ended before it began" })
+        return result
+    }
+
+    private func plan(on fleet: ScenarioFleet) async throws -> LoadPlan {
+        var plan = scale.applied(to: try scenario.load.plan())
+        plan.target = try LoadTarget("http://127.0.0.1:\(await fleet.clientPort)/v1/verify")
+        return plan
+    }
+
+    private func description(of plan: LoadPlan) -> RunResult.Plan {
+        var description = scenario.load.traffic.description(of: plan)
+        (description.name, description.description) = (scenario.name, scenario.title)
+        return description
+    }
+
+    private var marks: [MarkOption] {
+        scenario.events.map { MarkOption(seconds: scale.seconds($0.seconds), text: "\($0.action)") }
+    }
+}
+
+/// How much shorter and thinner a scenario is run than it is written.
+struct ScenarioScale: Hashable, Sendable {
+    /// Of all times.
+    var time = 1.0
+    /// Of all rates.
+    var rate = 1.0
+
+    func seconds(_ seconds: Double) -> Double { seconds * time }
+
+    func applied(to plan: LoadPlan) -> LoadPlan {
+        var plan = plan
+        let stages = plan.schedule.curve.stages.map { stage in
+            RateStage(from: stage.from * rate, to: stage.to * rate, seconds: stage.seconds * time)
+        }
+        plan.schedule = LoadSchedule(
+            curve: RateCurve(stages: stages), pattern: plan.schedule.pattern, first: plan.schedule.first * rate)
+        plan.warmupSeconds *= time
+        plan.closedSeconds *= time
+        return plan
+    }
+}
+
+/// What was done to the fleet, and what of it failed.
+final class EventLog: Sendable {
+    private struct State {
+        var marks: [RunResult.Mark] = []
+        var failures: [String] = []
+        var underWay: Task<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    var marks: [RunResult.Mark] { state.withLock(\.marks) }
+    var failures: [String] { state.withLock(\.failures) }
+
+    /// Carries an action out to its end, even if the run ends meanwhile: half a restart is no state to leave a fleet in.
+    func carryOut(
+        _ action: LoadScenario.Action, on fleet: ScenarioFleet, from origin: ContinuousClock.Instant
+    ) async {
+        let begun = max(0, (ContinuousClock.now - origin).seconds)
+        state.withLock { $0.marks.append(.init(atSeconds: begun.rounded(toDecimals: 3), text: "\(action)")) }
+        let work = Task {
+            do {
+                try await fleet.carryOut(action)
+            } catch {
+                state.withLock { $0.failures.append("\(action): \(error)") }
+            }
+        }
+        state.withLock { $0.underWay = work }
+        await work.value
+    }
+
+    /// Waits for what is under way.
+    func end() async {
+        await state.withLock(\.underWay)?.value
+    }
+}
+
+extension RunResult {
+    /// Adds what was wanted of Apple.
+    mutating func judge(_ wishes: [LoadScenario.Wish], questions: Int) {
+        for case .questions(let comparison, let bound, let expression) in wishes {
+            let isMet = comparison.holds(Double(questions), bound)
+            let threshold = Threshold(expression: expression, measured: Double(questions), unit: "", met: isMet)
+            thresholds.append(threshold)
+            guard !isMet else { continue }
+            let wanted = comparison.rawValue + PlainNumber.text(bound)
+            add(["\(questions.grouped) questions to Apple, wanted \(wanted)"])
+        }
+    }
+
+    /// Reasons for which the run did not pass.
+    mutating func add(_ reasons: [String]) {
+        guard !reasons.isEmpty else { return }
+        verdictReasons += reasons
+        if verdict == .passed { verdict = .thresholdMissed }
+    }
+}
