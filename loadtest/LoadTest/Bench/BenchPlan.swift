@@ -36,6 +36,8 @@ struct BenchPlan: Hashable, Sendable {
     var seconds = 4.0
     /// Before the first run of each contestant.
     var warmupSeconds = 2.0
+    /// Before each run in which caches are to have everything: enough to ask about each receipt several times.
+    static let refreshSeconds = 0.5
     /// How long memory is watched for growth.
     var minutes = 1.0
     /// Receipts that are asked about again and again.
@@ -61,7 +63,7 @@ struct BenchPlan: Hashable, Sendable {
     func estimate(_ part: BenchPart) -> Double {
         let count = Double(runs)
         return switch part {
-        case .near: 5 * (warmupSeconds + 1 + count * seconds)
+        case .near: 5 * (warmupSeconds + 1 + count * (seconds + Self.refreshSeconds))
         case .local: Double(distinctReceipts) / 2000 + 2 * warmupSeconds + count * (2 * seconds + 1)
         case .verify: count * seconds
         case .shared: count * (3 * seconds + 2)
