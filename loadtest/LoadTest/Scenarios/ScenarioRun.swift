@@ -44,7 +44,8 @@ struct ScenarioRun: Sendable {
         var result = record.result(measurements, extras, wasInterrupted: wasInterrupted || Task.isCancelled)
         result.judge(scenario.thresholds, questions: await fleet.questions)
         result.add(log.failures)
-        let missing = scenario.events.dropFirst(log.marks.count)
+        // Who ends a run early knows that the rest is missing.
+        let missing = result.verdict == .interrupted ? [] : scenario.events.dropFirst(log.marks.count)
         result.add(missing.map { "\($0.action): the load ended before it began" })
         return result
     }
