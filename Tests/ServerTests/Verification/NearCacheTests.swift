@@ -142,18 +142,31 @@ struct NearCacheTests {
     private static func known(
         isGenuine: Bool = true, bytes: Int = 64, expecting expectations: Expectations = Expectations()
     ) throws -> KnownReply {
+        let sample = isGenuine ? try genuine.get() : try rejected.get()
+        return KnownReply(
+            sample.answer, to: Question(expectations: expectations), terms: sample.terms, tally: sample.tally,
+            reply: Reply(body: body(0, bytes: bytes)))
+    }
+
+    private struct Sample {
+        let answer: Answer
+        let terms: KnownAnswer
+        let tally: VerdictTally
+    }
+
+    // Made once: thousands are inserted.
+    private static let genuine = Result { try sample(of: .appReceipt(Forged.receipts(1)[0])) }
+    private static let rejected = Result { try sample(of: .appReceipt([0x30])) }
+
+    private static func sample(of evidence: Evidence) throws -> Sample {
         let service = VerificationService(verifier: Forged.verifier)
-        let evidence = Evidence.appReceipt(isGenuine ? Forged.receipts(1)[0] : [0x30])
         let now = Timestamp.now()
         guard
             case .finished(.answered(let answer)) = try service.begin(
                 VerificationRequest(evidence: evidence, mode: .local), at: now)
         else { throw CancellationError() }
-        var question = Question()
-        question.expectations = expectations
-        return KnownReply(
-            answer.again, to: question, terms: try #require(KnownAnswer(answer, at: now)),
-            tally: try VerificationMetrics(PrometheusRegistry(MetricCatalogue.all)).tally(answer),
-            reply: Reply(body: body(0, bytes: bytes)))
+        let metrics = try VerificationMetrics(PrometheusRegistry(MetricCatalogue.all))
+        return Sample(
+            answer: answer.again, terms: try #require(KnownAnswer(answer, at: now)), tally: metrics.tally(answer))
     }
 }
