@@ -112,7 +112,8 @@ extension EdgeHandler {
     /// A client that does not read its answers is not read either.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         context.fireChannelWritabilityChanged()
-        goOn(context)
+        goOnLater(context)
+        read(context: context)
     }
 
     /// Whether what arrives has to wait: for the answer to what came before, for other connections, or for a client that
