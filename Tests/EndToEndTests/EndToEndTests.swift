@@ -199,7 +199,7 @@ import Testing
 
     // MARK: - Start and end
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(5)))
     func `a log that nobody reads stops no request, and is complete once somebody reads`() async throws {
         let gateway = try await RunningGateway(readsOn: false)
         // Some 250 bytes of log each: more than twice what a pipe holds.
@@ -210,7 +210,7 @@ import Testing
         #expect(try await log.split(separator: "\n").filter { $0.contains(#""message":"request""#) }.count == 600)
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a gateway whose log nobody reads still ends when it is told to`() async throws
+    @Test(.timeLimit(.minutes(5))) func `a gateway whose log nobody reads still ends when it is told to`() async throws
     {
         let gateway = try await RunningGateway(readsOn: false)
         for _ in 0..<600 { #expect(try await gateway.post(Data("{}".utf8)).status == 400) }

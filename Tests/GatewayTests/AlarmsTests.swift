@@ -54,7 +54,7 @@ struct AlarmListTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct WaiterTests {
+@Suite(.timeLimit(.minutes(5))) struct WaiterTests {
     private let alarms = Alarms()
 
     @Test func `a wait ends when patience does, and again the next one`() async {

@@ -7,7 +7,7 @@ import RealServers
 import Testing
 
 /// The proxy in front of a server that says everything back.
-@Suite(.timeLimit(.minutes(1))) struct FaultProxyTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultProxyTests {
     @Test func `without toxics everything passes, both ways and at once`() async throws {
         try await withEcho { proxy in
             let speaker = try await Speaker(port: proxy.port)

@@ -8,7 +8,7 @@ import RealServers
 import Testing
 
 /// The load balancer in front of two servers that say their names.
-@Suite(.timeLimit(.minutes(1))) struct HAProxyTests {
+@Suite(.timeLimit(.minutes(5))) struct HAProxyTests {
     @Test func `requests go to those who are ready, in turn, and to the others when one goes away`() async throws {
         let first = try await Self.server("first"), second = try await Self.server("second")
         let ports = try [first, second].map { try #require($0.localAddress?.port) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Redis
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SentinelClientTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SentinelClientTests {
     private static let sentinel = RedisAddress.host("10.0.0.9", port: 26379)
 
     @Test func `a sentinel names the master by host and port`() {

@@ -7,7 +7,7 @@ import Testing
 
 extension FleetTests {
     /// A node whose clock is an hour wrong all of a sudden: its system is told so by libfaketime.
-    @Suite(.serialized, .timeLimit(.minutes(2))) struct ClockTests {
+    @Suite(.serialized, .timeLimit(.minutes(5))) struct ClockTests {
         @Test(arguments: ["+3600", "-3600"])
         func `the clock of one node is stepped by an hour, and no limit is left open`(step: String) async throws {
             let redis = try await RealServer.redis()

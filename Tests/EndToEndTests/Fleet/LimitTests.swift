@@ -10,7 +10,7 @@ import Testing
 
 extension FleetTests {
     /// A limit is one for the whole fleet.
-    @Suite(.serialized, .timeLimit(.minutes(2))) struct LimitTests {
+    @Suite(.serialized, .timeLimit(.minutes(5))) struct LimitTests {
         /// Twenty tokens in each second; a bucket must hold a few more before nodes take of them in advance.
         @Test(arguments: [(burst: 20, seconds: 1, isLeased: false), (200, 10, false), (200, 10, true)])
         func `in no window the fleet admits more than burst and rate allow`(

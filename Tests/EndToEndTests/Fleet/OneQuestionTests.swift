@@ -9,7 +9,7 @@ import Testing
 
 extension FleetTests {
     /// What one node asked Apple, no other node asks again.
-    @Suite(.serialized, .timeLimit(.minutes(2))) struct OneQuestionTests {
+    @Suite(.serialized, .timeLimit(.minutes(5))) struct OneQuestionTests {
         /// So that a machine that is busy with other things is not taken for a store that does not answer.
         private static let patient = ["GATEWAY_REDIS_DEADLINE": "1s"]
 

@@ -24,7 +24,7 @@ extension FleetTests {
 
 extension FleetTests {
     /// Redis is not there yet.
-    @Suite(.serialized, .timeLimit(.minutes(2))) struct StoreAbsenceTests {
+    @Suite(.serialized, .timeLimit(.minutes(5))) struct StoreAbsenceTests {
         @Test func `gateways start without Redis, serve, and find it by themselves`() async throws {
             try await StoreStage.with(isThere: false) { stage in
                 for node in stage.fleet.nodes {

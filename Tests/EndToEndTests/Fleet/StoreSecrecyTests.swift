@@ -8,7 +8,7 @@ import Testing
 
 extension FleetTests {
     /// What a thief of the store gets.
-    @Suite(.serialized, .timeLimit(.minutes(2))) struct StoreSecrecyTests {
+    @Suite(.serialized, .timeLimit(.minutes(5))) struct StoreSecrecyTests {
         @Test func `no receipt, secret, app, transaction or client can be read in Redis`() async throws {
             // Strings as they are, so that the search finds what is there.
             let redis = try await RealServer.redis(["--rdbcompression", "no"])

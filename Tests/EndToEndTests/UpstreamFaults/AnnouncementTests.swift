@@ -4,7 +4,7 @@
 import Testing
 
 /// Apple says that `verifyReceipt` ends, and the operator's alarms hear it.
-@Suite(.timeLimit(.minutes(2))) struct AnnouncementTests {
+@Suite(.timeLimit(.minutes(5))) struct AnnouncementTests {
     private static let (deprecated, ends) = (1_688_169_599.0, 2_366_841_599.0)
 
     @Test(arguments: [

@@ -5,7 +5,7 @@ import AppleSimulator
 import Testing
 
 /// Many ask at once, and some go away; the gateway, too. One after another: crowds would get in each other's way.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct CrowdTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct CrowdTests {
     private static let patient = ["GATEWAY_APPLE_PATIENCE": "30s", "GATEWAY_APPLE_DEADLINE": "30s"]
     /// Room for hundreds of questions, and time to end them.
     private static let wide = [

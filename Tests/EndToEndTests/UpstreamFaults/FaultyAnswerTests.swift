@@ -7,7 +7,7 @@ import ReceiptForge
 import Testing
 
 /// What comes is no answer, or none that may be believed.
-@Suite(.timeLimit(.minutes(2))) struct FaultyAnswerTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultyAnswerTests {
     @Test(arguments: [
         ("reset", "upstream_reset"), ("reset_mid_body", "upstream_reset"), ("empty", "upstream_unusable_answer"),
         ("truncated", "upstream_unusable_answer"), ("html", "upstream_unusable_answer"),

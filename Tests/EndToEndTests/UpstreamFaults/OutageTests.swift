@@ -5,7 +5,7 @@ import AppleSimulator
 import Testing
 
 /// Apple fails for everybody, for minutes or hours.
-@Suite(.timeLimit(.minutes(2))) struct OutageTests {
+@Suite(.timeLimit(.minutes(5))) struct OutageTests {
     private static let closed = #"circuit_breaker_state{environment="production",state="closed"}"#
 
     @Test func `a gateway starts without Apple, answers meanwhile, and finds Apple by itself`() async throws {

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Apple limits us.
-@Suite(.timeLimit(.minutes(2))) struct PauseTests {
+@Suite(.timeLimit(.minutes(5))) struct PauseTests {
     private static let pause = #"upstream_pause_until_timestamp_seconds{environment="production"}"#
 
     @Test func `after a 429 nobody asks before the moment that Apple named in milliseconds`() async throws {

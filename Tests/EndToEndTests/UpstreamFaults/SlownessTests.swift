@@ -5,7 +5,7 @@ import AppleSimulator
 import Testing
 
 /// Apple answers, but late.
-@Suite(.timeLimit(.minutes(2))) struct SlownessTests {
+@Suite(.timeLimit(.minutes(5))) struct SlownessTests {
     @Test func `nobody waits longer than his patience, and the late answer is there for the next who asks`()
         async throws
     {

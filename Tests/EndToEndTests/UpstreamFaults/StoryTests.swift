@@ -5,7 +5,7 @@ import AppleSimulator
 import Testing
 
 /// What Apple knows beyond the receipt, and which of its servers knows it.
-@Suite(.timeLimit(.minutes(2))) struct StoryTests {
+@Suite(.timeLimit(.minutes(5))) struct StoryTests {
     struct Story: Sendable, CustomTestStringConvertible {
         let name: String
         /// When the receipt's period ends, in days from now.

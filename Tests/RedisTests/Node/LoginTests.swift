@@ -6,7 +6,7 @@ import RealServers
 import Redis
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LoginTests {
     /// What a node with scripts and a subscriber needs.
     private static let acl =

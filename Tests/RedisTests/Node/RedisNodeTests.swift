@@ -6,7 +6,7 @@ import RealServers
 import Redis
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedisNodeTests {
     @Test func `commands are answered in order`() async throws {
         let redis = try await RealServer.redis()

@@ -5,7 +5,7 @@ import RealServers
 import Redis
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RefusalTests {
     private static let script = RedisScript("return redis.call('INCR', KEYS[1])")
 

@@ -6,7 +6,7 @@ import RealServers
 import Redis
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SubscriberTests {
     @Test func `changes of tracked names are announced, and flushes`() async throws {
         let redis = try await RealServer.redis()

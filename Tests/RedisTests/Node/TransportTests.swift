@@ -8,7 +8,7 @@ import ReceiptForge
 import Redis
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransportTests {
     private static let authority = TLSAuthority(seed: 41)
     private static let stranger = TLSAuthority(seed: 42)

@@ -24,8 +24,16 @@ struct Cores: Hashable, Sendable {
     }
 
     private func use(_ list: String) async throws {
-        let finished = try await FinishedProgram.run(
-            "taskset", ["--all-tasks", "--cpu-list", "--pid", list, "\(ThisProgram.processIdentifier)"])
+        var finished = try await taskset(list)
+        // A thread that ends while all of them are gone through makes it fail.
+        for _ in 1..<Self.attempts where finished.status != 0 { finished = try await taskset(list) }
         guard finished.status == 0 else { throw BenchError.notPinned(said: finished.errors) }
+    }
+
+    private static let attempts = 5
+
+    private func taskset(_ list: String) async throws -> FinishedProgram {
+        try await FinishedProgram.run(
+            "taskset", ["--all-tasks", "--cpu-list", "--pid", list, "\(ThisProgram.processIdentifier)"])
     }
 }

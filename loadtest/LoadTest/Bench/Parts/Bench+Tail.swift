@@ -87,6 +87,8 @@ extension Bench {
         let flooding = try flood.map { flood in
             var load = try openPlan(for: contestant.port, rate: rate, seconds: 10 * seconds)
             load.connections = Self.floodConnections
+            // Else genuine requests would wait for the flood in the generator, and that is not what is asked.
+            load.givesWay = true
             return LoadRun(plan: load) { [load] in flood.traffic(worker: $0, load) }
         }
         async let flooded: LoadMeasurements? = flooding?.run()

@@ -21,6 +21,8 @@ struct LoadPlan: Sendable {
     var pipelining = 1
     /// Threads that send and receive.
     var workers = 1
+    /// Whether those threads leave the core to every other that wants it.
+    var givesWay = false
     /// From the sending of a request to the end of its answer; and how long one waits for a connection.
     var timeout = Duration.seconds(10)
     /// Everything left to chance follows from it.

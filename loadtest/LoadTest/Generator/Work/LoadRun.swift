@@ -56,6 +56,7 @@ struct LoadRun: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: plan.workers)
         let result: Result<LoadMeasurements, any Error>
         do {
+            if plan.givesWay { try await group.giveWay() }
             result = .success(try await run(on: group, tell))
         } catch {
             result = .failure(error)
@@ -88,5 +89,12 @@ struct LoadRun: Sendable {
         } catch {
             throw .unknownHost(plan.target.host)
         }
+    }
+}
+
+extension MultiThreadedEventLoopGroup {
+    /// Has each thread run only when no other wants its core.
+    fileprivate func giveWay() async throws {
+        for loop in makeIterator() { try await loop.submit(ThreadPriority.giveWay).get() }
     }
 }
