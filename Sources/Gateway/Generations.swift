@@ -7,7 +7,7 @@
 ///
 /// Two generations approximate "least recently used" without a list: values enter the young one and are moved back to it
 /// when they are found in the old one; when the young one is full it becomes the old one, and the old one is gone.
-package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline struct Entry: Sendable {
         @usableFromInline let value: Value
         @usableFromInline let byteCount: Int
@@ -47,13 +47,13 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     @usableFromInline let maximumYoungByteCount: Int
 
     /// - Parameter maximumBytes: what both generations together may take; 0 keeps nothing.
-    @inlinable package init(maximumBytes: Int) {
+    @inlinable public init(maximumBytes: Int) {
         maximumYoungByteCount = maximumBytes / 2
     }
 
     /// The value for a key.
-    @inlinable package mutating func find(_ key: Key) -> Value? {
-        if let entry = young.entries[key] { return entry.value }
+    @inlinable public mutating func find(_ key: Key) -> Value? {
+        if let value = young.entries[key]?.value { return value }
         guard let entry = old.remove(key) else { return nil }
         insert(entry, for: key)
         return entry.value
@@ -61,7 +61,7 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
     /// Keeps a value that takes so many bytes, its key and tags included. One larger than a generation is not kept.
     /// - Parameter tags: what it can be forgotten by.
-    @inlinable package mutating func insert(_ value: Value, for key: Key, byteCount: Int, tags: [String] = []) {
+    @inlinable public mutating func insert(_ value: Value, for key: Key, byteCount: Int, tags: [String] = []) {
         insert(Entry(value: value, byteCount: byteCount, tags: tags), for: key)
     }
 
@@ -75,11 +75,11 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
     /// Forgets all values with a tag.
     /// - Returns: their keys.
-    @inlinable package mutating func removeAll(tagged tag: String) -> [Key] {
+    @inlinable public mutating func removeAll(tagged tag: String) -> [Key] {
         (young.tagged[tag] ?? []).union(old.tagged[tag] ?? []).filter { remove($0) }
     }
 
-    @usableFromInline mutating func insert(_ entry: Entry, for key: Key) {
+    @inlinable mutating func insert(_ entry: Entry, for key: Key) {
         guard entry.byteCount <= maximumYoungByteCount else { return }
         _ = young.remove(key)
         if young.byteCount + entry.byteCount > maximumYoungByteCount {

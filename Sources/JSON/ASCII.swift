@@ -36,6 +36,13 @@ package enum ASCII {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// The four lowercase digits of a number; the first is the highest byte.
+    package static func hexadecimalDigits(of number: UInt16) -> UInt32 {
+        stride(from: 12, through: 0, by: -4).reduce(0) { digits, shift in
+            digits << 8 | UInt32(hexadecimalDigit(UInt8(truncatingIfNeeded: number >> shift) & 0x0F))
+        }
+    }
+
     private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }

@@ -65,8 +65,7 @@ func buildGatewayServer(
         verifier: verifier, apple: apple?.desk, rates: fleet.limiter,
         places: CountedPlaces(places: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits))
     let desk = VerifyDesk(
-        configuration, verification: verification, authenticator: authenticator, metrics: metrics,
-        lifecycle: knowledge.lifecycle)
+        configuration, verification: verification, metrics: metrics, lifecycle: knowledge.lifecycle)
     let endpoints: [any VerifyEndpoint] = [
         VerdictEndpoint(), DropInEndpoint(undecidedReply: configuration.undecidedReply),
     ]
@@ -76,7 +75,7 @@ func buildGatewayServer(
     let purge = PurgeRoute(apple: apple?.desk, authenticator: authenticator, clock: surroundings.clock)
     let byGet = VerifyReceiptByGet(authenticator: authenticator, clock: surroundings.clock)
     let routes =
-        endpoints.map { Route(verifyingAt: $0, desk, surroundings.clock) } + [
+        endpoints.map { Route(verifyingAt: $0, for: authenticator, desk, surroundings.clock) } + [
             Route(method: .get, path: "/v1/status", respond: status.respond).announcing(knowledge.lifecycle),
             Route(method: .get, path: "/verifyReceipt", respond: byGet.respond).announcing(knowledge.lifecycle),
             Route(method: .delete, path: PurgeRoute.path, respond: purge.respond),
@@ -84,8 +83,8 @@ func buildGatewayServer(
     let log = RequestLog(logger: configuration.log.requests ? surroundings.logger : nil)
     let lane = FastLane(
         desk: desk, endpoints: endpoints, clock: surroundings.clock, log: log, logger: surroundings.logger)
-    let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { headers in
-        authenticator.admits(headers, at: surroundings.clock())
+    let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { credentials in
+        try? authenticator.client(with: credentials, at: surroundings.clock())
     }
     let edge = Edge(
         rules: rules, budget: budget, lifecycle: lifecycle, log: log, metrics: metrics.edge,
@@ -106,15 +105,15 @@ func buildGatewayServer(
 
 extension VerifyDesk {
     /// A desk as configured.
-    fileprivate init(
-        _ configuration: GatewayConfiguration, verification: VerificationService, authenticator: Authenticator,
-        metrics: GatewayMetrics, lifecycle: UpstreamLifecycle
+    fileprivate convenience init(
+        _ configuration: GatewayConfiguration, verification: VerificationService, metrics: GatewayMetrics,
+        lifecycle: UpstreamLifecycle
     ) {
         let charging = RequestCharging(
             addresses: configuration.http.remoteAddresses,
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
         self.init(
-            verification: verification, authenticator: authenticator, charging: charging, metrics: metrics.verification,
+            verification: verification, charging: charging, metrics: metrics.verification,
             nearCache: NearCache(maximumBytes: configuration.nearCache.size.bytes), lifecycle: lifecycle)
     }
 }

@@ -36,29 +36,28 @@ struct Authenticator: Sendable {
     ///
     /// A missing, unknown, wrong and expired key are one error after the same work: the answer must not tell which
     /// half of a guess was right.
-    func client(for headers: HTTPFields, at now: Timestamp) throws(AuthenticationFailure) -> Client {
+    func client(with credentials: Credentials, at now: Timestamp) throws(AuthenticationFailure) -> Client {
         guard case .keys(let owners, let hasher) = policy else { return .loopback }
-        let key = Self.key(in: headers)
+        let key = Self.key(in: credentials)
         let owner = key.flatMap { owners[$0.id] }
         let matches = hasher.matches(key?.secret ?? Self.nobodysSecret, hash: owner?.key.hash ?? Self.nobodysHash)
         guard matches, let owner, owner.key.isActive(at: now) else { throw AuthenticationFailure() }
         return owner.client
     }
 
-    /// Whether a client's key came with these headers. The edge asks before it takes in a body: a stranger costs a header
-    /// and one HMAC, never memory. The route asks again for the client, because between the two lies a router that
-    /// carries an `HTTPRequest` and nothing beside it; a second HMAC of 43 bytes costs less than any other way around.
-    func admits(_ headers: HTTPFields, at now: Timestamp) -> Bool {
-        (try? client(for: headers, at: now)) != nil
+    /// The same behind the router, which carries an `HTTPRequest` and nothing beside it: what the edge found out before it
+    /// took in the body is found out again.
+    func client(for headers: HTTPFields, at now: Timestamp) throws(AuthenticationFailure) -> Client {
+        try client(with: Credentials(headers), at: now)
     }
 
-    private static func key(in headers: HTTPFields) -> APIKey? {
-        let parts = headers[.authorization]?.split(separator: " ", maxSplits: 1) ?? []
-        guard parts.count == 2 else { return headers[.apiKey].flatMap { APIKey($0) } }
+    private static func key(in credentials: Credentials) -> APIKey? {
+        let parts = credentials.authorization?.split(separator: " ", maxSplits: 1) ?? []
+        guard parts.count == 2 else { return credentials.apiKey.flatMap { APIKey($0) } }
         switch parts[0].lowercased() {
         case "bearer": return APIKey(parts[1])
         case "basic": return APIKey(basicCredentials: parts[1])
-        default: return headers[.apiKey].flatMap { APIKey($0) }
+        default: return credentials.apiKey.flatMap { APIKey($0) }
         }
     }
 

@@ -10,28 +10,33 @@ internal import NIOHTTP1
 
 extension Reply {
     /// The answer, header and body.
-    func octets(requestID: String, isLast: Bool, _ allocator: ByteBufferAllocator) -> ByteBuffer {
+    func octets(requestID: RequestID, isLast: Bool, _ allocator: ByteBufferAllocator) -> ByteBuffer {
         var octets = allocator.buffer(capacity: 512 + body.readableBytes)
-        octets.writeString("HTTP/1.1 ")
-        octets.writeString(String(status.code))
-        octets.writeString(" ")
-        octets.writeString(status.reasonPhrase)
-        octets.writeString("\r\n")
-        for field in fields { octets.writeField(field.name.rawName, field.value) }
-        octets.writeField(HTTPField.Name.requestID.rawName, requestID)
-        if isLast { octets.writeField(HTTPField.Name.connection.rawName, "close") }
-        octets.writeString("\r\n")
+        octets.writeImmutableBuffer(head)
+        for field in added { octets.write(field) }
+        octets.writeString("X-Request-Id: ")
+        octets.write(requestID)
+        octets.writeString(isLast ? "\r\nConnection: close\r\n\r\n" : "\r\n\r\n")
         octets.writeImmutableBuffer(body)
+        return octets
+    }
+
+    /// What the header begins with, the same for whoever asks.
+    func writeHead() -> ByteBuffer {
+        var octets = ByteBuffer()
+        octets.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")
+        for field in fields { octets.write(field) }
+        octets.writeString("Content-Length: \(body.readableBytes)\r\n")
         return octets
     }
 }
 
 extension ByteBuffer {
     /// A value of `HTTPField` has neither line ends nor null octets: its initialiser takes them out.
-    fileprivate mutating func writeField(_ name: String, _ value: String) {
-        writeString(name)
+    fileprivate mutating func write(_ field: HTTPField) {
+        writeString(field.name.rawName)
         writeString(": ")
-        writeString(value)
+        writeString(field.value)
         writeString("\r\n")
     }
 }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HummingbirdCore
+internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOHTTPTypesHTTP1
+internal import NIOHTTPTypes
 
 /// What all connections of one listener share.
 struct Edge: Sendable {
@@ -25,13 +26,44 @@ struct Edge: Sendable {
 extension Edge {
     /// An HTTP/1.1 server with this edge in front of its router.
     func server(limits: HTTPLimits) -> HTTPServerBuilder {
-        let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
-            maxHeaderFieldSize: limits.headerField.bytes, maxHeaderListSize: limits.headerList.bytes,
-            maxHeaderFieldCount: limits.headerFieldCount)
-        return .http1(
-            configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [RequestHeadHandler.Installer(), EdgeHandler(self)],
-                httpDecoderConfiguration: decoder))
+        HTTPServerBuilder { responder in
+            EdgeChannel(edge: self, limits: NIOHTTPDecoderLimitConfiguration(limits), responder: responder)
+        }
+    }
+}
+
+/// A connection: SwiftNIO's decoder, the edge, and behind it Hummingbird's loop over the requests for its router. The
+/// edge sees requests as they were sent; only what the router answers is turned into Hummingbird's types.
+private struct EdgeChannel: ServerChildChannel, HTTPChannelHandler {
+    let edge: Edge
+    let limits: NIOHTTPDecoderLimitConfiguration
+    let responder: HTTPChannelHandler.Responder
+
+    func setup(
+        channel: any Channel, logger: Logger
+    ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
+        channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.configureHTTPServerPipeline(
+                withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: false,
+                withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
+            try pipeline.addHandler(EdgeHandler(edge))
+            return try NIOAsyncChannel(
+                wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+        }
+    }
+
+    func handle(value: NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>, logger: Logger) async {
+        await handleHTTP(asyncChannel: value, logger: logger)
+    }
+}
+
+extension NIOHTTPDecoderLimitConfiguration {
+    fileprivate init(_ limits: HTTPLimits) {
+        self.init()
+        maxHeaderFieldSize = limits.headerField.bytes
+        maxHeaderListSize = limits.headerList.bytes
+        maxHeaderFieldCount = limits.headerFieldCount
     }
 }
 
@@ -39,9 +71,8 @@ extension EdgeRefusal {
     /// The refusal for what the decoder could not read; nil for errors of the socket.
     init?(decoding error: any Error) {
         switch error {
-        case let refusal as EdgeRefusal: self = refusal
         case HTTPParserError.headerOverflow: self = .headerTooLarge
-        case is HTTPParserError, is HTTP1TypeConversionError: self = .malformed
+        case is HTTPParserError: self = .malformed
         default: return nil
         }
     }

@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
 internal import NIOCore
-internal import NIOHTTPTypes
+internal import NIOHTTP1
 
 /// The rules of one connection, as a value: what may arrive when, how much, and by when. Time is an argument; the only
 /// thing touched outside is the budget of body bytes. `EdgeHandler` carries out the actions.
@@ -80,28 +79,29 @@ struct EdgeConnection {
 
 extension EdgeConnection {
     /// A part of a request arrived. Not to be called while a request is with the router.
-    mutating func receive(_ part: HTTPRequestPart, at now: NIODeadline) -> Action {
+    mutating func receive(_ part: HTTPServerRequestPart, at now: NIODeadline) -> Action {
         switch (phase, part) {
-        case (.awaitingHead, .head(let head)): begin(IncomingRequest(head, at: now))
-        case (.receiving, .body(let bytes)): append(bytes, at: now)
-        case (.receiving, .end): complete(at: now)
-        default: .nothing
+        case (.awaitingHead, .head(let head)):
+            do throws(EdgeRefusal) {
+                return begin(try RequestHeader(head, identify: rules.client), at: now)
+            } catch {
+                return refuse(error, at: now)
+            }
+        case (.receiving, .body(let bytes)): return append(bytes, at: now)
+        case (.receiving, .end): return complete(at: now)
+        default: return .nothing
         }
     }
 
-    private mutating func begin(_ incoming: IncomingRequest) -> Action {
-        request = incoming
-        phase = .receiving(until: incoming.arrival + rules.requestDeadline)
-        guard rules.admits(incoming.header.head.headerFields) else {
-            return refuse(.unauthenticated, at: incoming.arrival)
+    private mutating func begin(_ header: RequestHeader, at now: NIODeadline) -> Action {
+        request = IncomingRequest(header, at: now)
+        phase = .receiving(until: now + rules.requestDeadline)
+        guard header.client != nil else { return refuse(.unauthenticated, at: now) }
+        if let announced = header.announcedBytes {
+            if announced > rules.bodyLimit.bytes { return refuse(tooLarge, at: now) }
+            if !budget.hasRoom(for: announced) { return refuse(.overloaded, at: now) }
         }
-        if let announced = incoming.header.announcedBytes {
-            if announced > rules.bodyLimit.bytes { return refuse(tooLarge, at: incoming.arrival) }
-            if !budget.hasRoom(for: announced) { return refuse(.overloaded, at: incoming.arrival) }
-        }
-        guard let expectsContinue = incoming.header.expectsContinue else {
-            return refuse(.expectation, at: incoming.arrival)
-        }
+        guard let expectsContinue = header.expectsContinue else { return refuse(.expectation, at: now) }
         return expectsContinue ? .sendContinue : .nothing
     }
 

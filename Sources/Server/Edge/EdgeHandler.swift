@@ -3,14 +3,17 @@
 
 internal import HTTPTypes
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOHTTPTypes
+internal import NIOHTTPTypesHTTP1
 
 /// Stands between the HTTP decoder and the router of one connection, and carries out what `EdgeConnection` decides.
-final class EdgeHandler: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
+/// What the router takes and gives is of Hummingbird's types; the rest is never turned into them.
+final class EdgeHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
 
     private let edge: Edge
     private var connection: EdgeConnection
@@ -102,8 +105,8 @@ extension EdgeHandler {
         if connection.wantsRead, pipelined.isEmpty, context.channel.isWritable { context.read() }
     }
 
+    /// Not for the router: what it is given ends with an event of its own.
     func channelReadComplete(context: ChannelHandlerContext) {
-        context.fireChannelReadComplete()
         hasAnswered = false
         goOnLater(context)
         read(context: context)
@@ -159,7 +162,7 @@ extension EdgeHandler {
         switch unwrapOutboundIn(data) {
         case .head(let head) where head.status.kind != .informational: writeHead(head, context, promise)
         case .end: writeEnd(context, promise)
-        case let part: context.write(wrapOutboundOut(part), promise: promise)
+        case let part: write(part, context, promise)
         }
     }
 
@@ -181,30 +184,40 @@ extension EdgeHandler {
         }
         edge.metrics?.answered(request, head.status, at: .now())
         var head = head
-        head.headerFields[.requestID] = request.header.requestID
+        head.headerFields[.requestID] = request.header.requestID.text
         if isLast { head.headerFields[.connection] = "close" }
-        context.write(wrapOutboundOut(.head(head)), promise: promise)
+        write(.head(head), context, promise)
     }
 
     private func writeEnd(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        endAnswer(context, promise) { context.write(wrapOutboundOut(.end(nil)), promise: $0) }
+        let goesOn = endAnswer(context, promise) { write(.end(nil), context, $0) }
+        if goesOn { read(context: context) }
+    }
+
+    private func write(
+        _ part: HTTPResponsePart, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>? = nil
+    ) {
+        context.write(wrapOutboundOut(HTTPServerResponsePart(part)), promise: promise)
     }
 
     /// - Parameter writeLast: writes what completes the answer.
+    /// - Returns: whether the connection goes on.
+    @discardableResult
     private func endAnswer(
         _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?,
         writeLast: (EventLoopPromise<Void>?) -> Void
-    ) {
+    ) -> Bool {
         let goesOn = connection.endAnswer(at: .now())
         countInFlight()
         setTimer(context)
         guard !goesOn else {
             writeLast(promise)
-            return read(context: context)
+            return true
         }
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
         closeOutput(after: written.futureResult, context)
         writeLast(written)
+        return false
     }
 
     /// Closes the connection, behind what the client has not taken yet.
@@ -232,7 +245,9 @@ extension EdgeHandler {
     private func perform(_ action: EdgeConnection.Action, _ context: ChannelHandlerContext) {
         switch action {
         case .nothing: break
-        case .sendContinue: context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+        case .sendContinue:
+            write(.head(HTTPResponse(status: .continue)), context)
+            context.flush()
         case .deliver(let request): deliver(request, context)
         case .refuse(let refusal, let request): answer(refusal, to: request, context)
         case .finish: finish(context)
@@ -246,7 +261,11 @@ extension EdgeHandler {
         if let lane = edge.lane, let matter = lane.matter(of: request, over: context.channel) {
             return answer(matter, lane, context)
         }
-        context.fireChannelRead(wrapInboundOut(.head(request.header.identified)))
+        do {
+            context.fireChannelRead(wrapInboundOut(.head(try request.header.forRouter())))
+        } catch {
+            return context.fireErrorCaught(error)
+        }
         if let body = request.body { context.fireChannelRead(wrapInboundOut(.body(body))) }
         context.fireChannelRead(wrapInboundOut(.end(nil)))
         context.fireChannelReadComplete()
@@ -278,12 +297,12 @@ extension EdgeHandler {
         edge.metrics?.answered(request, reply.status, at: .now())
         hasAnswered = true
         let octets = reply.octets(requestID: request.header.requestID, isLast: isLast, context.channel.allocator)
-        endAnswer(context, nil) { encoder.write(NIOAny(octets), promise: $0) }
-        flush(context: context)
+        endAnswer(context, nil) { encoder.writeAndFlush(NIOAny(octets), promise: $0) }
+        goOnLater(context)
     }
 
     private func answer(_ refusal: EdgeRefusal, to request: IncomingRequest?, _ context: ChannelHandlerContext) {
-        let requestID = request?.header.requestID ?? RequestID(sent: nil).value
+        let requestID = (request?.header.requestID ?? RequestID(sent: nil)).text
         let problem = Problem(refusal)
         let body = problem.json(requestID: requestID)
         edge.metrics?.refused(request, refusal, problem.status)
@@ -291,13 +310,23 @@ extension EdgeHandler {
         var head = problem.head(bodyBytes: body.count)
         head.headerFields[.requestID] = requestID
         head.headerFields[.connection] = "close"
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if request?.head.method != .head {
-            context.write(wrapOutboundOut(.body(ByteBuffer(bytes: body))), promise: nil)
-        }
+        write(.head(head), context)
+        if request?.header.method != .head { write(.body(ByteBuffer(bytes: body)), context) }
         let written = context.eventLoop.makePromise(of: Void.self)
         closeOutput(after: written.futureResult, context)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+        write(.end(nil), context, written)
+        context.flush()
+    }
+}
+
+extension HTTPServerResponsePart {
+    /// A part as the encoder takes it.
+    fileprivate init(_ part: HTTPResponsePart) {
+        switch part {
+        case .head(let head): self = .head(HTTPResponseHead(head))
+        case .body(let octets): self = .body(.byteBuffer(octets))
+        case .end(let trailers): self = .end(trailers.map(HTTPHeaders.init))
+        }
     }
 }
 
@@ -306,7 +335,7 @@ extension RequestLog.Line {
     fileprivate init(_ problem: Problem, to request: IncomingRequest?, requestID: String, answerBytes: Int) {
         let elapsed = request.map { NIODeadline.now() - $0.arrival } ?? .zero
         self.init(
-            requestID: requestID, method: request?.head.method.rawValue, status: problem.status.code,
+            requestID: requestID, method: request?.header.method.rawValue, status: problem.status.code,
             duration: Duration(elapsed), answerBytes: answerBytes)
         facts.bodyBytes = request?.bodyBytes
         facts.problem = problem.code
@@ -320,7 +349,7 @@ extension EdgeHandler {
     /// deadlines only move away, so a busy connection sets a timer every few seconds and not for each request.
     private func setTimer(_ context: ChannelHandlerContext) {
         guard let deadline = connection.deadline else { return }
-        if let timer, timer.deadline <= deadline { return }
+        if let set = timer?.deadline, set <= deadline { return }
         timer?.task.cancel()
         let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.timerFired(context) }
         timer = (deadline, task)

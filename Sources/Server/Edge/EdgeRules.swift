@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
 internal import NIOCore
 
 /// What the edge enforces on each connection.
 struct EdgeRules: Sendable {
-    /// Whether whoever sent this header may send a body. Asked before any memory is spent on it.
-    var admits: @Sendable (HTTPFields) -> Bool = { _ in true }
+    /// The client that sends a request; nil for a stranger. Asked before any memory is spent on the body: a stranger costs
+    /// a header and one HMAC.
+    var client: @Sendable (Credentials) -> Client? = { _ in .loopback }
     /// The largest body of one request.
     var bodyLimit: ByteCount
     /// From the connection to the end of the first header.
@@ -31,10 +31,10 @@ extension EdgeRules {
     /// The rules of the data plane.
     init(
         _ http: HTTPConfiguration, shutdown: ShutdownConfiguration,
-        admits: @escaping @Sendable (HTTPFields) -> Bool = { _ in true }
+        client: @escaping @Sendable (Credentials) -> Client? = { _ in .loopback }
     ) {
         self.init(
-            admits: admits, bodyLimit: http.limits.body, headersDeadline: TimeAmount(http.deadlines.headers),
+            client: client, bodyLimit: http.limits.body, headersDeadline: TimeAmount(http.deadlines.headers),
             requestDeadline: TimeAmount(http.deadlines.request), answerDeadline: TimeAmount(http.deadlines.answer),
             idleDeadline: TimeAmount(http.deadlines.idle), shutdownGrace: TimeAmount(shutdown.grace))
     }

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
 internal import NIOCore
 
 /// A request while it arrives: the header is complete, the body may not be.
@@ -17,12 +16,9 @@ struct IncomingRequest: Sendable {
     var bodyBytes: Int { body?.readableBytes ?? 0 }
 
     /// A request of which the header has arrived.
-    init(_ head: HTTPRequest, at arrival: NIODeadline) {
-        (header, self.arrival) = (RequestHeader(head), arrival)
+    init(_ header: RequestHeader, at arrival: NIODeadline) {
+        (self.header, self.arrival) = (header, arrival)
     }
-
-    /// The header as it was sent.
-    var head: HTTPRequest { header.head }
 
     /// How many parts the body came in.
     private(set) var bodyParts = 0

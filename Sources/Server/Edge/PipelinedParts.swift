@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NIOCore
-internal import NIOHTTPTypes
+internal import NIOHTTP1
 
 /// What arrived behind a request that is still being answered (RFC 9112 §9.3.2). Bounded: what goes beyond the limit
 /// becomes a failure of the request it belongs to.
 struct PipelinedParts {
     /// A part, or the end of what could be decoded.
     enum Element {
-        case part(HTTPRequestPart)
+        case part(HTTPServerRequestPart)
         case failure(EdgeRefusal)
         /// The client will send no more.
         case end

@@ -10,13 +10,10 @@ internal import Receipts
 
 extension Reply {
     /// The reply with what caches had to do with the answer, and how old Apple's word is.
-    func telling(of origin: AnswerOrigin, at now: Timestamp) -> Reply {
-        var reply = self
-        if let field = origin.cacheStatusField(at: now) {
-            reply.fields.append(HTTPField(name: .cacheStatus, value: field))
-        }
-        if origin.source == .apple { reply.fields[.age] = String(origin.age(at: now)) }
-        return reply
+    consuming func telling(of origin: AnswerOrigin, at now: Timestamp) -> Reply {
+        if let field = origin.cacheStatusField(at: now) { added.append(HTTPField(name: .cacheStatus, value: field)) }
+        if origin.source == .apple { added.append(HTTPField(name: .age, value: String(origin.age(at: now)))) }
+        return self
     }
 }
 

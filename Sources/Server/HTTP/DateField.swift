@@ -2,20 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
+internal import HTTPTypes
 internal import Receipts
 internal import Synchronization
 
 /// The header field `Date` (RFC 9110 §6.6.1), written once a second.
 final class DateField: Sendable {
-    private let latest = Mutex<(second: Int64, text: String?)>((.min, nil))
+    private let latest = Mutex<(second: Int64, field: HTTPField?)>((.min, nil))
 
-    /// The date now.
-    var text: String? {
-        let now = Timestamp.now()
+    /// The field at this time; nil for years without four digits.
+    func field(at now: Timestamp) -> HTTPField? {
         let second = now.millisecondsSince1970 / 1000
         return latest.withLock { latest in
-            if latest.second != second { latest = (second, HTTPDate.text(now)) }
-            return latest.text
+            if latest.second != second {
+                latest = (second, HTTPDate.text(now).map { HTTPField(name: .date, value: $0) })
+            }
+            return latest.field
         }
     }
 }

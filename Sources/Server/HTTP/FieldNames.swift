@@ -3,18 +3,6 @@
 
 internal import HTTPTypes
 
-extension HTTPFields {
-    /// The value of a field that stands once; nil for none and for several. Without the copy that joining them takes.
-    func only(_ name: HTTPField.Name) -> String? {
-        var value: String?
-        for field in self where field.name == name {
-            guard value == nil else { return nil }
-            value = field.value
-        }
-        return value
-    }
-}
-
 extension HTTPField.Name {
     /// `X-API-Key`, for clients that cannot set `Authorization`.
     static let apiKey = known("X-API-Key")

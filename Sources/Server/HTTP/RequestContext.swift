@@ -70,33 +70,26 @@ final class RequestOutcome: Sendable {
         var limitedInShadowBy: [String] = []
     }
 
-    private struct State {
-        var facts: Facts?
-        var rateLimitFields: HTTPFields = [:]
-    }
-
-    private let state: Mutex<State>
+    private let isLogged: Bool
+    private let facts = Mutex(Facts())
+    private let limits: Mutex<HTTPFields> = Mutex([:])
 
     /// - Parameter isLogged: whether anybody will ask for the facts.
     init(isLogged: Bool = true) {
-        state = Mutex(State(facts: isLogged ? Facts() : nil))
+        self.isLogged = isLogged
     }
 
     /// Adds something for the log.
     func record(_ change: (inout Facts) -> Void) {
-        state.withLock { state in
-            guard var facts = state.facts.take() else { return }
-            change(&facts)
-            state.facts = facts
-        }
+        if isLogged { facts.withLock { change(&$0) } }
     }
 
     /// All that is known by now.
-    var recorded: Facts { state.withLock { $0.facts } ?? Facts() }
+    var recorded: Facts { facts.withLock { $0 } }
 
     /// What the answer says of the client's limits.
     var rateLimitFields: HTTPFields {
-        get { state.withLock { $0.rateLimitFields } }
-        set { state.withLock { $0.rateLimitFields = newValue } }
+        get { limits.withLock { $0 } }
+        set { limits.withLock { $0 = newValue } }
     }
 }

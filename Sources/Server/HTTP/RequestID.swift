@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import JSON
+internal import NIOCore
 internal import Synchronization
 
-/// Joins the log lines and answers of one request. Taken from the client if it is harmless, made up otherwise.
-struct RequestID: Hashable, Sendable {
-    /// 1 to 64 characters of `[A-Za-z0-9._-]`, safe in headers and logs.
-    let value: String
+/// Joins the log lines and answers of one request: 1 to 64 characters of `[A-Za-z0-9._-]`, safe in headers and logs.
+/// Taken from the client if it is harmless, made up otherwise.
+enum RequestID: Hashable, Sendable {
+    /// What the client sent.
+    case sent(String)
+    /// A number that no other request of this process has. It becomes text where somebody wants to read it.
+    case made(UInt64)
 
     /// The longest identifier that is taken over, in bytes.
     static let maximumBytes = 64
@@ -15,24 +19,21 @@ struct RequestID: Hashable, Sendable {
     /// The identifier that was sent in `X-Request-Id`, or a new one.
     init(sent: String?) {
         if let sent, Self.isValid(sent) {
-            value = sent
+            self = .sent(sent)
         } else {
-            self = .next()
+            self = .made(Self.counter.wrappingAdd(1, ordering: .relaxed).newValue)
         }
     }
 
-    private init(value: String) {
-        self.value = value
+    /// As it stands in the log.
+    var text: String {
+        var octets = ByteBuffer()
+        octets.write(self)
+        return String(buffer: octets)
     }
 
-    /// A number that no other process has, and one that no other request of this process has.
-    private static func next() -> RequestID {
-        let number = counter.wrappingAdd(1, ordering: .relaxed).newValue
-        return RequestID(
-            value: process + ASCII.hexadecimal((0..<6).map { UInt8(truncatingIfNeeded: number >> (40 - 8 * $0)) }))
-    }
-
-    private static let process = ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) })
+    /// A number that no other process has.
+    fileprivate static let process = ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) })
     private static let counter = Atomic<UInt64>(0)
 
     private static func isValid(_ text: String) -> Bool {
@@ -45,5 +46,19 @@ struct RequestID: Hashable, Sendable {
                 default: false
                 }
             }
+    }
+}
+
+extension ByteBuffer {
+    /// Writes an identifier; of a number six bytes, in hexadecimal digits.
+    mutating func write(_ identifier: RequestID) {
+        switch identifier {
+        case .sent(let text): writeString(text)
+        case .made(let number):
+            writeString(RequestID.process)
+            for shift in [32, 16, 0] {
+                writeInteger(ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift)))
+            }
+        }
     }
 }

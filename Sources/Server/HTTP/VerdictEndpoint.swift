@@ -2,17 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import HTTPTypes
 internal import JSON
 internal import NIOCore
 internal import Receipts
 
 /// `POST /v1/verify`: one receipt, one verdict.
 struct VerdictEndpoint: VerifyEndpoint {
-    let path = "/v1/verify"
+    var path: String { "/v1/verify" }
 
-    func check(_ fields: HTTPFields) throws {
-        guard RequestMediaType.isJSON(fields.only(.contentType)) else { throw Problem.unsupportedMediaType }
+    func check(contentType: String?) throws {
+        guard RequestMediaType.isJSON(contentType) else { throw Problem.unsupportedMediaType }
     }
 
     /// Strict JSON, then strict base64, straight from the bytes that came.

@@ -15,12 +15,13 @@ struct RequestCharging: Sendable {
     let metrics: LimitMetrics
 
     /// The client as one that asks this: what it may know, and whose buckets and places it takes from.
-    func caller(_ client: Client, asking question: Question, in sent: SentRequest) -> Caller {
-        let limits = client.limits
-        var caller = Caller(permittedApps: client.apps)
-        caller.inFlight = limits.concurrency.map { InFlightLimit(tenant: client.name, maximum: $0) }
+    func caller(asking question: Question, in sent: SentRequest) -> Caller {
+        let limits = sent.client.limits
+        var caller = Caller(permittedApps: sent.client.apps)
+        caller.inFlight = limits.concurrency.map { InFlightLimit(tenant: sent.client.name, maximum: $0) }
         guard !limits.policies.isEmpty else { return caller }
-        caller.charges = client.charges(for: question, from: addresses.address(from: sent.peer.address, sent.fields))
+        caller.charges = sent.client.charges(
+            for: question, from: addresses.address(from: sent.peer.address, sent.header.fields))
         caller.onAdmission = { [metrics, sendsLegacyFields, outcome = sent.outcome] admission in
             metrics.count(admission, under: limits.policies)
             outcome.rateLimitFields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)

@@ -42,7 +42,7 @@ final class EdgeMetrics: Sendable {
 
     /// The router begins its answer.
     func answered(_ request: IncomingRequest, _ status: HTTPResponse.Status, at now: NIODeadline) {
-        guard let answer = answers[AnswerLabels(request.head, status)] else { return }
+        guard let answer = answers[AnswerLabels(request.header, status)] else { return }
         answer.count.increment()
         guard let completion = request.completion else { return }
         answer.duration.recordNanoseconds((now - completion).nanoseconds)
@@ -51,13 +51,13 @@ final class EdgeMetrics: Sendable {
     /// The edge answers itself. Not timed: how long it took was not up to the gateway.
     func refused(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ status: HTTPResponse.Status) {
         refusals[RefusalCause(refusal)]?.increment()
-        answers[AnswerLabels(request?.head, status)]?.count.increment()
+        answers[AnswerLabels(request?.header, status)]?.count.increment()
     }
 }
 
 extension AnswerLabels {
     /// The answer to a request; nil for bytes that are none.
-    fileprivate init(_ request: HTTPRequest?, _ status: HTTPResponse.Status) {
+    fileprivate init(_ request: RequestHeader?, _ status: HTTPResponse.Status) {
         self.init(
             route: RouteLabel(target: request?.path), method: MethodLabel(request?.method), code: CodeLabel(status))
     }

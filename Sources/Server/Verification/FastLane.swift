@@ -8,7 +8,7 @@ internal import Receipts
 
 /// Has requests to verify receipts answered where they arrive, on the event loop of their connection, before they reach
 /// the router. The router would answer them in just the same way, and several times as slowly.
-struct FastLane: Sendable {
+final class FastLane: Sendable {
     /// What goes fast.
     enum Limits {
         /// The worst body of this size takes about a millisecond, an ordinary receipt a tenth of that. The event loop serves
@@ -16,24 +16,32 @@ struct FastLane: Sendable {
         static let bodyBytes = 64 << 10
     }
 
-    /// Has requests answered.
-    let desk: VerifyDesk
-    /// Where receipts are verified.
-    let endpoints: [any VerifyEndpoint]
-    /// The time, which tests set.
-    let clock: @Sendable () -> Timestamp
-    /// Where requests are logged.
-    let log: RequestLog
-    /// Where failures of the gateway itself are logged.
-    let logger: Logger
-    /// The header field `Date`.
-    let date = DateField()
+    private let desk: VerifyDesk
+    private let endpoints: [any VerifyEndpoint]
+    private let clock: @Sendable () -> Timestamp
+    private let log: RequestLog
+    private let logger: Logger
+    private let date = DateField()
+
+    /// - Parameters:
+    ///   - desk: has requests answered.
+    ///   - endpoints: where receipts are verified.
+    ///   - clock: the time, which tests set.
+    ///   - log: where requests are logged.
+    ///   - logger: where failures of the gateway itself are logged.
+    init(
+        desk: VerifyDesk, endpoints: [any VerifyEndpoint], clock: @escaping @Sendable () -> Timestamp, log: RequestLog,
+        logger: Logger
+    ) {
+        (self.desk, self.endpoints, self.clock) = (desk, endpoints, clock)
+        (self.log, self.logger) = (log, logger)
+    }
 
     /// A request that goes fast.
     struct Matter: Sendable {
         fileprivate let endpoint: any VerifyEndpoint
+        fileprivate let header: RequestHeader
         fileprivate let sent: SentRequest
-        fileprivate let requestID: String
         fileprivate let start = ContinuousClock.now
     }
 
@@ -46,14 +54,14 @@ struct FastLane: Sendable {
 
     /// The request as one that goes fast; nil for all others.
     func matter(of request: IncomingRequest, over channel: any Channel) -> Matter? {
-        let head = request.header.head
-        guard head.method == .post, request.bodyBytes <= Limits.bodyBytes,
-            let endpoint = endpoints.first(where: { $0.path == head.path })
+        let header = request.header
+        guard header.method == .post, request.bodyBytes <= Limits.bodyBytes, let client = header.client,
+            let endpoint = endpoints.first(where: { $0.path == header.path })
         else { return nil }
         let sent = SentRequest(
-            fields: head.headerFields, body: request.body ?? ByteBuffer(), peer: Peer(channel),
+            from: client, header, body: request.body ?? ByteBuffer(), peer: Peer(channel),
             outcome: RequestOutcome(isLogged: log.isOn))
-        return Matter(endpoint: endpoint, sent: sent, requestID: request.header.requestID)
+        return Matter(endpoint: endpoint, header: header, sent: sent)
     }
 
     /// Answers a request as far as that is possible without waiting.
@@ -61,7 +69,7 @@ struct FastLane: Sendable {
         do {
             switch try desk.begin(matter.sent, at: matter.endpoint, now: clock()) {
             case .replied(let reply): return .replied(finish(reply, matter))
-            case .waiting(let rest): return .waiting { await finish(rest, matter) }
+            case .waiting(let rest): return .waiting { await self.finish(rest, matter) }
             }
         } catch {
             return .replied(finish(problem(error, matter), matter))
@@ -82,21 +90,19 @@ struct FastLane: Sendable {
             logger.error("Request failed", metadata: ["error_type": "\(type(of: error))"])
         }
         matter.sent.outcome.record { $0.add(problem) }
-        return Reply(problem, requestID: matter.requestID)
+        return Reply(problem, requestID: matter.header.requestID.text)
     }
 
     /// Logs the reply, and adds what every answer has.
-    private func finish(_ reply: Reply, _ matter: Matter) -> Reply {
+    private func finish(_ reply: consuming Reply, _ matter: Matter) -> Reply {
         log.write {
             RequestLog.Line(
-                requestID: matter.requestID, method: HTTPRequest.Method.post.rawValue, route: matter.endpoint.path,
-                status: reply.status.code, duration: .now - matter.start, answerBytes: reply.body.readableBytes,
-                facts: matter.sent.outcome.recorded)
+                requestID: matter.header.requestID.text, method: matter.header.method.rawValue,
+                route: matter.endpoint.path, status: reply.status.code, duration: .now - matter.start,
+                answerBytes: reply.body.readableBytes, facts: matter.sent.outcome.recorded)
         }
-        var reply = reply
-        reply.fields.append(contentsOf: matter.sent.outcome.rateLimitFields)
-        reply.fields.append(HTTPField(name: .contentLength, value: String(reply.body.readableBytes)))
-        if let date = date.text { reply.fields.append(HTTPField(name: .date, value: date)) }
+        reply.added.append(contentsOf: matter.sent.outcome.rateLimitFields)
+        if let date = date.field(at: .now()) { reply.added.append(date) }
         return reply
     }
 }

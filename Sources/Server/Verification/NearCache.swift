@@ -125,7 +125,7 @@ final class KnownReply: Sendable {
 
     /// - Parameter answer: as it is when it is given again.
     init(_ answer: Answer, to question: Question, terms: KnownAnswer, tally: VerdictTally, reply: Reply) {
-        (self.terms, self.question, self.tally, self.reply) = (terms, question, tally, reply)
+        (self.terms, self.question, self.tally, self.reply) = (terms, question, tally, reply.repeatable)
         (origin, facts, isGenuine) = (AnswerOrigin(answer), AnswerFacts(answer), answer.verdict == .genuine)
     }
 

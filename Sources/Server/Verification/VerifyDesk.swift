@@ -13,19 +13,26 @@ internal import Receipts
 ///                            │ still holds          │ malformed      │ has to wait
 ///                            └──▶ reply             └──▶ problem     └──▶ the rest, whenever it comes
 /// ```
-struct VerifyDesk: Sendable {
-    /// Decides.
-    let verification: VerificationService
-    /// Tells who asks.
-    let authenticator: Authenticator
-    /// Charges requests to their clients.
-    let charging: RequestCharging
-    /// Counts verdicts.
-    let metrics: VerificationMetrics
-    /// What was answered lately.
-    let nearCache: NearCache
-    /// What is known of the end of Apple's endpoint.
-    let lifecycle: UpstreamLifecycle
+final class VerifyDesk: Sendable {
+    private let verification: VerificationService
+    private let charging: RequestCharging
+    private let metrics: VerificationMetrics
+    private let nearCache: NearCache
+    private let lifecycle: UpstreamLifecycle
+
+    /// - Parameters:
+    ///   - verification: decides.
+    ///   - charging: charges requests to their clients.
+    ///   - metrics: counts verdicts.
+    ///   - nearCache: what was answered lately.
+    ///   - lifecycle: what is known of the end of Apple's endpoint.
+    init(
+        verification: VerificationService, charging: RequestCharging, metrics: VerificationMetrics,
+        nearCache: NearCache, lifecycle: UpstreamLifecycle
+    ) {
+        (self.verification, self.charging, self.metrics) = (verification, charging, metrics)
+        (self.nearCache, self.lifecycle) = (nearCache, lifecycle)
+    }
 
     /// How far a request has come.
     enum Progress: Sendable {
@@ -37,14 +44,13 @@ struct VerifyDesk: Sendable {
     /// Answers a request as far as that is possible without waiting.
     /// - Throws: what becomes a problem.
     func begin(_ sent: SentRequest, at endpoint: any VerifyEndpoint, now: Timestamp) throws -> Progress {
-        let client = try authenticator.client(for: sent.fields, at: now)
-        sent.outcome.record { ($0.client, $0.bodyBytes) = (client.name, sent.body.readableBytes) }
-        try endpoint.check(sent.fields)
-        let visit = Visit(
-            sent: sent, endpoint: endpoint, key: NearCache.Key(endpoint: endpoint.path, body: sent.body), now: now)
-        let known = nearCache.reply(to: visit.key)
+        sent.outcome.record { ($0.client, $0.bodyBytes) = (sent.client.name, sent.body.readableBytes) }
+        try endpoint.check(contentType: sent.header.contentType)
+        let visit = Visit(sent: sent, endpoint: endpoint, now: now)
+        let key = NearCache.Key(endpoint: endpoint.path, body: sent.body)
+        let known = nearCache.reply(to: key)
         if let known {
-            let caller = charging.caller(client, asking: known.question, in: sent)
+            let caller = charging.caller(asking: known.question, in: sent)
             if try verification.repeats(known.terms, to: known.question, from: caller, at: now) {
                 return .replied(again(known, visit))
             }
@@ -52,9 +58,9 @@ struct VerifyDesk: Sendable {
         switch try endpoint.read(sent.body) {
         case .reply(let reply): return .replied(announcing(reply, from: nil, visit))
         case .request(var request):
-            request.caller = charging.caller(client, asking: request.question, in: sent)
+            request.caller = charging.caller(asking: request.question, in: sent)
             let progress = try verification.begin(request, knowing: known?.terms, at: now)
-            return proceed(progress, Case(visit: visit, question: request.question, known: known))
+            return proceed(progress, Case(visit: visit, key: key, question: request.question, known: known))
         }
     }
 
@@ -62,13 +68,13 @@ struct VerifyDesk: Sendable {
     private struct Visit: Sendable {
         let sent: SentRequest
         let endpoint: any VerifyEndpoint
-        let key: NearCache.Key
         let now: Timestamp
     }
 
     /// A visit of which the question is known.
     private struct Case: Sendable {
         let visit: Visit
+        let key: NearCache.Key
         let question: Question
         let known: KnownReply?
     }
@@ -78,7 +84,7 @@ struct VerifyDesk: Sendable {
     ) -> Progress {
         switch progress {
         case .finished(let outcome): .replied(reply(outcome, matter))
-        case .waiting(let rest): .waiting { reply(try await rest(), matter) }
+        case .waiting(let rest): .waiting { self.reply(try await rest(), matter) }
         }
     }
 
@@ -102,7 +108,7 @@ struct VerifyDesk: Sendable {
             let again = answer.again
             let known = KnownReply(
                 again, to: matter.question, terms: terms, tally: metrics.tally(again), reply: replies.again)
-            nearCache.insert(known, for: visit.key)
+            nearCache.insert(known, for: matter.key)
         }
         return finish(replies.now, AnswerOrigin(answer), visit)
     }
@@ -117,10 +123,11 @@ struct VerifyDesk: Sendable {
         announcing(reply.telling(of: origin, at: visit.now), from: origin.source, visit)
     }
 
-    private func announcing(_ reply: Reply, from source: Provenance.Source?, _ visit: Visit) -> Reply {
+    private func announcing(_ reply: consuming Reply, from source: Provenance.Source?, _ visit: Visit) -> Reply {
         guard visit.endpoint.announcesEnd(withAnswerFrom: source) else { return reply }
-        var reply = reply
-        reply.fields.announce(lifecycle.knowledge(of: .production))
+        var fields: HTTPFields = [:]
+        fields.announce(lifecycle.knowledge(of: .production))
+        reply.added.append(contentsOf: fields)
         return reply
     }
 }

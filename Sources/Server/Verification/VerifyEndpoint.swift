@@ -11,8 +11,9 @@ protocol VerifyEndpoint: Sendable {
     /// Its path.
     var path: String { get }
 
-    /// Whether requests with these header fields are read at all.
-    func check(_ fields: HTTPFields) throws
+    /// Whether requests with such a body are read at all.
+    /// - Parameter contentType: what the header says of it; nil for nothing that could be relied on.
+    func check(contentType: String?) throws
 
     /// Reads a body.
     /// - Throws: what becomes a problem.
@@ -33,16 +34,42 @@ enum VerifyInput {
     case reply(Reply)
 }
 
-/// A request to verify, complete.
-struct SentRequest: Sendable {
+/// A request to verify, complete. A class, because it is handed on many times and never changes.
+final class SentRequest: Sendable {
+    /// Who asks.
+    let client: Client
     /// The header, as the edge let it pass.
-    let fields: HTTPFields
+    let header: any SentHeader
     /// The whole body.
     let body: ByteBuffer
     /// Who holds the other end of the connection; a proxy, perhaps.
     let peer: Peer
     /// Where it is noted what became of the request.
     let outcome: RequestOutcome
+
+    init(from client: Client, _ header: any SentHeader, body: ByteBuffer, peer: Peer, outcome: RequestOutcome) {
+        (self.client, self.header, self.body) = (client, header, body)
+        (self.peer, self.outcome) = (peer, outcome)
+    }
+}
+
+/// A header, on whichever way it came.
+protocol SentHeader: Sendable {
+    /// The field `Content-Type`; nil for none and for several.
+    var contentType: String? { get }
+    /// All fields. To be asked for if they are wanted: they may have to be made.
+    var fields: HTTPFields { get }
+}
+
+extension RequestHeader: SentHeader {}
+
+extension HTTPFields: SentHeader {
+    var contentType: String? {
+        let values = self[values: .contentType]
+        return values.count == 1 ? values[0] : nil
+    }
+
+    var fields: HTTPFields { self }
 }
 
 /// An answer in the form of an endpoint: now, and when it is given again.

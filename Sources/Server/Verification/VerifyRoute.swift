@@ -9,6 +9,8 @@ internal import Receipts
 struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
     /// What callers write and read.
     let endpoint: Endpoint
+    /// Tells who asks.
+    let authenticator: Authenticator
     /// Has requests answered.
     let desk: VerifyDesk
     /// The time, which tests set.
@@ -17,8 +19,9 @@ struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
     /// Has a request answered, waiting as long as it takes.
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
         let now = clock()
+        let client = try authenticator.client(for: request.headers, at: now)
         let sent = SentRequest(
-            fields: request.headers, body: try await request.body.whole(), peer: context.peer,
+            from: client, request.headers, body: try await request.body.whole(), peer: context.peer,
             outcome: context.outcome)
         switch try desk.begin(sent, at: endpoint, now: now) {
         case .replied(let reply): return Response(reply)
@@ -30,9 +33,10 @@ struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
 extension Route {
     /// The route to an endpoint at which receipts are verified.
     init(
-        verifyingAt endpoint: some VerifyEndpoint, _ desk: VerifyDesk, _ clock: @escaping @Sendable () -> Timestamp
+        verifyingAt endpoint: some VerifyEndpoint, for authenticator: Authenticator, _ desk: VerifyDesk,
+        _ clock: @escaping @Sendable () -> Timestamp
     ) {
-        let route = VerifyRoute(endpoint: endpoint, desk: desk, clock: clock)
+        let route = VerifyRoute(endpoint: endpoint, authenticator: authenticator, desk: desk, clock: clock)
         self.init(method: .post, path: endpoint.path, respond: route.respond)
     }
 }

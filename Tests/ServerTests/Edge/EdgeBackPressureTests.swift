@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import HTTPTypes
 import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import NIOHTTPTypes
 import PrometheusExport
 import Receipts
 import Testing
@@ -64,7 +62,7 @@ struct EdgeBackPressureTests {
             idleDeadline: .hours(1), shutdownGrace: .hours(1))
         let registry = try PrometheusRegistry(MetricCatalogue.all)
         let desk = VerifyDesk(
-            verification: VerificationService(verifier: Forged.verifier), authenticator: .loopbackOnly,
+            verification: VerificationService(verifier: Forged.verifier),
             charging: RequestCharging(metrics: LimitMetrics(registry)), metrics: VerificationMetrics(registry),
             nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle())
         let lane = FastLane(
@@ -83,10 +81,12 @@ struct EdgeBackPressureTests {
 
     /// One request, as the decoder hands it on.
     private static func send(to channel: EmbeddedChannel) {
-        let head = HTTPRequest(
-            method: .post, scheme: "http", authority: "x", path: "/v1/verify",
-            headerFields: [.contentType: "application/json"])
-        let parts: [HTTPRequestPart] = [.head(head), .body(ByteBuffer(string: #"{"receipt":"AQID"}"#)), .end(nil)]
+        let head = HTTPRequestHead(
+            version: .http1_1, method: .POST, uri: "/v1/verify",
+            headers: ["Host": "x", "Content-Type": "application/json"])
+        let parts: [HTTPServerRequestPart] = [
+            .head(head), .body(ByteBuffer(string: #"{"receipt":"AQID"}"#)), .end(nil),
+        ]
         for part in parts { channel.pipeline.syncOperations.fireChannelRead(NIOAny(part)) }
     }
 

@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
 import NIOCore
-import NIOHTTPTypes
+import NIOHTTP1
 import Testing
 
 @testable import Server
@@ -121,15 +120,12 @@ struct EdgeConnectionTests {
         #expect(refusedAfter(500) == nil)
     }
 
-    @Test mutating func `an announced body takes no memory before it arrives`() {
+    @Test mutating func `an announced body takes no memory before it arrives`() throws {
         _ = connection.receive(head(), at: start)
         _ = connection.receive(.body(ByteBuffer(string: "1")), at: start)
         _ = connection.receive(.body(ByteBuffer(string: "2")), at: start)
         #expect(budget.reserved == 2)
-        var request = IncomingRequest(
-            HTTPRequest(
-                method: .post, scheme: nil, authority: nil, path: "/", headerFields: [.contentLength: "12582912"]),
-            at: start)
+        var request = IncomingRequest(try Self.header(["Content-Length": "12582912"]), at: start)
         for _ in 0..<2 { request.append(ByteBuffer(string: "{")) }
         #expect(request.body?.storageCapacity ?? .max < 1024)
     }
@@ -146,8 +142,8 @@ struct EdgeConnectionTests {
         #expect(!goesOn)
     }
 
-    @Test func `a body grows in place`() {
-        var request = IncomingRequest(HTTPRequest(method: .post, scheme: "http", authority: "x", path: "/"), at: start)
+    @Test func `a body grows in place`() throws {
+        var request = IncomingRequest(try Self.header(), at: start)
         var addresses: Set<UInt> = []
         for _ in 0..<10_000 {
             request.append(ByteBuffer(bytes: [0]))
@@ -160,8 +156,18 @@ struct EdgeConnectionTests {
 
     // MARK: - Steps
 
-    private func head() -> HTTPRequestPart {
-        .head(HTTPRequest(method: .post, scheme: "http", authority: "x", path: "/"))
+    private func head() -> HTTPServerRequestPart {
+        .head(Self.head())
+    }
+
+    private static func head(_ headers: HTTPHeaders = [:]) -> HTTPRequestHead {
+        var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/", headers: headers)
+        head.headers.add(name: "Host", value: "x")
+        return head
+    }
+
+    private static func header(_ headers: HTTPHeaders = [:]) throws -> RequestHeader {
+        try RequestHeader(head(headers)) { _ in .loopback }
     }
 
     private func deliver(to connection: inout EdgeConnection) {

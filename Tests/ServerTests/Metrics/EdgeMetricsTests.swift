@@ -4,6 +4,7 @@
 import HTTPTypes
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 import NIOHTTPTypes
 import PrometheusExport
 import Testing
@@ -26,11 +27,11 @@ private struct Connection {
         channel = EmbeddedChannel(handler: EdgeHandler(edge))
     }
 
-    func ask(_ method: HTTPRequest.Method = .post, _ path: String = "/v1/verify", bodyBytes: Int = 3) throws {
-        let head = HTTPRequest(method: method, scheme: "http", authority: "x", path: path)
-        try channel.writeInbound(HTTPRequestPart.head(head))
-        try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(repeating: 32, count: bodyBytes)))
-        try channel.writeInbound(HTTPRequestPart.end(nil))
+    func ask(bodyBytes: Int = 3) throws {
+        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/v1/verify", headers: ["Host": "x"])
+        try channel.writeInbound(HTTPServerRequestPart.head(head))
+        try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 32, count: bodyBytes)))
+        try channel.writeInbound(HTTPServerRequestPart.end(nil))
     }
 
     func begin(_ status: HTTPResponse.Status) {

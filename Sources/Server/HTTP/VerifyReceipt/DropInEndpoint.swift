@@ -17,10 +17,10 @@ struct DropInEndpoint: VerifyEndpoint {
     /// What is answered when nothing can be said.
     let undecidedReply: UndecidedReply
 
-    let path = "/verifyReceipt"
+    var path: String { "/verifyReceipt" }
 
     /// Apple does not look at them either.
-    func check(_ fields: HTTPFields) {}
+    func check(contentType: String?) {}
 
     /// Faults of the request are Apple's 21002, as the caller expects.
     func read(_ body: ByteBuffer) -> VerifyInput {

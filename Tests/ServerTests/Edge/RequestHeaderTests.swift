@@ -1,0 +1,108 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import Server
+
+@Suite("What the edge reads in a header")
+struct RequestHeaderTests {
+    @Test func `names are the same in upper and in lower case`() throws {
+        let header = try Self.header([
+            ("HOST", "x"), ("content-TYPE", "application/json"), ("x-request-ID", "mine"), ("Content-length", "7"),
+            ("EXPECT", "100-Continue"),
+        ])
+        #expect(header.contentType == "application/json" && header.requestID == .sent("mine"))
+        #expect(header.announcedBytes == 7 && header.expectsContinue == true)
+    }
+
+    @Test(arguments: ["X-Host", "Hos", "Hostt", "H\u{2D}st", "Content-Typ"])
+    func `a name that is nearly one of them is another`(name: String) throws {
+        let header = try Self.header([("Host", "x"), (name, "y")])
+        #expect(header.contentType == nil)
+    }
+
+    @Test func `what should stand once and stands twice says nothing`() throws {
+        let header = try Self.header([
+            ("Host", "x"), ("Content-Type", "application/json"), ("Content-Type", "application/json"),
+            ("X-Request-Id", "one"), ("X-Request-Id", "two"), ("Expect", "100-continue"), ("Expect", "100-continue"),
+        ])
+        #expect(header.contentType == nil && header.expectsContinue == nil)
+        guard case .made = header.requestID else { Issue.record("took over one of two identifiers"); return }
+    }
+
+    @Test func `keys that stand twice are one list, which is nobody's key`() throws {
+        var asked: [Credentials] = []
+        _ = try Self.header([("Host", "x"), ("X-API-Key", "a"), ("x-api-key", "b"), ("Authorization", "c")]) {
+            asked.append($0)
+            return nil
+        }
+        #expect(asked.map(\.apiKey) == ["a, b"] && asked.map(\.authorization) == ["c"])
+    }
+
+    @Test func `who is asked for is known from the credentials, and nobody is asked for a header that is refused`()
+        throws
+    {
+        #expect(try Self.header([("Host", "x")]) { _ in nil }.client == nil)
+        #expect(try Self.header([("Host", "x")]) { _ in .loopback }.client == .loopback)
+        #expect(throws: EdgeRefusal.malformed) {
+            try Self.header([("Host", "x"), ("Host", "x")]) { _ in
+                Issue.record("asked")
+                return nil
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([], .http1_1, false), ([("Connection", "close")], .http1_1, true),
+            ([("Connection", "CLOSE")], .http1_1, true), ([("Connection", "x, close")], .http1_1, true),
+            ([], .http1_0, true), ([("Connection", "keep-alive")], .http1_0, false),
+            ([("Upgrade", "h2c")], .http1_1, true),
+        ] as [([(String, String)], HTTPVersion, Bool)])
+    func `the last request of a connection is known, and the router is told in one spelling`(
+        fields: [(String, String)], version: HTTPVersion, isLast: Bool
+    ) throws {
+        let header = try Self.header([("Host", "x")] + fields, version)
+        #expect(header.isLast == isLast)
+        let request = try header.forRouter()
+        #expect((request.headerFields[.connection] == "close") == isLast)
+        #expect(request.headerFields[.requestID] == header.requestID.text)
+    }
+
+    @Test(
+        arguments: [
+            ("/v1/verify?x=1", "/v1/verify?x=1"), ("http://x/v1/verify?x=1", "/v1/verify?x=1"), ("*", nil),
+        ] as [(String, String?)])
+    func `the path is what stands behind scheme and authority`(target: String, path: String?) throws {
+        guard let path else {
+            #expect(throws: EdgeRefusal.malformed) { try Self.header([("Host", "x")], target: target) }
+            return
+        }
+        #expect(try Self.header([("Host", "x")], target: target).path == path)
+    }
+
+    @Test func `identifiers that are made up are all different, and read the same in log and answer`() {
+        let identifiers = (0..<1000).map { _ in RequestID(sent: nil) }
+        #expect(Set(identifiers.map(\.text)).count == 1000)
+        for identifier in identifiers {
+            var octets = ByteBuffer()
+            octets.write(identifier)
+            #expect(String(buffer: octets) == identifier.text)
+            #expect(identifier.text.utf8.count == 32 && identifier.text.allSatisfy(\.isHexDigit))
+        }
+    }
+
+    // MARK: - Steps
+
+    private static func header(
+        _ fields: [(String, String)], _ version: HTTPVersion = .http1_1, target: String = "/",
+        identify: (Credentials) -> Client? = { _ in .loopback }
+    ) throws -> RequestHeader {
+        let head = HTTPRequestHead(version: version, method: .POST, uri: target, headers: HTTPHeaders(fields))
+        return try RequestHeader(head, identify: identify)
+    }
+}
