@@ -42,15 +42,19 @@ package struct JSONWriter: Sendable {
     }
 
     /// Writes the name of the member whose value comes next.
-    package mutating func key(_ name: String) {
+    /// - Parameter suffix: the end of the name, where it has two parts.
+    package mutating func key(_ name: String, suffix: String = "") {
         separate()
-        quote(name)
+        bytes.append(UInt8(ascii: "\""))
+        append(escaping: name)
+        append(escaping: suffix)
+        bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
     /// Writes members that another writer wrote, at least one.
-    package mutating func members(_ written: [UInt8]) {
+    package mutating func members(_ written: ArraySlice<UInt8>) {
         separate()
         bytes.append(contentsOf: written)
     }
@@ -58,7 +62,9 @@ package struct JSONWriter: Sendable {
     /// Writes a string, escaped where RFC 8259 §7 asks for it.
     package mutating func string(_ value: String) {
         separate()
-        quote(value)
+        bytes.append(UInt8(ascii: "\""))
+        append(escaping: value)
+        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Writes a string that `append` adds byte by byte, of characters that need no escape.
@@ -79,12 +85,17 @@ package struct JSONWriter: Sendable {
         separate()
         if value < 0 { bytes.append(UInt8(ascii: "-")) }
         var rest = value.magnitude
-        let start = bytes.count
+        var first = bytes.count
         repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
             rest /= 10
         } while rest > 0
-        bytes[start...].reverse()
+        // In place: a slice that is turned around is a copy.
+        var last = bytes.count - 1
+        while first < last {
+            bytes.swapAt(first, last)
+            (first, last) = (first + 1, last - 1)
+        }
     }
 
     /// Writes a floating-point number; JSON has no infinities and no NaN, they become `null`.
@@ -136,14 +147,12 @@ package struct JSONWriter: Sendable {
 // MARK: - Strings
 
 extension JSONWriter {
-    private mutating func quote(_ value: String) {
-        bytes.append(UInt8(ascii: "\""))
+    private mutating func append(escaping value: String) {
         if Self.needsNoEscape(value.utf8.span) {
             bytes.append(contentsOf: value.utf8)
         } else {
             for byte in value.utf8 { append(escaping: byte) }
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 
     private static func needsNoEscape(_ text: Span<UInt8>) -> Bool {

@@ -11,29 +11,39 @@ internal import Receipts
 /// strings, flags are booleans. What a receipt does not say is left out.
 ///
 /// What an answer says is written once, how it is known each time it is given.
-struct AnswerContents: Sendable {
-    /// The members `receipt` and `subscriptions`, without the braces around them.
-    let bytes: [UInt8]
+struct AnswerBody: Sendable {
+    /// The answer as it is given now.
+    let now: [UInt8]
+    /// The answer as it is given again.
+    let again: [UInt8]
 
     init(_ answer: Answer) {
-        var json = JSONWriter(reservingCapacity: 1024 + answer.transactions.count * 640)
-        json.contents(of: answer)
-        bytes = json.bytes
+        var json = JSONWriter(reservingCapacity: 1536 + answer.transactions.count * 640)
+        var contents = 0..<0
+        json.object { json in
+            json.origin(of: answer)
+            let comma = json.bytes.count
+            json.contents(of: answer)
+            contents = comma + 1..<json.bytes.count
+        }
+        let written = json.bytes
+        var repeated = JSONWriter(reservingCapacity: written.count + 64)
+        repeated.object { json in
+            json.origin(of: answer.again)
+            json.members(written[contents])
+        }
+        (now, again) = (written, repeated.bytes)
     }
 }
 
 extension JSONWriter {
-    /// Writes a whole answer.
-    mutating func answer(_ answer: Answer, _ contents: AnswerContents) {
-        object { json in
-            json.member("verdict", answer.verdict.name)
-            json.member("reason", answer.verdict.reason)
-            json.member("explanation", answer.verdict.explanation)
-            json.member("environment", answer.receipt?.environment.rawValue)
-            json.key("provenance")
-            json.provenance(answer.provenance)
-            json.members(contents.bytes)
-        }
+    fileprivate mutating func origin(of answer: Answer) {
+        member("verdict", answer.verdict.name)
+        member("reason", answer.verdict.reason)
+        member("explanation", answer.verdict.explanation)
+        member("environment", answer.receipt?.environment.rawValue)
+        key("provenance")
+        provenance(answer.provenance)
     }
 
     fileprivate mutating func contents(of answer: Answer) {
@@ -162,7 +172,7 @@ extension JSONWriter {
         guard let value else { return }
         key(name)
         string { value.appendRFC3339(to: &$0) }
-        key(name + "_ms")
+        key(name, suffix: "_ms")
         integer(value.millisecondsSince1970)
     }
 }

@@ -44,14 +44,9 @@ struct VerdictEndpoint: VerifyEndpoint {
 
     /// What is answered again differs in how it is known only.
     func replies(to question: Question, with answer: Answer, at now: Timestamp) -> Replies {
-        let contents = AnswerContents(answer)
-        return Replies(now: reply(answer, contents), again: reply(answer.again, contents))
-    }
-
-    private func reply(_ answer: Answer, _ contents: AnswerContents) -> Reply {
-        var json = JSONWriter(reservingCapacity: 512 + contents.bytes.count)
-        json.answer(answer, contents)
-        return Reply(body: ByteBuffer(bytes: json.bytes))
+        let body = AnswerBody(answer)
+        return Replies(
+            now: Reply(body: ByteBuffer(bytes: body.now)), again: Reply(body: ByteBuffer(bytes: body.again)))
     }
 
     /// The gateway carries its callers past that day: only what Apple said depends on it.
