@@ -276,15 +276,12 @@ extension EdgeHandler {
         switch lane.begin(matter) {
         case .replied(let reply): send(reply, context)
         case .waiting(let rest):
-            let loop = context.eventLoop
-            let bound = NIOLoopBound((self, context), eventLoop: loop)
-            Task {
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            Task(executorPreference: LoopExecutor(context.eventLoop)) {
                 let reply = await rest()
-                loop.execute {
-                    let (handler, context) = bound.value
-                    handler.send(reply, context)
-                    handler.goOn(context)
-                }
+                let (handler, context) = bound.value
+                handler.send(reply, context)
+                handler.goOn(context)
             }
         }
     }
