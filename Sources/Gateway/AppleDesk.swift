@@ -90,14 +90,20 @@ extension AppleDesk {
 
     /// What Apple says, from whoever in the fleet knows it; without Apple, the best that is left.
     func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
-        let stamp = cache.stamp(for: key)
-        var answer = await answer(assessment, key, knowing: await cache.finding(for: key))
-        answer.stamp = stamp
+        let known = await cache.lookUp(key)
+        var answer =
+            if let finding = known.finding, let answer = cached(finding, assessment, key) {
+                answer
+            } else {
+                await found(assessment, key, knowing: known.finding)
+            }
+        answer.stamp = known.stamp
         return answer
     }
 
-    private func answer(_ assessment: Assessment, _ key: FindingKey, knowing known: KnownFinding?) async -> Answer {
-        if let known, let answer = cached(known, assessment, key) { return answer }
+    /// What is to be found out, by whoever asks first.
+    /// - Parameter known: what is known, and not good enough.
+    private func found(_ assessment: Assessment, _ key: FindingKey, knowing known: KnownFinding?) async -> Answer {
         observer.observe(.lookedUp(.miss))
         let found = await flights.value(for: key, patience: patience(for: assessment)) {
             await self.inquire(assessment, key, since: known)

@@ -12,7 +12,7 @@
 extension Span<UInt8> {
     /// Whether both hold the same bytes. Not constant-time: nothing compared with it is secret.
     @inline(__always)
-    func equals(_ other: Span<UInt8>) -> Bool {
+    package func equals(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBytes { left in
             unsafe other.withUnsafeBytes { right in

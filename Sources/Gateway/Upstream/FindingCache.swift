@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Keeps what Apple said of receipts. A cache: it may forget anything at any time, and a fault is a miss.
 public protocol FindingCache: Sendable {
-    /// What is known.
-    func finding(for key: FindingKey) async -> KnownFinding?
+    /// What is known, and how things stood before it was looked up.
+    func lookUp(_ key: FindingKey) async -> FindingLookup
     /// Keeps a finding, in place of an older one.
     /// - Parameter originalTransactionIDs: what it can be forgotten by, at most
     ///   `FindingCacheLimits.originalTransactionIDs`.
@@ -15,8 +15,26 @@ public protocol FindingCache: Sendable {
     /// Forgets every finding that names this original transaction, on all nodes.
     /// - Returns: how many there were.
     func forget(originalTransactionID: String) async throws(StoreUnreachable) -> Int
-    /// How things stand, to be taken before looking a finding up and kept with the answer that is made of it.
+    /// How things stand.
     func stamp(for key: FindingKey) -> InvalidationStamp
+}
+
+/// What a look-up brought to light.
+public struct FindingLookup: Sendable {
+    /// What is known; nil if nothing is.
+    public let finding: KnownFinding?
+    /// How things stood before, to be kept with the answer that is made of it.
+    public let stamp: InvalidationStamp
+
+    /// The outcome of a look-up.
+    public init(_ finding: KnownFinding?, stamp: InvalidationStamp) {
+        (self.finding, self.stamp) = (finding, stamp)
+    }
+}
+
+extension FindingCache {
+    /// What is known.
+    func finding(for key: FindingKey) async -> KnownFinding? { await lookUp(key).finding }
 }
 
 /// The store that all nodes share cannot be reached, so nothing can be said of what it holds.
@@ -42,9 +60,10 @@ public final class EmbeddedFindingCache: FindingCache {
         findings = Mutex(Generations(maximumBytes: maximumBytes))
     }
 
-    /// What is known.
-    public func finding(for key: FindingKey) -> KnownFinding? {
-        findings.withLock { $0.find(key) }
+    /// What is known, and how things stood before it was looked up.
+    public func lookUp(_ key: FindingKey) -> FindingLookup {
+        let stamp = stamp(for: key)
+        return FindingLookup(findings.withLock { $0.find(key) }, stamp: stamp)
     }
 
     /// Keeps a finding, in place of an older one.

@@ -24,7 +24,7 @@ extension FleetTests {
                 }
                 let dump = try await Self.dump(of: redis)
                 // There is something to be found, and the search finds what is there.
-                let kinds = ["rc:1:", "rci:1:", "rl:{"]
+                let kinds = ["rc:2:", "rci:1:", "rl:{"]
                 for kind in kinds { #expect(dump.range(of: Data(kind.utf8)) != nil, "\(kind)") }
                 let key = try #require(fleet.clients["a-client-of-mine"]?.key)
                 for word in Self.secrets(key) { #expect(dump.range(of: Data(word.utf8)) == nil, "\(word)") }

@@ -64,7 +64,9 @@ enum StoreSamples {
             """
             {"status":0,"environment":"\(environment)",\
             "receipt":{"bundle_id":"\(bundleID)","in_app":[\(transaction)]},\
-            "latest_receipt_info":[\(transaction)],"latest_receipt":"\(String(decoding: latest, as: UTF8.self))",\
+            "latest_receipt_info":[\(transaction)],\
+            "pending_renewal_info":[{"original_transaction_id":"\(originalTransactionID)","auto_renew_status":"1"}],\
+            "latest_receipt":"\(String(decoding: latest, as: UTF8.self))",\
             "note":"\(String(repeating: "x", count: padding))"}
             """.utf8)
     }
@@ -75,6 +77,40 @@ enum StoreSamples {
             throw SharedCacheFault.unreadable
         }
         return answer
+    }
+
+    /// An answer in which nothing is nil.
+    static var fullAnswer: UpstreamAnswer {
+        var transaction = Transaction(productID: "monthly", transactionID: "2000000987654321")
+        transaction.originalTransactionID = originalTransactionID
+        transaction.purchaseDate = time(0)
+        transaction.originalPurchaseDate = time(-1)
+        transaction.expiresDate = time(1000)
+        transaction.cancellationDate = Timestamp(millisecondsSince1970: .min)
+        transaction.cancellationReason = -1
+        transaction.isUpgraded = true
+        transaction.isTrialPeriod = false
+        transaction.isInIntroOfferPeriod = true
+        transaction.ownership = .familyShared
+        transaction.subscriptionGroupID = "group"
+        transaction.promotionalOfferID = ""
+        transaction.offerCodeName = "für Dich 🎁"
+        transaction.appAccountToken = "a62bbeda-9147-4f0c-a8b0-6e0e0e0e0e0e"
+        transaction.quantity = .max
+        transaction.webOrderLineItemID = "3000000000000001"
+        var renewal = Renewal(originalTransactionID: originalTransactionID)
+        renewal.productID = "monthly"
+        renewal.renewalProductID = "yearly"
+        renewal.willRenew = false
+        renewal.expirationIntent = .priceIncreaseDeclined
+        renewal.isInBillingRetry = true
+        renewal.gracePeriodExpiresDate = time(1100)
+        renewal.priceConsent = .pending
+        renewal.promotionalOfferID = "offer"
+        renewal.offerCodeName = "code"
+        return UpstreamAnswer(
+            environment: .sandbox, bundleID: bundleID, transactions: [transaction, transaction], renewals: [renewal],
+            latestReceipt: nil, body: body())
     }
 
     /// What Apple said `seconds` after the receipt was made, fresh for half a minute.

@@ -25,7 +25,38 @@ struct StoredFindingTests {
         }
         #expect(answer.body == original.body && answer.transactions == original.transactions)
         #expect(answer.bundleID == original.bundleID && answer.environment == .sandbox)
-        #expect(answer.latestReceipt == StoreSamples.receipt && answer.renewals == original.renewals)
+        #expect(answer.renewals == original.renewals && !answer.renewals.isEmpty)
+        // It was compared with the answer when that came, and is of no use afterwards.
+        #expect(original.latestReceipt == StoreSamples.receipt && answer.latestReceipt == nil)
+    }
+
+    @Test func `everything that Apple told comes back, and what it did not tell is still not told`() throws {
+        let blank = UpstreamAnswer(
+            environment: .production, bundleID: "", transactions: [Transaction(productID: "", transactionID: "")],
+            renewals: [Renewal(originalTransactionID: "")], latestReceipt: nil, body: [])
+        for answer in [StoreSamples.fullAnswer, blank] {
+            let known = KnownFinding(
+                .answered(answer), askedAt: StoreSamples.time(100), freshUntil: StoreSamples.time(130))
+            guard case .answered(let read) = try StoredFinding(Self.bytes(known), policy: Self.policy).known.finding
+            else {
+                Issue.record("no answer")
+                return
+            }
+            #expect(read.environment == answer.environment && read.bundleID == answer.bundleID)
+            #expect(read.transactions == answer.transactions && read.renewals == answer.renewals)
+            #expect(read.body == answer.body)
+        }
+    }
+
+    @Test func `the full answer of these tests leaves nothing out`() throws {
+        let transaction = try #require(StoreSamples.fullAnswer.transactions.first)
+        for (name, value) in Mirror(reflecting: transaction).children {
+            // Only receipts tell it.
+            if name != "productType" { #expect("\(value)" != "nil", "\(name ?? "")") }
+        }
+        for (name, value) in Mirror(reflecting: try #require(StoreSamples.fullAnswer.renewals.first)).children {
+            #expect("\(value)" != "nil", "\(name ?? "")")
+        }
     }
 
     @Test func `that Apple says nothing of a receipt comes back too`() throws {
@@ -53,10 +84,10 @@ struct StoredFindingTests {
         }
     }
 
-    @Test func `nothing that was cut short is a finding`() throws {
+    @Test func `nothing that was cut short before Apple's words is a finding`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
-        for length in bytes.indices {
-            #expect(throws: SharedCacheFault.self) {
+        for length in 0..<bytes.count - StoreSamples.body().count {
+            #expect(throws: SharedCacheFault.unreadable) {
                 try StoredFinding(Array(bytes.prefix(length)), policy: Self.policy)
             }
         }
@@ -64,11 +95,12 @@ struct StoredFindingTests {
 
     @Test(
         arguments: [
-            (0, 2, .unreadable), (1, 0, .unreadable), (1, 4, .unreadable), (1, 2, .unreadable), (2, 2, .unreadable),
-            // The answer says Sandbox.
-            (2, 0, .unreadable), (11, 1, .implausibleTimes), (11, 0x80, .implausibleTimes),
-            (19, 1, .implausibleTimes), (19, 0xFF, .implausibleTimes), (27, 1, .implausibleTimes),
-            (27, 0x80, .implausibleTimes),
+            // The version and the kind.
+            (0, 1, .unreadable), (0, 3, .unreadable), (1, 0, .unreadable), (1, 4, .unreadable), (1, 2, .unreadable),
+            (10, 1, .implausibleTimes), (10, 0x80, .implausibleTimes), (18, 1, .implausibleTimes),
+            (18, 0xFF, .implausibleTimes), (26, 1, .implausibleTimes), (26, 0x80, .implausibleTimes),
+            // The environment, the length of the first text, and its first character.
+            (34, 2, .unreadable), (35, 0xFF, .unreadable), (39, 0xFF, .unreadable),
         ] as [(Int, UInt8, SharedCacheFault)])
     func `a byte that makes no sense is named`(offset: Int, value: UInt8, fault: SharedCacheFault) throws {
         var bytes = try Self.bytes(StoreSamples.known())
@@ -76,14 +108,16 @@ struct StoredFindingTests {
         #expect(throws: fault) { try StoredFinding(bytes, policy: Self.policy) }
     }
 
-    @Test func `a body is read as strictly as Apple's answers`() throws {
-        let whole = try Self.bytes(StoreSamples.known())
-        let header = whole.prefix(whole.count - StoreSamples.body().count)
-        let bodies = ["", "{}", "[]", "{\"status\":0}", "{\"status\":21003}", "{\"status\":21007}", "{\"status\":0,"]
-        for body in bodies.map({ Array($0.utf8) }) + [StoreSamples.body(environment: "Production")] {
-            #expect(throws: SharedCacheFault.unreadable) { try StoredFinding(header + body, policy: Self.policy) }
+    @Test func `what is announced and not there is not waited for`() throws {
+        let bytes = try Self.bytes(StoreSamples.known())
+        // Behind the environment and the bundle ID stands how many transactions there are.
+        let count = 34 + 1 + 4 + StoreSamples.bundleID.utf8.count
+        #expect(Array(bytes[count..<count + 4]) == [0, 0, 0, 1])
+        for announced in [[0, 0, 0, 2], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]] {
+            var changed = bytes
+            changed.replaceSubrange(count..<count + 4, with: announced)
+            #expect(throws: SharedCacheFault.unreadable) { try StoredFinding(changed, policy: Self.policy) }
         }
-        #expect(try StoredFinding(header + StoreSamples.body(), policy: Self.policy).retention == .seconds(86_430))
     }
 
     @Test func `no bytes bring it down`() throws {
@@ -93,7 +127,7 @@ struct StoredFindingTests {
             var changed = bytes
             for _ in 0..<3 {
                 state = state &* 6_364_136_223_846_793_005 &+ 1
-                changed[Int(state >> 33) % min(changed.count, 60)] = UInt8(truncatingIfNeeded: state >> 20)
+                changed[Int(state >> 33) % min(changed.count, 300)] = UInt8(truncatingIfNeeded: state >> 20)
             }
             _ = try? StoredFinding(changed, policy: Self.policy)
         }

@@ -9,7 +9,10 @@ internal import Redis
 /// one that writes first.
 struct FindingNames: Sendable {
     /// In front of the name of a finding.
-    static let findingPrefix = "rc:1:"
+    static let findingPrefix = "rc:2:"
+    /// In front of the name of a finding in its first form, which nodes may still write while a fleet is being replaced:
+    /// not read any more, but forgotten with the other.
+    static let formerFindingPrefix = "rc:1:"
     /// In front of the name of an index.
     static let indexPrefix = "rci:1:"
 
@@ -47,6 +50,10 @@ struct FindingNames: Sendable {
 extension RedisWord {
     /// The key of a finding.
     static func finding(_ name: String) -> RedisWord { RedisWord(FindingNames.findingPrefix + name) }
+    /// The keys of a finding, in either form.
+    static func findings(_ name: String) -> [RedisWord] {
+        [finding(name), RedisWord(FindingNames.formerFindingPrefix + name)]
+    }
     /// The key of an index.
     static func index(_ name: String) -> RedisWord { RedisWord(FindingNames.indexPrefix + name) }
 }

@@ -12,7 +12,8 @@ internal import Synchronization
 /// written, not the difference of two clocks: so a node whose clock is wrong neither misleads the others nor misses what
 /// they found out.
 ///
-/// What was found here stays in this process too, and is used while the store is away.
+/// What was found here stays in this process too: it is used while the store is away, and whoever finds the same octets
+/// in the store again need not open them again.
 final class RedisFindingCache: FindingCache {
     private let store: any RedisCommands
     private let names: FindingNames
@@ -27,8 +28,27 @@ final class RedisFindingCache: FindingCache {
     /// A finding that is kept here.
     private struct Spare {
         let known: KnownFinding
+        /// What it was read from; nil if it was found out here and did not reach the store.
+        let opened: Opened?
         /// Whether it is too large for the store, so that nobody else has it.
         let isAlone: Bool
+
+        var byteCount: Int { known.byteCount + (opened?.sealed.count ?? 0) }
+    }
+
+    /// A value of the store's, and what was found in it. A class, because it is handed out for each look-up and never
+    /// changes.
+    private final class Opened: Sendable {
+        let sealed: [UInt8]
+        let stored: StoredFinding
+
+        init(_ sealed: [UInt8], _ stored: StoredFinding) { (self.sealed, self.stored) = (sealed, stored) }
+
+        /// Whether these are the octets it was opened from.
+        func isOf(_ octets: [UInt8]) -> Bool {
+            let sealed = sealed
+            return sealed.span.equals(octets.span)
+        }
     }
 
     /// - Parameters:
@@ -59,36 +79,38 @@ final class RedisFindingCache: FindingCache {
 
 extension RedisFindingCache {
     /// What is known: under several keys, what was found out last.
-    func finding(for key: FindingKey) async -> KnownFinding? {
+    func lookUp(_ key: FindingKey) async -> FindingLookup {
         let names = names.names(of: key)
         let stamp = board.stamp(of: names)
+        return FindingLookup(await finding(under: names, since: stamp), stamp: stamp)
+    }
+
+    private func finding(under names: [String], since stamp: InvalidationStamp) async -> KnownFinding? {
         let replies = await store.send(
             names.flatMap { [RedisCommand("GET", key: .finding($0)), RedisCommand("PTTL", key: .finding($0))] })
-        var found: [(name: String, known: KnownFinding)] = []
+        var found: [(name: String, spare: Spare)] = []
         for (index, name) in names.enumerated() {
             switch entry(replies.dropFirst(2 * index).prefix(2), for: name) {
             case .absent: continue
-            case .found(let known): found.append((name, known))
+            case .found(let spare): found.append((name, spare))
             case .unreachable:
                 observe(.lookupFailed)
                 return spare(for: names)?.known
             }
         }
-        guard let latest = found.max(by: { $0.known.askedAt < $1.known.askedAt }) else {
+        guard let latest = found.max(by: { $0.spare.known.askedAt < $1.spare.known.askedAt }) else {
             return spare(for: names).flatMap { $0.isAlone ? $0.known : nil }
         }
         // By the name it has in the store: that is the one by which it will be forgotten.
-        keepSpare(latest.known, for: latest.name, since: stamp)
-        return latest.known
+        keep(latest.spare, for: latest.name, since: stamp)
+        return latest.spare.known
     }
 
-    private func keepSpare(
-        _ known: KnownFinding, for name: String, isAlone: Bool = false, since stamp: InvalidationStamp
-    ) {
+    private func keep(_ spare: Spare, for name: String, since stamp: InvalidationStamp) {
         spares.withLock { spares in
             // Who invalidates marks the board first: so this comes before, and is removed, or is not done.
-            guard stamp.isUnchanged else { return }
-            spares.insert(Spare(known: known, isAlone: isAlone), for: name, byteCount: known.byteCount)
+            guard stamp.isUnchanged, spare.opened == nil || spares.find(name)?.opened !== spare.opened else { return }
+            spares.insert(spare, for: name, byteCount: spare.byteCount)
         }
     }
 
@@ -101,7 +123,7 @@ extension RedisFindingCache {
 
     private enum Entry {
         case absent
-        case found(KnownFinding)
+        case found(Spare)
         case unreachable
     }
 
@@ -112,20 +134,25 @@ extension RedisFindingCache {
         // Empty is what `forget` leaves behind for a moment.
         guard case .string(let sealed) = value, !sealed.isEmpty else { return .absent }
         do throws(SharedCacheFault) {
-            let stored = try StoredFinding(try open(sealed, for: name), policy: policy)
-            return .found(try inOurTime(stored.known, age: stored.retention - .milliseconds(remaining)))
+            let opened = try open(sealed, for: name)
+            let age = opened.stored.retention - .milliseconds(remaining)
+            let known = try inOurTime(opened.stored.known, age: age)
+            return .found(Spare(known: known, opened: opened, isAlone: false))
         } catch {
             observe(error)
             return .absent
         }
     }
 
-    private func open(_ sealed: [UInt8], for name: String) throws(SharedCacheFault) -> [UInt8] {
+    private func open(_ sealed: [UInt8], for name: String) throws(SharedCacheFault) -> Opened {
+        if let opened = spares.withLock({ $0.find(name) })?.opened, opened.isOf(sealed) { return opened }
+        let bytes: [UInt8]
         do throws(StoreSeal.Fault) {
-            return try seal.open(sealed, for: name)
+            bytes = try seal.open(sealed, for: name)
         } catch {
             throw SharedCacheFault(error)
         }
+        return Opened(sealed, try StoredFinding(bytes, policy: policy))
     }
 
     /// The finding with its times by this node's clock.
@@ -159,7 +186,8 @@ extension RedisFindingCache {
         if isKept, !isAlone { isKept = await carriesOut([set(bytes, stored, for: names[0])]) }
         if !isKept { observe(.insertFailed) }
         guard !isKept || isAlone else { return }
-        keepSpare(finding, for: names[0], isAlone: isAlone && isKept, since: stamp)
+        let spare = Spare(known: finding, opened: nil, isAlone: isAlone && isKept)
+        keep(spare, for: names[0], since: stamp)
     }
 
     /// Whether the store took all of it.
@@ -202,11 +230,8 @@ extension RedisFindingCache {
         let all = Set(found.joined())
         // What is written for a moment makes sure that all nodes hear of it, also of what the store no longer had.
         let replies = try await ask(
-            all.flatMap { name in
-                [
-                    RedisCommand("STRLEN", key: .finding(name)),
-                    RedisCommand("SET", key: .finding(name), "", "PX", 1),
-                ]
+            all.flatMap { RedisWord.findings($0) }.flatMap { key in
+                [RedisCommand("STRLEN", key: key), RedisCommand("SET", key: key, "", "PX", 1)]
             })
         invalidate(names: Array(all))
         return replies.count { if case .integer(let length) = $0 { length > 0 } else { false } }

@@ -17,17 +17,16 @@ struct StoreNames: Sendable {
     ///   - area: what kind of thing it is; the same parts in another area have another name.
     ///   - parts: what it is told from others by. `["ab", "c"]` and `["a", "bc"]` have different names.
     func name(_ area: String, _ parts: [[UInt8]]) -> String {
-        var hmac = HMAC<SHA256>(key: key)
-        for part in [Array(area.utf8)] + parts {
-            // The length in front keeps parts apart.
-            hmac.update(data: Self.bytes(of: part.count))
-            hmac.update(data: part)
-        }
-        return Base64URL.encode(Array(hmac.finalize()))
+        var message: [UInt8] = []
+        Self.append(area.utf8, to: &message)
+        for part in parts { Self.append(part, to: &message) }
+        return Base64URL.encode(Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
     }
 
-    private static func bytes(of count: Int) -> [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+    /// The length in front keeps parts apart.
+    private static func append(_ part: some Collection<UInt8>, to message: inout [UInt8]) {
+        for shift in stride(from: 0, to: 64, by: 8) { message.append(UInt8(truncatingIfNeeded: part.count >> shift)) }
+        message.append(contentsOf: part)
     }
 }
 
