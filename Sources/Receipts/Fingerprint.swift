@@ -34,10 +34,15 @@ public struct Fingerprint: Hashable, Sendable {
 extension Fingerprint: CustomStringConvertible {
     /// 64 lower-case hexadecimal digits.
     public var description: String {
-        [words.first, words.second, words.third, words.fourth].map { word in
-            let digits = String(word, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        var digits: [UInt8] = []
+        digits.reserveCapacity(64)
+        for word in [words.first, words.second, words.third, words.fourth] {
+            for shift in stride(from: 60, through: 0, by: -4) {
+                let digit = UInt8(truncatingIfNeeded: word >> shift & 15)
+                digits.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
+            }
+        }
+        return String(decoding: digits, as: UTF8.self)
     }
 }
 

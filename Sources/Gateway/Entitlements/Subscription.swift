@@ -42,12 +42,14 @@ extension Subscription {
     static func all(
         in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, skew: Duration
     ) -> [Subscription] {
-        let subscriptions = transactions.filter(\.isSubscription)
-        let groupsWithOffer = Set(subscriptions.filter(\.usedIntroOffer).compactMap(\.subscriptionGroupID))
+        // By index: a transaction holds a dozen texts, and is copied only where it decides.
+        let subscriptions = transactions.indices.filter { transactions[$0].isSubscription }
+        let groupsWithOffer = Set(
+            subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
         let plans = Dictionary(renewals.map { ($0.originalTransactionID, $0) }) { first, _ in first }
-        return Dictionary(grouping: subscriptions, by: \.chainID)
+        return Dictionary(grouping: subscriptions) { transactions[$0].chainID }
             .map { id, chain in
-                Subscription(id, chain, plans[id], groupsWithOffer, Moment(now: now, skew: skew))
+                Subscription(id, transactions, chain, plans[id], groupsWithOffer, Moment(now: now, skew: skew))
             }
             .sorted {
                 ($0.transaction.expiryOrder, $0.originalTransactionID) > (
@@ -56,20 +58,21 @@ extension Subscription {
             }
     }
 
-    /// - Parameter chain: at least one transaction.
+    /// - Parameter chain: the indices of its transactions, at least one.
     private init(
-        _ originalTransactionID: String, _ chain: [Transaction], _ renewal: Renewal?, _ groupsWithOffer: Set<String>,
-        _ moment: Moment
+        _ originalTransactionID: String, _ transactions: [Transaction], _ chain: [Int], _ renewal: Renewal?,
+        _ groupsWithOffer: Set<String>, _ moment: Moment
     ) {
-        let active = chain.filter { $0.isActive(at: moment.now, skew: moment.skew) }
-        let transaction = active.isEmpty ? chain.latest : active.latest
+        let active = chain.filter { transactions[$0].isActive(at: moment.now, skew: moment.skew) }
+        let transaction = transactions.latest(among: active.isEmpty ? chain : active)
         state = active.isEmpty ? SubscriptionState(lapsed: transaction, renewal, at: moment.now) : .active
         self.transaction = transaction
         self.renewal = renewal
         self.originalTransactionID = originalTransactionID
-        let groups = Set(chain.compactMap(\.subscriptionGroupID))
-        isEligibleForIntroOffer =
-            !chain.contains(where: \.usedIntroOffer) && groups.isDisjoint(with: groupsWithOffer)
+        isEligibleForIntroOffer = !chain.contains { index in
+            transactions[index].usedIntroOffer
+                || transactions[index].subscriptionGroupID.map(groupsWithOffer.contains) ?? false
+        }
     }
 
     private struct Moment {
@@ -101,6 +104,15 @@ extension SubscriptionState {
 
 /// The next moment after `now` at which anything derived from these dates can change; nil if nothing will.
 func nextBoundary(after now: Timestamp, in transactions: [Transaction], _ renewals: [Renewal] = []) -> Timestamp? {
-    let periods = transactions.filter(\.isSubscription).flatMap { [$0.purchaseDate, $0.expiresDate] }
-    return (periods + renewals.map(\.gracePeriodExpiresDate)).compactMap(\.self).filter { $0 > now }.min()
+    var next: Timestamp?
+    func consider(_ date: Timestamp?) {
+        if let date, date > now { next = min(next ?? date, date) }
+    }
+    // By index, so that no transaction is copied: this is asked several times for each answer.
+    for index in transactions.indices where transactions[index].isSubscription {
+        consider(transactions[index].purchaseDate)
+        consider(transactions[index].expiresDate)
+    }
+    for renewal in renewals { consider(renewal.gracePeriodExpiresDate) }
+    return next
 }

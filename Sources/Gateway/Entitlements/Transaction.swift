@@ -109,8 +109,11 @@ extension Transaction {
 
 extension [Transaction] {
     /// The transaction whose period ends last. The list is never empty, and its order means nothing.
-    var latest: Transaction {
-        dropFirst().reduce(self[0]) { $0.endsEarlier(than: $1) ? $1 : $0 }
+    var latest: Transaction { latest(among: Array<Int>(indices)) }
+
+    /// The same of those with these indices, at least one.
+    func latest(among indices: [Int]) -> Transaction {
+        self[indices.dropFirst().reduce(indices[0]) { self[$0].endsEarlier(than: self[$1]) ? $1 : $0 }]
     }
 
     /// Without those subscription transactions that a later one of the same subscription has superseded.

@@ -78,8 +78,8 @@ public struct KnownFinding: Sendable {
     /// where a period ends is not: asked before, Apple would say the same.
     /// - Parameter chance: minus the logarithm of a random number between 0 and 1.
     func isDue(at now: Timestamp, chance: Double) -> Bool {
-        guard case .answered = finding, !hasPassedBoundary(at: freshUntil) else { return false }
-        return freshUntil <= now.advanced(by: took * chance)
+        guard freshUntil <= now.advanced(by: took * chance), case .answered = finding else { return false }
+        return !hasPassedBoundary(at: freshUntil)
     }
 }
 
