@@ -53,9 +53,9 @@ LABEL org.opencontainers.image.title="receipt-gateway" \
 COPY --from=build /out/receipt-gateway /usr/local/bin/receipt-gateway
 EXPOSE 8080 9090
 STOPSIGNAL SIGTERM
-# Kubernetes has probes of its own; this one is for Docker and Podman. bash opens the connection, so that no client
-# has to be installed.
+# Kubernetes has probes of its own; this one is for Docker and Podman. It reads GATEWAY_ADMIN_PORT, but not a file that
+# only the arguments of `serve` name.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
-    CMD ["/bin/bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${GATEWAY_ADMIN_PORT:-9090} && printf 'GET /livez HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r -t 2 line <&3 && [[ $line == *' 200 '* ]]"]
+    CMD ["/usr/local/bin/receipt-gateway", "health"]
 ENTRYPOINT ["/usr/local/bin/receipt-gateway"]
 CMD ["serve"]

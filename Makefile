@@ -9,7 +9,7 @@ SHELL := /bin/bash
 ARROWS := --explicit-target-dependency-import-check error
 SOURCES := Package.swift Sources Tests loadtest
 
-.PHONY: help run build test check lint format docs tsan helm live bench fuzz deps test-deps bench-deps clean
+.PHONY: help run build test check lint format commands docs tsan helm live bench fuzz deps test-deps bench-deps clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -34,6 +34,11 @@ lint: ## Check the format of all Swift files
 
 format: ## Format all Swift files in place
 	swift format --in-place --recursive $(SOURCES)
+
+commands: ## Write docs/commands.md again from --help of both programs
+	swift build --product receipt-gateway
+	swift build --product receipt-loadtest
+	@.ci/commands .build/debug >.build/commands.md && mv .build/commands.md docs/commands.md
 
 docs: ## Build the library's documentation; warnings are errors
 	swift package --disable-sandbox generate-documentation --target Receipts --warnings-as-errors

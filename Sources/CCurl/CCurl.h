@@ -40,6 +40,11 @@ static inline CURLcode CCurl_set_socket_opener(CURL *handle, curl_opensocket_cal
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, opener);
 }
 
+/// The file with the authorities to trust that libcurl was built with; NULL for none.
+static inline const char *CCurl_default_authorities(void) {
+    return curl_version_info(CURLVERSION_NOW)->cainfo;
+}
+
 /// 0 for what the handle does not know.
 static inline long CCurl_get_long(CURL *handle, CURLINFO wanted) {
     long value = 0;

@@ -13,6 +13,13 @@
 enum CLibrary {
     /// `errno` for a port on which somebody else listens.
     static let addressInUse = EADDRINUSE
+    /// `errno` for an address that this machine does not have.
+    static let addressNotAvailable = EADDRNOTAVAIL
+    /// `errno` for a port that this user may not have.
+    static let permissionDenied = EACCES
+
+    /// Whether somebody sees what is written to standard output.
+    static var isStandardOutputTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// A random number, minus the logarithm of one that is evenly spread between 0 and 1: 1 on average.
     @Sendable static func exponential() -> Double { -log(1 - Double.random(in: 0..<1)) }

@@ -13,12 +13,24 @@ struct ReceiptGateway: AsyncParsableCommand {
             Quick start, on this machine only and without API keys:
 
               receipt-gateway serve
-              curl -s http://127.0.0.1:8080/v1/verify -H 'content-type: application/json' -d '{"receipt": "MII..."}'
+              curl -s http://127.0.0.1:8080/v1/verify -H 'content-type: application/json' \\
+                -d '{"receipt": "MII..."}'
 
             Every setting has one name in files, gateway.http.port, and one in the environment, GATEWAY_HTTP_PORT. \
-            `receipt-gateway check-config` lists them with their values.
+            `receipt-gateway check-config` lists them with their values, `receipt-gateway doctor` looks at everything \
+            around the gateway.
+
+            Completions for bash, zsh and fish:
+
+              source <(receipt-gateway --generate-completion-script bash)
+
+            Exit status: 0 for success, 64 if the command line is wrong, 78 if the configuration is wrong, 1 for \
+            everything else; what that is, the help of each command says.
             """,
         version: Version.current,
-        subcommands: [ServeCommand.self, CheckConfigurationCommand.self, HashKeyCommand.self],
+        subcommands: [
+            ServeCommand.self, CheckConfigurationCommand.self, DoctorCommand.self, HealthCommand.self,
+            HashKeyCommand.self,
+        ],
         defaultSubcommand: ServeCommand.self)
 }

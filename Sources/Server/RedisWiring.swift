@@ -85,7 +85,7 @@ extension StoreKeys {
 
 extension RedisClientConfiguration {
     /// The connections as configured; nil if there is nothing to connect to.
-    fileprivate init?(_ configuration: RedisConfiguration) throws(ConfigurationProblems) {
+    init?(_ configuration: RedisConfiguration) throws(ConfigurationProblems) {
         guard let url = configuration.url else { return nil }
         do throws(RedisTLS.Fault) {
             try self.init(url, tls: url.usesTLS ? RedisTLS(configuration) : nil)

@@ -217,7 +217,7 @@ extension Authenticator {
 
 extension SharedSecrets {
     /// The account's secret, and those of the apps in the clients file.
-    fileprivate init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
+    init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
         self.init(primary: configuration.apple.sharedSecret, ofApps: file?.sharedSecrets ?? [:])
     }
 }

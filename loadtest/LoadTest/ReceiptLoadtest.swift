@@ -12,7 +12,8 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         discussion: """
             Load on a running gateway, and the highest rate at which it does what is wanted:
 
-              receipt-loadtest http http://127.0.0.1:8080 -R 5000 -d 30s --threshold 'p99<25ms'
+              receipt-loadtest http http://127.0.0.1:8080 -R 5000 -d 30s \\
+                --threshold 'p99<25ms'
               receipt-loadtest search http://127.0.0.1:8080 --slo 'p99<25ms,errors<0.1%'
 
             A whole fleet under load while something happens to it, with a verdict:

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import HTTPTransport
-internal import Receipts
+package import Receipts
 
 /// Apple's answer, and what came with it.
 package struct VerifyReceiptReply: Sendable {
@@ -47,6 +47,8 @@ package struct ReplyHead: Hashable, Sendable {
     package let retryAfter: Duration?
     /// What Apple announces about the endpoint's end.
     package let announcements: EndpointAnnouncements
+    /// `Date`: what Apple's clock said, in whole seconds.
+    package var date: Timestamp?
     /// From the request's start to the answer's end.
     package let took: Duration
 }
@@ -78,6 +80,7 @@ extension ReplyHead {
         correlationKey = answer.headers.values(of: "x-apple-jingle-correlation-key").first.flatMap(Self.harmless)
         retryAfter = RetryAfter.duration(answer.headers.values(of: "Retry-After"), now: now)
         announcements = EndpointAnnouncements(now: now, values: answer.headers.values(of:))
+        date = answer.headers.values(of: "Date").first.flatMap { HTTPDate.timestamp($0, now: now) }
         took = answer.timings.total
     }
 

@@ -13,6 +13,9 @@ public struct TrustAnchor: Sendable {
     /// The certificate itself, where it is known.
     let certificate: OwnedCertificate?
 
+    /// Until when its certificate is valid; nil where only the fingerprint is known.
+    public var expires: Timestamp? { certificate?.fields.validity.notAfter }
+
     /// Trusts the root with this fingerprint.
     public init(fingerprint: Fingerprint, environments: Set<Environment>) {
         self.fingerprint = fingerprint

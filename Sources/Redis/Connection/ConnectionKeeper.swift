@@ -81,7 +81,7 @@ extension ConnectionKeeper {
         connected.assumeIsolated().whenComplete { result in
             switch result {
             case .success(let channel): self.adopt(channel)
-            case .failure(let error): self.ended(RedisConnectionFault(error) ?? .unreachable("\(error)"))
+            case .failure(let error): self.ended(RedisConnectionFault(error) ?? .unreachable(connectWords(error)))
             }
         }
     }

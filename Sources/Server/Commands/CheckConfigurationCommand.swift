@@ -11,7 +11,10 @@ struct CheckConfigurationCommand: AsyncParsableCommand {
         abstract: "Check the configuration without starting anything.",
         discussion: """
             Reads the environment, the file and every file they name, as `serve` would, and opens no socket. Prints \
-            the effective configuration, secrets redacted, or every problem at once.
+            the effective configuration on standard output, secrets redacted, or every problem at once on standard error:
+
+              receipt-gateway check-config --config gateway.yaml
+              receipt-gateway check-config | grep -v '# default'
 
             Exit status: 0 if `serve` would start with it, 78 if it is wrong.
             """)
@@ -20,17 +23,20 @@ struct CheckConfigurationCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.load()
-        let surroundings = GatewaySurroundings(
-            logger: Logger(label: "check-config") { _ in SwiftLogNoOpLogHandler() },
-            shutdownRequests: AsyncStream { $0.finish() })
-        _ = try options.orExit { () throws(ConfigurationProblems) in
-            try buildGatewayServer(configuration, in: surroundings)
-        }
+        try options.orExit { () throws(ConfigurationProblems) in try configuration.tryOut() }
         print(configuration.effectiveText, terminator: "")
     }
 }
 
 extension GatewayConfiguration {
+    /// Puts a gateway together as `serve` would, and lets it go: some problems show only then. Opens no socket.
+    func tryOut() throws(ConfigurationProblems) {
+        let surroundings = GatewaySurroundings(
+            logger: Logger(label: "check-config") { _ in SwiftLogNoOpLogHandler() },
+            shutdownRequests: AsyncStream { $0.finish() })
+        _ = try buildGatewayServer(self, in: surroundings)
+    }
+
     /// Each setting with its value, one per line, as YAML with full names; secrets are redacted.
     var effectiveText: String {
         ConfigurationKeys.all.map { key in

@@ -13,9 +13,9 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "A YAML or JSON file with settings under the key `gateway`.",
-            discussion: "Environment variables win over the file, the file wins over the defaults.",
-            valueName: "file"))
+            "A YAML or JSON file with settings under the key `gateway`. Environment variables win over it.",
+            valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml", "json"]))
     var config: String?
 
     /// The configuration; otherwise every problem on standard error, and exit status 78 (EX_CONFIG).
@@ -28,6 +28,11 @@ struct ConfigurationOptions: ParsableArguments {
     /// The pepper alone, whatever else is configured or wrong.
     func pepper() throws(ConfigurationProblems) -> Secret {
         try ConfigurationLoader.pepper(environment: ProcessInfo.processInfo.environment, filePath: config)
+    }
+
+    /// Where the admin plane listens, whatever else is configured or wrong.
+    func admin() throws(ConfigurationProblems) -> ListenerConfiguration {
+        try ConfigurationLoader.admin(environment: ProcessInfo.processInfo.environment, filePath: config)
     }
 
     /// Runs something that may find the configuration wrong.

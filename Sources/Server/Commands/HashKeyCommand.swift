@@ -20,6 +20,8 @@ struct HashKeyCommand: AsyncParsableCommand {
               export GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)"
 
             The client sends the key as `Authorization: Bearer KEY` or `X-API-Key: KEY`.
+
+            Exit status: 0 with a new key, 78 if there is no pepper or it is too short.
             """)
 
     @OptionGroup var options: ConfigurationOptions

@@ -11,11 +11,14 @@ internal import ServiceLifecycle
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Run the gateway (the default).",
+        abstract: "Run the gateway.",
         discussion: """
             Listens on 127.0.0.1:8080 for clients (POST /v1/verify, and POST /verifyReceipt in Apple's form) and on \
             127.0.0.1:9090 for /livez, /readyz and /metrics, unless configured otherwise. Logs go to standard error, \
             one JSON object per line.
+
+              receipt-gateway serve --config /etc/receipt-gateway/gateway.yaml
+              GATEWAY_HTTP_PORT=8081 GATEWAY_ADMIN_PORT=9091 receipt-gateway serve
 
             Apple is asked about genuine receipts: GATEWAY_APPLE_SHARED_SECRET is your account's shared secret, \
             GATEWAY_APPLE_ENABLED=false asks nobody.

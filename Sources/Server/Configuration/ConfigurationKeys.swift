@@ -54,7 +54,8 @@ enum ConfigurationKeys {
             "Whether limited clients get `X-RateLimit-*` beside `RateLimit`."),
     ]
 
-    private static let admin = [
+    /// Where the admin plane listens.
+    static let admin = [
         ConfigurationKey("admin.host", \.admin.host, "Address of the admin plane, which asks for no key."),
         ConfigurationKey("admin.port", \.admin.port, in: ports, "Port of the admin plane."),
     ]

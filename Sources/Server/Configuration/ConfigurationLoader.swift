@@ -61,6 +61,17 @@ struct ConfigurationLoader {
         throw ConfigurationProblems(problems: loader.problems.isEmpty ? [.noPepper] : loader.problems)
     }
 
+    /// Where the admin plane listens: `health` needs no more, and may not be allowed to read secrets.
+    static func admin(
+        environment: [String: String], filePath: String?,
+        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) -> ListenerConfiguration {
+        var loader = ConfigurationLoader(environment: environment, filePath: filePath, readFile: readFile)
+        for key in ConfigurationKeys.admin { loader.read(key) }
+        guard loader.problems.isEmpty else { throw ConfigurationProblems(problems: loader.problems) }
+        return loader.configuration.admin
+    }
+
     /// Reads every setting, looks for names that are none, and looks into the files that settings name.
     mutating func readAll() {
         for key in ConfigurationKeys.all { read(key) }

@@ -38,7 +38,7 @@ enum ProcessStatistics {
     }
 
     /// The soft limit is the first number in its line.
-    private static var maximumFiles: Double? {
+    static var maximumFiles: Double? {
         line("Max open files", in: text("self/limits")).flatMap { number(at: 0, in: $0) }
     }
 

@@ -46,7 +46,7 @@ struct NodeRegistry: Sendable {
 
     /// KEYS nodes; ARGV name, milliseconds. How many nodes are alive. A clock that was set back leaves nobody behind in
     /// the future.
-    private static let beat = RedisScript(
+    static let beat = RedisScript(
         """
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -83,7 +83,7 @@ extension RedisFleetNotes {
     }
 
     /// KEYS pause; ARGV milliseconds that this node knows of, slack. The milliseconds that count; negative for none.
-    private static let pause = RedisScript(
+    static let pause = RedisScript(
         """
         local left = redis.call('PTTL', KEYS[1])
         local mine = tonumber(ARGV[1])
@@ -126,7 +126,7 @@ extension RedisFleetNotes {
 
     /// KEYS announcement; ARGV what this node knows or nothing, whether that is news, the time of quiet. The announcement
     /// that counts, behind the time at which it was written; nil for none.
-    private static let lifecycle = RedisScript(
+    static let lifecycle = RedisScript(
         """
         local kept = redis.call('GET', KEYS[1])
         -- Longer than any announcement: somebody else's, and too long to be carried about.

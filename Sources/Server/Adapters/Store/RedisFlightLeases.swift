@@ -63,7 +63,7 @@ extension RedisFlightLeases {
 
     /// KEYS lease; ARGV token, milliseconds, the token of who was waited for. Nil if the lease is the caller's, else what
     /// stands there: the holder's token, or `!`, the token of who was waited for, and why that one failed.
-    private static let acquisition = RedisScript(
+    static let acquisition = RedisScript(
         """
         local value = redis.call('GET', KEYS[1])
         if value then
@@ -77,7 +77,7 @@ extension RedisFlightLeases {
         """)
 
     /// KEYS lease; ARGV token, reason or nothing, milliseconds for the note. 1 if the lease was the caller's.
-    private static let release = RedisScript(
+    static let release = RedisScript(
         """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
         if ARGV[2] == '' then

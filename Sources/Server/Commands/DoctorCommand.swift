@@ -1,0 +1,73 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// `receipt-gateway doctor`
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look for what is wrong around the gateway, and say what to do.",
+        discussion: """
+            Looks at the configuration, keys that expire, Redis, the way to Apple, certificates, the system's limits \
+            and the ports, with the parts that `serve` uses, and prints one line for each: ok, warning or failed. It \
+            takes as long as the slowest answer, and 15 seconds at most. A gateway may run meanwhile.
+
+            Redis gets every command that the gateway sends, on keys that end within a second. Apple is asked about an \
+            empty receipt, without a secret: whether a shared secret is right, only a customer's receipt can tell.
+
+            Run it as the gateway runs, so that it has the same limits, network and files:
+
+              receipt-gateway doctor --config /etc/receipt-gateway/gateway.yaml
+              docker compose exec gateway-1 receipt-gateway doctor
+              kubectl exec deploy/receipt-gateway -- receipt-gateway doctor \\
+                --config /etc/receipt-gateway/config/gateway.yaml
+
+            Environment: the settings, as for `serve`; NO_COLOR for no colours on a terminal.
+
+            Exit status: 0 if nothing failed, warnings or not; 1 if something did; 78 if the configuration is wrong, \
+            and nothing else was looked at.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: "How to print it: text, or one JSON object.")
+    var format = DoctorReport.Format.text
+
+    func run() async throws {
+        let report = await report()
+        switch format {
+        case .text: print(report.text(hasColours: Terminal.hasColours), terminator: "")
+        case .json: print(report.json, terminator: "")
+        }
+        if report.isMisconfigured { throw ExitCode.misconfigured }
+        if report.level == .failed { throw ExitCode.failure }
+    }
+
+    private func report() async -> DoctorReport {
+        let environment = ProcessInfo.processInfo.environment
+        do throws(ConfigurationProblems) {
+            let configuration = try ConfigurationLoader.load(environment: environment, filePath: options.config)
+            try configuration.tryOut()
+            let doctor = Doctor(configuration: configuration, environment: environment)
+            return DoctorReport(observations: await doctor.examine())
+        } catch {
+            return DoctorReport(observations: error.observations)
+        }
+    }
+}
+
+extension DoctorReport.Format: ExpressibleByArgument {}
+
+/// Where standard output goes.
+enum Terminal {
+    /// <https://no-color.org>
+    static var hasColours: Bool {
+        CLibrary.isStandardOutputTerminal && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+    }
+}

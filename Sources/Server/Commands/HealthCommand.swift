@@ -1,0 +1,55 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+internal import HTTPTransport
+
+/// `receipt-gateway health`
+struct HealthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health",
+        abstract: "Ask the gateway that runs here whether it is alive, or ready.",
+        discussion: """
+            Asks /livez on the admin plane, with --ready /readyz, and prints the answer in one line. For a container's \
+            health check, and for scripts that wait for a gateway:
+
+              receipt-gateway health
+              until receipt-gateway health --ready; do sleep 1; done
+
+            Of the configuration it reads where the admin plane listens: GATEWAY_ADMIN_HOST, GATEWAY_ADMIN_PORT, or \
+            the file. No secret needs to be readable.
+
+            Exit status: 0 if it is, 1 if it is not or does not answer within two seconds, 78 if these settings are \
+            wrong.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Ask whether it takes requests, not only whether it runs.")
+    var ready = false
+
+    func run() async throws {
+        let admin = try options.orExit { () throws(ConfigurationProblems) in try options.admin() }
+        guard admin.port != 0 else {
+            print("gateway.admin.port is 0: only the gateway's log knows which port the system chose")
+            throw ExitCode.failure
+        }
+        let condition = try await LocalGateway(admin).condition(at: ready ? "/readyz" : "/livez")
+        print(condition.line(asked: ready ? "ready" : "alive", at: admin))
+        if condition != .well { throw ExitCode.failure }
+    }
+}
+
+extension LocalGateway.Condition {
+    /// In one line, for whoever looks at a failed health check.
+    fileprivate func line(asked word: String, at admin: ListenerConfiguration) -> String {
+        let place = "\(admin.reachableHost):\(admin.port)"
+        return switch self {
+        case .well: word
+        case .unwell(let status, let detail): "not \(word): HTTP \(status): \(detail)"
+        case .silent(.connect): "not \(word): nobody listens on \(place) (gateway.admin.host and port)"
+        case .silent(.timeout): "not \(word): no answer from \(place) within two seconds"
+        case .silent(let error): "not \(word): no answer from \(place) (\(error))"
+        }
+    }
+}

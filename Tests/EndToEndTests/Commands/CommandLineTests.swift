@@ -1,0 +1,51 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What the programs say of themselves, and what shells make of it.
+@Suite(.timeLimit(.minutes(3))) struct CommandLineTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func `docs/commands.md is what both programs say with --help; make commands writes it again`() async throws {
+        let script = Self.root.appending(path: ".ci/commands").path
+        let made = try await Program.named.run([script, Program.gateway.url.deletingLastPathComponent().path])
+        let kept = try String(contentsOf: Self.root.appending(path: "docs/commands.md"), encoding: .utf8)
+        #expect(made.status == 0 && made.errors.isEmpty, "\(made.errors)")
+        #expect(made.output == kept, "the help has changed: run `make commands`")
+    }
+
+    @Test func `the help fits into a terminal, and says what each exit status means`() async throws {
+        let help = try await Program.gateway.run(["--help"])
+        let subcommands = help.output.matches(of: /(?m)^  ([a-z][a-z-]*)(?: \(default\))? {2,}\S/).map {
+            String($0.output.1)
+        }
+        #expect(subcommands == ["serve", "check-config", "doctor", "health", "hash-key"])
+        for subcommand in subcommands {
+            let text = try await Program.gateway.run([subcommand, "--help"]).output
+            #expect(text.contains("Exit status: 0"), "\(text)")
+            #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text)")
+        }
+    }
+
+    @Test(arguments: [
+        (["receipt-gateway", "do"], "doctor"), (["receipt-gateway", "health", "--re"], "--ready"),
+        (["receipt-gateway", "doctor", "--format", "j"], "json"),
+        (["receipt-gateway", "serve", "--conf"], "--config"), (["receipt-loadtest", "scen"], "scenario"),
+    ])
+    func `bash completes commands, options and values`(_ words: [String], completion: String) async throws {
+        let program = words[0] == "receipt-gateway" ? Program.gateway : Program.loadTest
+        // As bash calls it: the words so far, which of them the cursor is on, and what `complete` named.
+        let script = """
+            source <("$1" --generate-completion-script bash); shift
+            COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
+            $(complete -p "$1" | sed -E 's/.*-F ([^ ]+).*/\\1/') "$1" "${COMP_WORDS[$COMP_CWORD]}" "${COMP_WORDS[$COMP_CWORD-1]}"
+            printf '%s\\n' "${COMPREPLY[@]}"
+            """
+        let outcome = try await Program.named.run(["bash", "-c", script, "bash", program.url.path] + words)
+        let replies = outcome.output.split(separator: "\n").map { $0.filter { $0 != " " } }
+        #expect(replies == [completion], "\(outcome)")
+    }
+}

@@ -1,0 +1,220 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import RealServers
+import ReceiptForge
+import Testing
+
+/// What an operator is told of what is wrong around the gateway.
+@Suite(.timeLimit(.minutes(3))) struct DoctorTests {
+    private static let password = "a-password-nobody-shows"
+
+    // MARK: - Everything
+
+    @Test func `where nothing is wrong, everything is looked at and the exit status is 0`() async throws {
+        let redis = try await RealServer.redis(["--maxmemory", "64mb", "--maxmemory-policy", "volatile-lru"])
+        let identity = Sample.tlsAuthority.identity(forHosts: ["127.0.0.1"])
+        try await withApple(scenario: Self.clock(aheadBy: 0), tls: identity) { apple in
+            let folder = try ScratchFolder()
+            let checkup = try await Checkup(
+                apple.merging([
+                    "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)",
+                    "GATEWAY_APPLE_SHARED_SECRET": Sample.secret,
+                    "GATEWAY_APPLE_CA_FILE": try folder.write(Sample.tlsAuthority.certificatePEM, to: "tls.pem"),
+                    "GATEWAY_TRUST_ROOTS": try folder.write(Sample.pki.rootPEM, to: "root.pem"),
+                ]) { $1 })
+            #expect(checkup.complaints == [] && checkup.exitStatus == 0)
+            let areas = ["configuration", "clients", "redis", "apple", "certificates", "limits", "ports"]
+            #expect(Set(checkup.checks.map(\.area)) == Set(areas))
+            #expect(try checkup["apple", "production"].seen.contains("21002"))
+            #expect(try checkup["apple", "clock"].status == "ok")
+            #expect(!checkup.output.contains(Sample.secret))
+        }
+        // Nothing stays behind but the scripts.
+        try await redis.ask("DBSIZE", until: { $0 == "0" })
+    }
+
+    @Test func `for people there is one line for each check, without colours where nobody sees them`() async throws {
+        let outcome = try await Program.gateway.run(
+            ["doctor"],
+            environment: [
+                "GATEWAY_APPLE_ENABLED": "false", "GATEWAY_REDIS_URL": "redis://127.0.0.1:1",
+                "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
+            ])
+        #expect(outcome.status == 1 && !outcome.output.contains("\u{1B}"))
+        let lines = outcome.output.split(separator: "\n")
+        let failed = lines.filter { $0.hasPrefix("  failed   connection") }
+        #expect(failed.count == 1 && failed[0].contains("connection refused. Start Redis"), "\(outcome.output)")
+        #expect(lines.last?.contains(" ok, ") == true)
+    }
+
+    @Test func `a wrong configuration is told whole, and is status 78`() async throws {
+        let checkup = try await Checkup(["GATEWAY_ADMIN_PORT": "many", "GATEWAY_TRUST_ROOTS": "/nowhere.pem"])
+        #expect(checkup.exitStatus == 78 && checkup.checks.allSatisfy { $0.area == "configuration" })
+        #expect(checkup.checks.count == 2, "\(checkup.checks)")
+    }
+
+    // MARK: - Redis
+
+    @Test func `what is wrong with the login is told, and the password is not`() async throws {
+        let redis = try await RealServer.redis(["--requirepass", "another-password"])
+        let checkup = try await Checkup([
+            "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_REDIS_PASSWORD": Self.password,
+        ])
+        let connection = try checkup["redis", "connection"]
+        #expect(checkup.exitStatus == 1 && connection.seen.contains("WRONGPASS"), "\(connection)")
+        #expect(!checkup.output.contains(Self.password))
+    }
+
+    @Test func `a replica takes no writes, and the advice is to name its master`() async throws {
+        let redis = try await RealServer.redis(["--replicaof", "127.0.0.1 1", "--replica-serve-stale-data", "yes"])
+        let checkup = try await Checkup(["GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)"])
+        let commands = try checkup["redis", "commands"]
+        #expect(commands.status == "failed" && commands.seen.contains("READONLY"), "\(commands)")
+        #expect(commands.advice?.contains("master") == true && checkup.exitStatus == 1)
+    }
+
+    @Test(arguments: [
+        ("64mb", "noeviction", "once it is full"), ("64mb", "allkeys-lru", "may be evicted"),
+        ("0", "volatile-lru", "no limit"),
+    ])
+    func `what Redis does when its memory is full is a warning`(
+        maximum: String, policy: String, words: String
+    ) async throws {
+        let redis = try await RealServer.redis(["--maxmemory", maximum, "--maxmemory-policy", policy])
+        let checkup = try await Checkup(["GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)"])
+        let memory = try checkup["redis", "memory"]
+        #expect(memory.status == "warning" && memory.seen.contains(words), "\(memory)")
+        #expect(checkup.complaints.count == 1, "\(checkup.complaints)")
+    }
+
+    @Test func `a Redis that is full fails`() async throws {
+        let redis = try await RealServer.redis(["--maxmemory", "1mb", "--maxmemory-policy", "noeviction"])
+        let checkup = try await Checkup(["GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)"])
+        let commands = try checkup["redis", "commands"]
+        #expect(commands.status == "failed" && commands.seen.contains("OOM"), "\(commands)")
+    }
+
+    @Test func `a Redis that is frozen does not keep the doctor`() async throws {
+        let redis = try await RealServer.redis()
+        redis.freeze()
+        let checkup = try await Checkup([
+            "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_REDIS_CONNECT_DEADLINE": "250ms",
+        ])
+        redis.thaw()
+        let connection = try checkup["redis", "connection"]
+        #expect(connection.status == "failed" && connection.seen.contains("nothing answers"), "\(connection)")
+    }
+
+    @Test func `the masters of a cluster and of sentinels are found, or missed`() async throws {
+        let cluster = try await RedisCluster()
+        let whole = try await Checkup(["GATEWAY_REDIS_URL": "redis+cluster://\(cluster.hosts)"])
+        #expect(try whole["redis", "topology"].seen.contains("3 masters"), "\(whole.checks)")
+        #expect(try whole["redis", "commands"].status == "ok")
+        let nobody = try await Checkup(["GATEWAY_REDIS_URL": "redis+sentinel://127.0.0.1:1/mymaster"])
+        #expect(try nobody["redis", "topology"].status == "failed" && nobody.exitStatus == 1)
+    }
+
+    // MARK: - Apple
+
+    @Test func `a certificate that nobody vouches for is told apart from no way out`() async throws {
+        let stranger = TLSAuthority(seed: 24).identity(forHosts: ["127.0.0.1"])
+        let folder = try ScratchFolder()
+        let authority = try folder.write(Sample.tlsAuthority.certificatePEM, to: "tls.pem")
+        try await withApple(tls: stranger) { apple in
+            let checkup = try await Checkup(apple.merging(["GATEWAY_APPLE_CA_FILE": authority]) { $1 })
+            let production = try checkup["apple", "production"]
+            #expect(production.status == "failed" && production.seen.contains("not trusted"), "\(production)")
+        }
+        let nobody = ["PRODUCTION", "SANDBOX"].map { ("GATEWAY_APPLE_\($0)_URL", "http://127.0.0.1:1/verifyReceipt") }
+        let away = try await Checkup(Dictionary(uniqueKeysWithValues: nobody))
+        #expect(try away["apple", "sandbox"].seen.contains("refused"), "\(away.checks)")
+        let settings = Dictionary(uniqueKeysWithValues: nobody + [("HTTPS_PROXY", "http://127.0.0.1:1")])
+        let proxied = try await Checkup(settings)
+        #expect(try proxied["apple", "production"].advice?.contains("GATEWAY_APPLE_PROXY") == true)
+    }
+
+    @Test(arguments: [
+        ("{http_status: 503}", "warning", "HTTP 503"), ("{http_status: 403}", "failed", "HTTP 403"),
+        ("html", "failed", "not as Apple does"), ("no_answer", "failed", "no answer in time"),
+        ("{throttled: 5000}", "warning", "429"), ("reset", "failed", "ended before the answer"),
+    ])
+    func `what Apple, or somebody in its place, answers has a meaning`(
+        fault: String, status: String, words: String
+    ) async throws {
+        try await withApple(scenario: "faults: [{endpoint: production, fault: \(fault)}]") { apple in
+            let settings = apple.merging(["GATEWAY_APPLE_DEADLINE": "2s"]) { $1 }
+            let checkup = try await Checkup(settings)
+            let production = try checkup["apple", "production"]
+            #expect(production.status == status && production.seen.contains(words), "\(production)")
+            #expect(try checkup["apple", "sandbox"].status == "ok")
+        }
+    }
+
+    @Test func `a clock that is far off is told, by what Apple's answers are dated`() async throws {
+        for (seconds, status, words) in [(60.0, "warning", "ahead of"), (-3600, "failed", "behind")] {
+            try await withApple(scenario: Self.clock(aheadBy: seconds)) { apple in
+                let clock = try await Checkup(apple)["apple", "clock"]
+                #expect(clock.status == status && clock.seen.contains(words), "\(clock)")
+            }
+        }
+    }
+
+    /// A scenario in which Apple's answers are dated by another clock than this machine's.
+    private static func clock(aheadBy seconds: TimeInterval) -> String {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(secondsFromGMT: 0)
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return #"faults: [{headers: {Date: "\#(format.string(from: Date() + seconds))"}}]"#
+    }
+
+    private func withApple(
+        scenario: String = "", tls: TLSIdentity? = nil, _ test: ([String: String]) async throws -> Void
+    ) async throws {
+        var configuration = AppleSimulator.Configuration(pki: Sample.pki)
+        configuration.scenario = try Scenario(yaml: scenario)
+        configuration.tls = tls
+        let apple = try await AppleSimulator.start(configuration)
+        do {
+            try await test([
+                "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
+            ])
+            await apple.stop()
+        } catch {
+            await apple.stop()
+            throw error
+        }
+    }
+
+    // MARK: - This machine
+
+    @Test func `a port that is taken is told apart from a gateway that runs already`() async throws {
+        let stranger = try await RealServer.redis()
+        let taken = try await Checkup(["GATEWAY_HTTP_PORT": "\(stranger.port)"])
+        let data = try taken["ports", "data"]
+        #expect(data.status == "failed" && data.seen.contains("another process"), "\(data)")
+        #expect(try taken["ports", "admin"].seen.contains("is free"))
+        let gateway = try await RunningGateway()
+        let running = try await Checkup([
+            "GATEWAY_HTTP_PORT": "\(gateway.dataPort)", "GATEWAY_ADMIN_PORT": "\(gateway.adminPort)",
+        ])
+        for plane in ["data", "admin"] {
+            let port = try running["ports", plane]
+            #expect(port.status == "ok" && port.seen.contains("runs here already"), "\(port)")
+        }
+        #expect(await gateway.stop() == 0)
+    }
+
+    @Test(arguments: [(100, "failed"), (1000, "warning")])
+    func `few open files are a matter of how few`(_ files: Int, status: String) async throws {
+        let command = "ulimit -n \(files) && exec \"$0\" \"$@\""
+        let checkup = try await Checkup(
+            with: .shell, ["-c", command, Program.gateway.url.path, "doctor"])
+        let check = try checkup["limits", "files"]
+        #expect(check.status == status && check.advice?.contains("ulimit -n") == true, "\(check)")
+    }
+
+}

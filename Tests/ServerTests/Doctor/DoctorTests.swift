@@ -1,0 +1,133 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import ReceiptForge
+import Receipts
+import Testing
+
+@testable import Server
+
+/// The doctor's rules, without anybody to talk to.
+struct DoctorTests {
+    private static let now = Timestamp(rfc3339: "2026-06-01T12:00:00Z") ?? .now()
+
+    // MARK: - Clients
+
+    private static func observations(ofClients yaml: String, secret: Secret? = nil) throws -> [Observation] {
+        let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
+        try Data(yaml.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        var configuration = GatewayConfiguration()
+        configuration.clientsFile = file.path
+        configuration.apple.sharedSecret = secret
+        let chart = Chart(.clients)
+        ClientsExamination(configuration: configuration, chart: chart, now: now).run()
+        return chart.close()
+    }
+
+    private static func client(_ name: String, keys: [String?], _ more: String = "") -> String {
+        let lines = keys.enumerated().map { index, expires in
+            "      - {id: rgk_\(name)\(index), hash: 'hmac-sha256:\(String(repeating: "0", count: 64))'"
+                + (expires.map { ", expires: \($0)" } ?? "") + "}\n"
+        }
+        return "  - name: \(name)\n    apps: [com.example.\(name)]\n    keys:\n\(lines.joined())\(more)"
+    }
+
+    @Test func `keys that are over lock a client out, and keys that will be are worth a warning`() throws {
+        let yaml =
+            "clients:\n" + Self.client("over", keys: ["2026-05-31"]) + Self.client("soon", keys: ["2026-06-20"])
+            + Self.client("replaced", keys: ["2026-05-01", "2027-06-01"]) + Self.client("ever", keys: [nil])
+        let observations = try Self.observations(ofClients: yaml)
+        let keys = try #require(observations.first { $0.subject == "keys" })
+        #expect(keys.level == .failed && keys.seen.hasSuffix(" over"), "\(keys)")
+        let expiry = try #require(observations.first { $0.subject == "expiry" })
+        #expect(expiry.level == .warning && expiry.seen.hasSuffix("soon: rgk_soon0 on 2026-06-20"), "\(expiry)")
+    }
+
+    @Test func `clients without limits and apps without a secret are named`() throws {
+        let limits = "    limits: [{name: minute, quota: 10, window: 60s}]\n"
+        let yaml =
+            "clients:\n" + Self.client("free", keys: [nil]) + Self.client("limited", keys: [nil], limits)
+            + "apps:\n  - {bundle_id: com.example.limited, shared_secret: 0123456789abcdef0123456789abcdef}\n"
+        let observations = try Self.observations(ofClients: yaml)
+        let free = try #require(observations.first { $0.subject == "limits" })
+        #expect(free.level == .warning && free.seen.hasSuffix(": free"), "\(free)")
+        let secrets = try #require(observations.first { $0.subject == "secrets" })
+        #expect(secrets.level == .warning && secrets.seen.contains("set for com.example.free:"), "\(secrets)")
+        let served = try Self.observations(ofClients: yaml, secret: Secret("of-the-whole-account"))
+        #expect(served.first { $0.subject == "secrets" }?.level == .ok)
+    }
+
+    // MARK: - This machine
+
+    @Test func `memory that the caches and bodies could take and the system does not give fails`() throws {
+        var configuration = GatewayConfiguration()
+        let allowed = try #require(SystemLimits.memory)
+        configuration.nearCache.size = allowed
+        let chart = Chart(.limits)
+        LimitsExamination(configuration: configuration, chart: chart).run()
+        let memory = try #require(chart.close().first { $0.subject == "memory" })
+        #expect(memory.level == .failed && memory.seen.contains(allowed.rounded), "\(memory)")
+    }
+
+    @Test func `control groups are read with all that are above them`() {
+        #expect(
+            SystemLimits.groups("1:cpu:/old\n0::/system.slice/gateway.service\n") == [
+                "/sys/fs/cgroup", "/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/system.slice/gateway.service",
+            ])
+        #expect(SystemLimits.groups("0::/\n") == ["/sys/fs/cgroup"])
+        #expect(SystemLimits.groups("") == ["/sys/fs/cgroup"])
+        #expect(SystemLimits.quota("50000 100000") == 0.5)
+        #expect(SystemLimits.quota("max 100000") == nil && SystemLimits.quota("") == nil)
+    }
+
+    @Test func `roots that end are worth a warning, and those that are over fail`() throws {
+        var configuration = GatewayConfiguration()
+        let file = FileManager.default.temporaryDirectory.appending(path: "root-\(UUID().uuidString).pem")
+        try Data(Forged.pki.rootPEM.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        configuration.trustRoots = [TrustRoot(path: file.path, environments: [.sandbox])]
+        let end = try #require(TrustStore(adding: configuration.trustRoots).anchors.compactMap(\.expires).first)
+        for (days, level) in [(-365, Observation.Level.ok), (-30, .warning), (1, .failed)] {
+            let chart = Chart(.certificates), now = end.advanced(by: .seconds(days * 86_400))
+            CertificatesExamination(configuration: configuration, chart: chart, now: now).run()
+            #expect(chart.close().first { $0.subject == "roots" }?.level == level)
+        }
+    }
+
+    // MARK: - The report
+
+    private static let observations = [
+        Observation(area: .redis, subject: "latency", level: .failed, seen: "slow", advice: "Be quick."),
+        Observation(area: .clients, subject: "file", level: .ok, seen: "none", advice: nil),
+    ]
+
+    @Test func `colours are for terminals, and areas keep their order`() {
+        let report = DoctorReport(observations: Self.observations)
+        let plain = "Clients\n  ok       file           none\n\nRedis\n  failed   latency        slow. Be quick.\n\n"
+        #expect(report.text(hasColours: false) == plain + "1 ok, 0 warnings, 1 failed\n")
+        #expect(report.text(hasColours: true).contains("\u{1B}[1;31mfailed   \u{1B}[0mlatency"))
+        #expect(report.level == .failed && !report.isMisconfigured)
+    }
+
+    @Test func `an area that takes too long keeps what was seen until then`() async throws {
+        let chart = Chart(.redis)
+        chart.ok("first", "seen")
+        let none: Int? = await value(within: .zero) {
+            // Until it is cancelled.
+            try? await Task.sleep(for: .seconds(3600))
+            return 1
+        }
+        #expect(none == nil)
+        #expect(await value(within: .seconds(3600)) { 2 } == 2)
+        #expect(chart.close().count == 1)
+        chart.ok("late", "dropped")
+        #expect(chart.close().count == 1)
+    }
+
+    @Test(arguments: [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("fe80::1", "[fe80::1]"), ("localhost", "localhost")])
+    func `who listens on all addresses is asked on loopback`(host: String, reachable: String) {
+        #expect(ListenerConfiguration(host: host, port: 9090).reachableHost == reachable)
+    }
+}

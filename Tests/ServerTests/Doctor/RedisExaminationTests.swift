@@ -1,0 +1,95 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import RealServers
+import Receipts
+import Redis
+import Testing
+
+@testable import Server
+
+/// What the doctor finds out about a user of Redis, command by command.
+@Suite(.timeLimit(.minutes(3))) struct RedisExaminationTests {
+    private static let password = "secret-of-the-user"
+
+    /// The words of the line in docs/operations.md that says what the gateway's user needs.
+    private static var rights: [String] {
+        get throws {
+            let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().deletingLastPathComponent()
+            let text = try String(contentsOf: root.appending(path: "docs/operations.md"), encoding: .utf8)
+            let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway on >PASSWORD ") })
+            return line.split(separator: " ").dropFirst(4).map(String.init)
+        }
+    }
+
+    /// What only sentinels, clusters, other databases or nobody at all needs, of a Redis that stands alone.
+    private static let dispensable: Set<String> = [
+        "+auth", "+select", "+role", "+cluster|slots", "+asking", "+client|setname",
+    ]
+
+    @Test func `the documented user may do everything, and one that lacks a command is told so`() async throws {
+        let redis = try await RealServer.redis()
+        let rights = try Self.rights
+        let complete = try await Self.faults(of: redis, user: "complete", rights)
+        #expect(complete == [])
+        let commands = rights.filter { $0.hasPrefix("+") && !Self.dispensable.contains($0) }
+        #expect(commands.count > 15)
+        for command in commands {
+            let faults = try await Self.faults(of: redis, user: "without", rights.filter { $0 != command })
+            let name = String(command.dropFirst())
+            #expect(faults.count == 1 && faults[0].localizedCaseInsensitiveContains(name), "\(command): \(faults)")
+            #expect(faults.allSatisfy { $0.contains("docs/operations.md") }, "\(command): \(faults)")
+        }
+    }
+
+    @Test(arguments: ["~rc:*", "~rci:*", "~rcl:*", "~rl:*", "~gw:*", "&__redis__:invalidate"])
+    func `a user that is kept from some of the keys is told so`(_ right: String) async throws {
+        let redis = try await RealServer.redis(["--acl-pubsub-default", "resetchannels"])
+        let faults = try await Self.faults(of: redis, user: "kept", try Self.rights.filter { $0 != right })
+        #expect(faults.count == 1 && faults[0].contains("NOPERM"), "\(faults)")
+    }
+
+    @Test(arguments: [(3600, "behind"), (-3600, "ahead of")])
+    func `a clock that differs from Redis's is told`(seconds: Int, words: String) async throws {
+        let redis = try await RealServer.redis()
+        let observations = try await Self.observations(of: redis) { .now().advanced(by: .seconds(seconds)) }
+        let clock = try #require(observations.first { $0.subject == "clock" })
+        #expect(clock.level == .warning && clock.seen.contains(words), "\(clock)")
+    }
+
+    /// What fails for a user with these rights.
+    private static func faults(of redis: RealServer, user: String, _ rights: [String]) async throws -> [String] {
+        try redis.ask(["ACL", "SETUSER", user, "reset", "on", ">\(password)"] + rights)
+        let observations = try await observations(of: redis, user: user)
+        #expect(!observations.isEmpty && !observations.contains { "\($0)".contains(password) })
+        return observations.filter { $0.level == .failed }.map { "\($0.seen) \($0.advice ?? "")" }
+    }
+
+    private static func observations(
+        of redis: RealServer, user: String? = nil, clock: @escaping @Sendable () -> Timestamp = { .now() }
+    ) async throws -> [Observation] {
+        var configuration = GatewayConfiguration()
+        configuration.redis.url = try RedisURL("redis://127.0.0.1:\(redis.port)")
+        configuration.redis.user = user
+        configuration.redis.password = user.map { _ in Password(secret: Secret(password)) }
+        // A busy machine is not what is wrong.
+        (configuration.redis.deadline, configuration.redis.connectDeadline) = (.seconds(5), .seconds(30))
+        let chart = Chart(.redis)
+        await RedisExamination(configuration: configuration, chart: chart, clock: clock)?.run()
+        return chart.close()
+    }
+
+    @Test(arguments: [
+        ("redis_version:5.0.14\r\nmaxmemory:1\r\nmaxmemory_policy:volatile-lru", Observation.Level.failed),
+        ("redis_version:7.2.4\r\nvalkey_version:8.1.0\r\nmaxmemory:1\r\nmaxmemory_policy:volatile-lru", .ok),
+        ("# nothing that is known", .ok), ("redis_version:\r\nmaxmemory:many\r\n:::", .ok),
+    ])
+    func `what INFO says is read with care`(text: String, worst: Observation.Level) {
+        let chart = Chart(.redis)
+        RedisServerInfo(text).note(on: chart)
+        let observations = chart.close()
+        #expect(observations.count == 2 && observations[0].level == worst, "\(observations)")
+    }
+}
