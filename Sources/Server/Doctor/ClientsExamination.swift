@@ -17,7 +17,7 @@ struct ClientsExamination {
         let file = configuration.clientsFile.flatMap { try? ClientsFile(at: $0, now: now) }
         if let file {
             let secrets = file.sharedSecrets.count
-            chart.ok("file", "\(file.clients.count) clients; apps with a shared secret of their own: \(secrets)")
+            chart.ok("file", "clients: \(file.clients.count); apps with a shared secret of their own: \(secrets)")
             noteKeys(of: file.clients)
             noteLimits(of: file.clients)
         } else {
