@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// What the programs say of themselves, and what shells make of it.
-@Suite(.timeLimit(.minutes(3))) struct CommandLineTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandLineTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 

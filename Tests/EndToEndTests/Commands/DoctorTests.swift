@@ -8,7 +8,7 @@ import ReceiptForge
 import Testing
 
 /// What an operator is told of what is wrong around the gateway.
-@Suite(.timeLimit(.minutes(3))) struct DoctorTests {
+@Suite(.timeLimit(.minutes(10))) struct DoctorTests {
     private static let password = "a-password-nobody-shows"
 
     // MARK: - Everything

@@ -6,7 +6,7 @@ import RealServers
 import Testing
 
 /// What a container's health check learns.
-@Suite(.timeLimit(.minutes(3))) struct HealthTests {
+@Suite(.timeLimit(.minutes(10))) struct HealthTests {
     @Test func `a gateway is alive and ready, and nothing but its admin port needs to be known`() async throws {
         let gateway = try await RunningGateway()
         let settings = [

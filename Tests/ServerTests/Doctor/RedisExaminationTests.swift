@@ -10,7 +10,7 @@ import Testing
 @testable import Server
 
 /// What the doctor finds out about a user of Redis, command by command.
-@Suite(.timeLimit(.minutes(3))) struct RedisExaminationTests {
+@Suite(.timeLimit(.minutes(10))) struct RedisExaminationTests {
     private static let password = "secret-of-the-user"
 
     /// The words of the line in docs/operations.md that says what the gateway's user needs.
