@@ -97,14 +97,14 @@ private struct EdgeFields {
     private mutating func add(_ name: FieldName, _ value: String) {
         switch name {
         case "host": hosts.add(value)
-        case "content-type": contentType.add(value)
+        case "content-type": contentType.add(value.trimmed)
         // The decoder lets no header pass with two of them.
-        case "content-length": announcedBytes = Int(value)
-        case "authorization": credentials.add(authorization: value)
-        case "x-api-key": credentials.add(apiKey: value)
-        case "x-request-id": requestID = requestID == nil ? value : ""
+        case "content-length": announcedBytes = Int(value.trimmed)
+        case "authorization": credentials.add(authorization: value.trimmed)
+        case "x-api-key": credentials.add(apiKey: value.trimmed)
+        case "x-request-id": requestID = requestID == nil ? value.trimmed : ""
         // Two of them are one list, and no such list is known.
-        case "expect": expectsContinue = expectsContinue == false && value.isContinue ? true : nil
+        case "expect": expectsContinue = expectsContinue == false && value.trimmed.isContinue ? true : nil
         case "transfer-encoding": transferCodings.add(value)
         case "upgrade": wantsUpgrade = true
         default: break
@@ -159,6 +159,8 @@ private struct FieldName {
 }
 
 extension UInt8 {
+    fileprivate var isWhiteSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
     fileprivate var lowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
@@ -176,5 +178,14 @@ extension UInt8 {
 }
 
 extension String {
+    /// Without the white space around a value (RFC 9110 §5.5), of which the decoder leaves what stands behind it.
+    fileprivate var trimmed: String {
+        guard let first = utf8.first, let last = utf8.last, first.isWhiteSpace || last.isWhiteSpace else { return self }
+        var value = utf8[...]
+        while value.first?.isWhiteSpace == true { value.removeFirst() }
+        while value.last?.isWhiteSpace == true { value.removeLast() }
+        return String(Substring(value))
+    }
+
     fileprivate var isContinue: Bool { lowercased() == "100-continue" }
 }

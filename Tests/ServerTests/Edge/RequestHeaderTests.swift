@@ -25,6 +25,21 @@ struct RequestHeaderTests {
         #expect(header.contentType == nil)
     }
 
+    @Test(arguments: ["", " ", "\t", " \t "])
+    func `white space around a value is no part of it`(space: String) throws {
+        var key: String?
+        let header = try Self.header([
+            ("Host", "x"), ("Content-Type", "application/json\(space)"), ("X-Request-Id", "\(space)mine\(space)"),
+            ("Content-Length", "7\(space)"), ("Expect", "100-continue\(space)"), ("X-API-Key", "a.b\(space)"),
+            ("Authorization", space),
+        ]) {
+            key = $0.authorization == "" ? $0.apiKey : nil
+            return nil
+        }
+        #expect(header.contentType == "application/json" && header.requestID == .sent("mine"))
+        #expect(header.announcedBytes == 7 && header.expectsContinue == true && key == "a.b")
+    }
+
     @Test func `what should stand once and stands twice says nothing`() throws {
         let header = try Self.header([
             ("Host", "x"), ("Content-Type", "application/json"), ("Content-Type", "application/json"),
