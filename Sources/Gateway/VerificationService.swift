@@ -19,6 +19,7 @@ public final class VerificationService: Sendable {
     private let apple: AppleDesk?
     private let rates: any RateLimiter
     private let places: any InFlightLimiter
+    private let onVerification: (@Sendable (Duration, Rule?) -> Void)?
 
     /// - Parameters:
     ///   - verifier: knows the trust anchors.
@@ -26,15 +27,18 @@ public final class VerificationService: Sendable {
     ///   - apple: asks Apple; nil answers from receipts alone.
     ///   - rates: holds the token buckets of clients.
     ///   - places: counts the requests of clients that are in flight.
+    ///   - onVerification: told how long each verification here took, and which rule the receipt breaks.
     public init(
         verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(), apple: AppleDesk? = nil,
-        rates: any RateLimiter = EmbeddedRateLimiter(), places: any InFlightLimiter = EmbeddedInFlightLimiter()
+        rates: any RateLimiter = EmbeddedRateLimiter(), places: any InFlightLimiter = EmbeddedInFlightLimiter(),
+        onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
     ) {
         self.verifier = verifier
         self.freshness = freshness
         self.apple = apple
         self.rates = rates
         self.places = places
+        self.onVerification = onVerification
     }
 
     /// What became of a request.
@@ -181,6 +185,19 @@ public final class VerificationService: Sendable {
     }
 
     private func verifyLocally(_ evidence: Evidence, at now: Timestamp) throws(ReceiptError) -> VerifiedReceipt {
+        guard let onVerification else { return try verify(evidence, at: now) }
+        let start = ContinuousClock.now
+        do throws(ReceiptError) {
+            let receipt = try verify(evidence, at: now)
+            onVerification(.now - start, nil)
+            return receipt
+        } catch {
+            onVerification(.now - start, error.rule)
+            throw error
+        }
+    }
+
+    private func verify(_ evidence: Evidence, at now: Timestamp) throws(ReceiptError) -> VerifiedReceipt {
         switch evidence {
         case .appReceipt(let bytes): try verifier.verify(bytes, at: now)
         }

@@ -73,6 +73,12 @@ public struct RedisRefusal: Error, Hashable, Sendable {
         return isKnown ? self : RedisRefusal(line: line.prefix { $0 != " " } + " was the answer to AUTH")
     }
 
+    /// The same in other words if it repeats this, or the beginning of it where the line was cut.
+    func hiding(_ password: String?) -> RedisRefusal {
+        guard let password, !password.isEmpty, line.contains(password.prefix(8)) else { return self }
+        return RedisRefusal(line: "\(kind == .other ? "ERR" : kind.rawValue) in words that repeat the password")
+    }
+
     /// Whether only an operator can mend it: never to be treated as a passing trouble.
     public var isConfigurationFault: Bool {
         switch kind {

@@ -51,11 +51,13 @@ extension AppleConnection {
             production: VerifyReceiptEndpoint(
                 url: configuration.productionURL.text, transport: transport, now: clock),
             sandbox: VerifyReceiptEndpoint(url: configuration.sandboxURL.text, transport: transport, now: clock),
+            hosts: [.production: configuration.productionURL.host, .sandbox: configuration.sandboxURL.host],
             secrets: secrets, lifecycle: knowledge.lifecycle, notes: fleet.notes,
-            log: UpstreamLog(logger: surroundings.logger))
+            log: UpstreamLog(logger: surroundings.logger), tracing: surroundings.tracing)
         desk = AppleDesk(
             upstream: upstream, guards: knowledge.guards,
-            cache: fleet.findings, lifecycle: knowledge.lifecycle, verifier: verifier,
+            cache: fleet.service == nil ? fleet.findings : surroundings.tracing.traced(fleet.findings),
+            lifecycle: knowledge.lifecycle, verifier: verifier,
             patience: UpstreamPatience(configuration), limiter: fleet.limiter, leases: fleet.leases, notes: fleet.notes,
             observer: observer, clock: clock, chance: CLibrary.exponential)
     }

@@ -9,11 +9,18 @@ internal import NIOCore
 internal import PrometheusExport
 internal import Receipts
 internal import ServiceLifecycle
+internal import Tracing
 
 /// What the wiring takes from outside the configuration. Tests replace it.
 struct GatewaySurroundings: Sendable {
     /// Where everything is logged.
     var logger: Logger
+    /// What is logged: what `logger` goes by.
+    var logSettings = LogSettings()
+    /// How many log lines nobody took in time.
+    var droppedLogLines: @Sendable () -> Int = { 0 }
+    /// Who keeps the spans of requests; nil if nobody does.
+    var tracer: (any Tracer)?
     /// The orders to stop.
     var shutdownRequests: AsyncStream<ShutdownRequest>
     /// The time.
@@ -52,7 +59,8 @@ func buildGatewayServer(
     let storeHealth = StoreHealth(
         isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
     let metrics = GatewayMetrics(
-        lifecycle: lifecycle, bodyBudget: budget, knowledge: knowledge, store: storeHealth, in: surroundings)
+        lifecycle: lifecycle, bodyBudget: budget, knowledge: knowledge, store: storeHealth,
+        sampling: configuration.log.sampling, in: surroundings)
     let clients = try ClientsFile(configuration, at: surroundings.clock())
     let authenticator = Authenticator(configuration, clients)
     let verifier = try ReceiptVerifier(configuration)
@@ -63,7 +71,8 @@ func buildGatewayServer(
         verifier: verifier, observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
         verifier: verifier, apple: apple?.desk, rates: fleet.limiter,
-        places: CountedPlaces(places: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits))
+        places: CountedPlaces(places: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits),
+        onVerification: surroundings.tracing.onVerification)
     let desk = VerifyDesk(
         configuration, verification: verification, metrics: metrics, lifecycle: knowledge.lifecycle)
     let endpoints: [any VerifyEndpoint] = [
@@ -80,7 +89,7 @@ func buildGatewayServer(
             Route(method: .get, path: "/verifyReceipt", respond: byGet.respond).announcing(knowledge.lifecycle),
             Route(method: .delete, path: PurgeRoute.path, respond: purge.respond),
         ]
-    let log = RequestLog(logger: configuration.log.requests ? surroundings.logger : nil)
+    let log = RequestLog(metrics.sampler, in: surroundings)
     let lane = FastLane(
         desk: desk, endpoints: endpoints, clock: surroundings.clock, log: log, logger: surroundings.logger)
     let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { credentials in
@@ -93,9 +102,7 @@ func buildGatewayServer(
     let admin = adminPlane(
         configuration, HealthRoutes(lifecycle: lifecycle, store: storeHealth).routes + [.metrics(metrics.registry)],
         surroundings, lifecycle)
-    let shutdown = ShutdownService(
-        requests: surroundings.shutdownRequests, lifecycle: lifecycle,
-        drainDelay: configuration.shutdown.drainDelay, logger: surroundings.logger)
+    let shutdown = ShutdownService(configuration.shutdown, lifecycle, surroundings)
     let foundations: [(any Service)?] = [fleet.service, apple.map { TransportService(transport: $0.transport) }]
     return GatewayServer(
         services: serviceGroup(
@@ -140,7 +147,8 @@ private func adminPlane(
         rules: EdgeRules(http, shutdown: configuration.shutdown), budget: BodyBudget(.mebibytes(1)),
         lifecycle: lifecycle, log: RequestLog(logger: nil))
     return listener(
-        .admin, on: configuration.admin, limits: http.limits, edge: edge, routes: routes, surroundings)
+        .admin, on: configuration.admin, limits: http.limits, edge: edge,
+        routes: routes + LogLevelRoute(in: surroundings).routes, surroundings)
 }
 
 private func listener(
@@ -178,6 +186,37 @@ private func serviceGroup(
     // The edge ends its connections within the grace period; what is left a little later is cancelled.
     group.maximumGracefulShutdownDuration = configuration.grace + .seconds(5)
     return ServiceGroup(configuration: group)
+}
+
+extension GatewaySurroundings {
+    /// Where the spans of requests go.
+    var tracing: RequestTracing { RequestTracing(tracer: tracer) }
+}
+
+extension RequestLog {
+    /// The data plane's.
+    fileprivate init(_ sampler: RequestSampler, in surroundings: GatewaySurroundings) {
+        self.init(
+            logger: surroundings.logger, settings: surroundings.logSettings, sampler: sampler,
+            tracing: surroundings.tracing)
+    }
+}
+
+extension LogLevelRoute {
+    fileprivate init(in surroundings: GatewaySurroundings) {
+        self.init(settings: surroundings.logSettings, logger: surroundings.logger, clock: surroundings.clock)
+    }
+}
+
+extension ShutdownService {
+    /// Stops as configured.
+    fileprivate init(
+        _ configuration: ShutdownConfiguration, _ lifecycle: ServerLifecycle, _ surroundings: GatewaySurroundings
+    ) {
+        self.init(
+            requests: surroundings.shutdownRequests, lifecycle: lifecycle, drainDelay: configuration.drainDelay,
+            logger: surroundings.logger)
+    }
 }
 
 extension ReceiptVerifier {

@@ -131,7 +131,7 @@ import Testing
         }
         let paths = Set(api.operations.map(\.path)).sorted()
         let known = ["/v1/cache/transactions/{id}", "/v1/status", "/v1/verify", "/verifyReceipt"]
-        #expect(paths == ["/livez", "/metrics", "/readyz"] + known)
+        #expect(paths == ["/livez", "/log-level", "/metrics", "/readyz"] + known)
     }
 
     @Test func `the status of a gateway that knows of the end is as described, and so is the example`() async throws {

@@ -34,6 +34,30 @@ extension VerifyReceiptRequest {
     }
 }
 
+extension VerifyReceiptRequest {
+    /// Whether a text has eight bytes in a row of the receipt's base64 or of the secret, and must not be shown.
+    package func isRepeated(in text: String) -> Bool {
+        var words: Set<UInt64> = []
+        Self.forEachWord(of: Array(text.utf8)) { words.insert($0) }
+        var isRepeated = false
+        var base64: [UInt8] = []
+        Base64.append(encoding: receipt, to: &base64)
+        for sent in [base64, Array((sharedSecret?.exposed ?? "").utf8)] where !words.isEmpty {
+            Self.forEachWord(of: sent) { isRepeated = isRepeated || words.contains($0) }
+        }
+        return isRepeated
+    }
+
+    /// Each eight bytes in a row, as a number.
+    private static func forEachWord(of bytes: [UInt8], _ body: (UInt64) -> Void) {
+        var word: UInt64 = 0
+        for (index, byte) in bytes.enumerated() {
+            word = word << 8 | UInt64(byte)
+            if index >= 7 { body(word) }
+        }
+    }
+}
+
 extension VerifyReceiptRequest: CustomStringConvertible, CustomReflectable {
     /// No byte of the receipt, and no secret.
     package var description: String { "VerifyReceiptRequest(\(receipt.count) bytes)" }

@@ -38,7 +38,8 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private func fly(_ key: Key, _ work: @escaping @Sendable () async -> Value) {
-        Task.detached {
+        // Not detached: what the log lines of the work are to say comes along with who starts it.
+        Task {
             let value = await work()
             let waiters = self.flights.withLock { $0.removeValue(forKey: key) } ?? []
             for waiter in waiters { waiter.end(with: value) }

@@ -68,7 +68,8 @@ public enum UpstreamOutcome: Hashable, CaseIterable, Sendable {
         }
     }
 
-    init(_ reply: UpstreamReply) {
+    /// What a reply counts as.
+    public init(_ reply: UpstreamReply) {
         self =
             switch reply {
             case .answer: .answered

@@ -18,10 +18,12 @@ struct Login {
 
     /// In the order of the answers.
     let commands: [RedisCommand]
+    private let password: String?
     private var remaining: ArraySlice<Step>
 
     /// What this node must be told.
     init(_ configuration: RedisNodeConfiguration, loadsScripts: Bool) {
+        password = configuration.password
         var script: [(Step, RedisCommand)] = []
         if let password = configuration.password {
             let user = configuration.user.map { [RedisWord($0)] } ?? []
@@ -45,7 +47,7 @@ struct Login {
         guard let step = remaining.popFirst() else { return .done }
         // A name is for whoever looks: a user who may not set one can still do everything else.
         if case .error(let refusal) = reply, step != .setName || refusal.kind != .noPermission {
-            return .refused(step == .authenticate ? refusal.ofLogin : refusal)
+            return .refused((step == .authenticate ? refusal.ofLogin : refusal).hiding(password))
         }
         return remaining.isEmpty ? .done : .going
     }

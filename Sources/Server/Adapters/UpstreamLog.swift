@@ -11,12 +11,7 @@ struct UpstreamLog: Sendable {
     let logger: Logger
 
     /// Apple answered, whatever it said.
-    func answered(_ reply: VerifyReceiptReply, _ environment: UpstreamEnvironment) {
-        var metadata = metadata(environment, reply.head)
-        metadata["status"] = "\(reply.response.status.label)"
-        metadata["exception"] = reply.response.exception.map {
-            "\(String(decoding: $0.utf8.filter { (0x20...0x7E).contains($0) }.prefix(64), as: UTF8.self))"
-        }
+    func answered(_ reply: VerifyReceiptReply, to asked: VerifyReceiptRequest, _ environment: UpstreamEnvironment) {
         let level: Logger.Level =
             switch reply.response.status.meaning {
             case .genuine, .expired, .ask, .accountGone: .debug
@@ -25,15 +20,24 @@ struct UpstreamLog: Sendable {
             case .credentials: .warning
             case .ourMistake, .unknown: .warning
             }
-        logger.log(level: level, "Apple answered", metadata: metadata)
         for fault in reply.head.announcements.faults {
             logger.info("A header of Apple's cannot be read", metadata: ["fault": "\(fault)"])
         }
+        guard logger.logLevel <= level else { return }
+        var metadata = metadata(environment, reply.head, asked)
+        metadata["status"] = "\(reply.response.status.label)"
+        metadata["exception"] = reply.response.exception.map { exception in
+            let visible = exception.utf8.filter { (0x20...0x7E).contains($0) }.prefix(64)
+            return quoted(String(decoding: visible, as: UTF8.self), asked)
+        }
+        logger.log(level: level, "Apple answered", metadata: metadata)
     }
 
     /// No answer came, or none that can be used.
-    func failed(_ failure: VerifyReceiptFailure, _ environment: UpstreamEnvironment) {
-        var metadata = metadata(environment, failure.head)
+    func failed(_ failure: VerifyReceiptFailure, asking asked: VerifyReceiptRequest, _ environment: UpstreamEnvironment)
+    {
+        guard logger.logLevel <= .info else { return }
+        var metadata = metadata(environment, failure.head, asked)
         switch failure {
         case .transport(let error): metadata["error"] = "\(error)"
         case .throttled: metadata["error"] = "throttled"
@@ -44,12 +48,19 @@ struct UpstreamLog: Sendable {
         logger.info("Apple did not answer", metadata: metadata)
     }
 
-    private func metadata(_ environment: UpstreamEnvironment, _ head: ReplyHead?) -> Logger.Metadata {
+    private func metadata(
+        _ environment: UpstreamEnvironment, _ head: ReplyHead?, _ asked: VerifyReceiptRequest
+    ) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["upstream": "\(environment.rawValue)"]
         guard let head else { return metadata }
         metadata["http_status"] = .stringConvertible(head.httpStatus)
-        metadata["correlation_key"] = head.correlationKey.map { "\($0)" }
+        metadata["correlation_key"] = head.correlationKey.map { quoted($0, asked) }
         metadata["duration_ms"] = .stringConvertible(head.took / .milliseconds(1))
         return metadata
+    }
+
+    /// A text of whoever answered, unless it repeats what was asked: a proxy in between, or an error page.
+    private func quoted(_ text: String, _ asked: VerifyReceiptRequest) -> Logger.MetadataValue {
+        asked.isRepeated(in: text) ? "(repeats the question)" : "\(text)"
     }
 }

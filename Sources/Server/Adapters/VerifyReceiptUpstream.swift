@@ -11,6 +11,8 @@ struct VerifyReceiptUpstream: Upstream {
     /// Where Apple is asked.
     let production: VerifyReceiptEndpoint
     let sandbox: VerifyReceiptEndpoint
+    /// The names of the servers.
+    let hosts: [UpstreamEnvironment: String]
     /// What Apple is asked with.
     let secrets: SharedSecrets
     /// Told what Apple announces about the endpoints' end.
@@ -19,26 +21,49 @@ struct VerifyReceiptUpstream: Upstream {
     let notes: any FleetNotes
     /// One line for each question.
     let log: UpstreamLog
+    /// One span for each question.
+    let tracing: RequestTracing
 
     func hasSecret(forApp bundleID: String) -> Bool { secrets.secret(forApp: bundleID) != nil }
 
     func ask(
         _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant
     ) async -> UpstreamReply {
-        let endpoint =
-            switch environment {
-            case .production: production
-            case .sandbox: sandbox
-            }
+        let outcome = RequestTrail.current?.outcome
+        outcome?.record { $0.upstream = UpstreamFacts(environment: environment.rawValue) }
+        let start = ContinuousClock.now
+        let reply = await tracing.asking(environment, at: hosts[environment]) {
+            await exchange(question, environment, deadline: deadline)
+        }
+        let took = ContinuousClock.now - start
+        outcome?.record {
+            $0.upstream = UpstreamFacts(
+                environment: environment.rawValue, outcome: UpstreamOutcome(reply).name, took: took)
+        }
+        return reply
+    }
+
+    private func exchange(
+        _ question: UpstreamQuestion, _ environment: UpstreamEnvironment, deadline: ContinuousClock.Instant
+    ) async -> UpstreamExchange {
+        let request = request(question)
         do throws(VerifyReceiptFailure) {
-            let reply = try await endpoint.ask(request(question), deadline: deadline)
+            let reply = try await endpoint(of: environment).ask(request, deadline: deadline)
             learn(from: reply.head, of: environment)
-            log.answered(reply, environment)
-            return UpstreamReply(reply.response, from: environment)
+            log.answered(reply, to: request, environment)
+            return UpstreamExchange(
+                reply: UpstreamReply(reply.response, from: environment), httpStatus: reply.head.httpStatus)
         } catch {
             if let head = error.head { learn(from: head, of: environment) }
-            log.failed(error, environment)
-            return UpstreamReply(error)
+            log.failed(error, asking: request, environment)
+            return UpstreamExchange(reply: UpstreamReply(error), httpStatus: error.head?.httpStatus)
+        }
+    }
+
+    private func endpoint(of environment: UpstreamEnvironment) -> VerifyReceiptEndpoint {
+        switch environment {
+        case .production: production
+        case .sandbox: sandbox
         }
     }
 

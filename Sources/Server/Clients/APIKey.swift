@@ -16,12 +16,14 @@ struct APIKey: Sendable {
     /// The secret half.
     let secret: Secret
 
+    /// What every key begins with.
+    static let prefix = "rgk_"
     /// The longest key that is looked at, in bytes.
     static let maximumBytes = 128
 
     /// A new key from the system's generator, which is cryptographically secure (getrandom(2) on Linux).
     static func random() -> APIKey {
-        let id = "rgk_" + ASCII.hexadecimal((0..<8).map { _ in UInt8.random(in: .min ... .max) })
+        let id = prefix + ASCII.hexadecimal((0..<8).map { _ in UInt8.random(in: .min ... .max) })
         let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
         return APIKey(id: id, secret: Secret(Base64URL.encode(secret)))
     }

@@ -9,6 +9,14 @@ enum Loopback {
         host == "localhost" || host == "::1" || isIPv4Loopback(host)
     }
 
+    /// Whether an address is this machine's own.
+    static func contains(_ address: NetworkAddress) -> Bool {
+        switch address.family {
+        case .ipv4: address.bits >> 24 == 127
+        case .ipv6: address.bits == 1
+        }
+    }
+
     /// 127.0.0.0/8 (RFC 1122 §3.2.1.3).
     private static func isIPv4Loopback(_ host: String) -> Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -6,6 +6,7 @@ internal import CoreMetrics
 internal import Logging
 internal import NIOCore
 internal import ServiceLifecycle
+internal import Tracing
 
 /// `receipt-gateway serve`
 struct ServeCommand: AsyncParsableCommand {
@@ -37,13 +38,17 @@ struct ServeCommand: AsyncParsableCommand {
         let configuration = try options.load()
         // One event loop for each core that this process may use: more of them would only take turns.
         NIOSingletons.groupLoopCountSuggestion = min(System.coreCount, ProcessStatistics.allowedCores ?? .max)
+        let settings = LogSettings(configuration.log)
         let logger = Logger(label: "receipt-gateway") { label in
-            JSONLogHandler(label: label, level: configuration.log.level, write: StandardError.log.append)
+            JSONLogHandler(label: label, settings: settings, write: StandardError.log.append)
         }
         let requests = await AsyncStream<ShutdownRequest>.signals()
         let server = try options.orExit { () throws(ConfigurationProblems) in
             try buildGatewayServer(
-                configuration, in: GatewaySurroundings(logger: logger, shutdownRequests: requests))
+                configuration,
+                in: GatewaySurroundings(
+                    logger: logger, logSettings: settings, droppedLogLines: { StandardError.log.droppedLines },
+                    tracer: .linked, shutdownRequests: requests))
         }
         MetricsSystem.bootstrap(server.metrics)
         logger.notice("Starting", metadata: ["version": "\(Version.current)"])

@@ -52,7 +52,8 @@ struct UpstreamURL: Hashable, Sendable {
     /// Whether it is without TLS.
     var isPlain: Bool { text.hasPrefix("http://") }
 
-    private var host: String {
+    /// The server's name or address.
+    var host: String {
         let authority =
             text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true).dropFirst().first ?? ""
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {

@@ -161,6 +161,17 @@ enum ConfigurationKeys {
 
     private static let logs = [
         ConfigurationKey("log.level", \.log.level, "Least severe level that is logged."),
-        ConfigurationKey("log.requests", \.log.requests, "Whether each request gets a log line."),
+        ConfigurationKey(
+            "log.requests", \.log.requests,
+            "Which requests get a log line: all, none, or sampled: what fails or is slow, and a share of the rest."),
+        ConfigurationKey(
+            "log.sampling.one_in", \.log.sampling.oneIn, in: 1...1_000_000,
+            "Where requests are sampled: one in so many of those that are nothing special gets a line."),
+        ConfigurationKey(
+            "log.sampling.slow", \.log.sampling.slow, in: .milliseconds(1) ... .seconds(60),
+            "Where requests are sampled: from here on a request is slow."),
+        ConfigurationKey(
+            "log.sampling.notable_per_second", \.log.sampling.notablePerSecond, in: 1...10_000,
+            "Where requests are sampled: most lines a second for 5xx, as many for 4xx, and as many for slow requests."),
     ]
 }

@@ -97,8 +97,10 @@ struct ShutdownConfiguration: Hashable, Sendable {
 struct LogConfiguration: Hashable, Sendable {
     /// The least severe level that is written.
     var level = Logger.Level.info
-    /// Whether each request gets a line.
-    var requests = true
+    /// Which requests get a line.
+    var requests = RequestLogging.all
+    /// Which of them, where not all do.
+    var sampling = RequestSampling()
 }
 
 /// The cache in this process.

@@ -77,3 +77,18 @@ extension EdgeRefusal {
         }
     }
 }
+
+/// An error of a connection, in place of one that may hold what was received: a decoder's does, and the HTTP library logs
+/// what it hears.
+struct ConnectionFault: Error, CustomStringConvertible {
+    /// The type of the error.
+    let description: String
+
+    /// The error itself if it is the system's or the connection's.
+    static func withoutContents(_ error: any Error) -> any Error {
+        switch error {
+        case is IOError, is ChannelError, is ConnectionFault: error
+        default: ConnectionFault(description: "\(type(of: error))")
+        }
+    }
+}

@@ -85,7 +85,9 @@ extension EdgeHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let refusal = EdgeRefusal(decoding: error) else { return context.fireErrorCaught(error) }
+        guard let refusal = EdgeRefusal(decoding: error) else {
+            return context.fireErrorCaught(ConnectionFault.withoutContents(error))
+        }
         guard !holdsBack(context) else { return queue(.failure(refusal)) }
         perform(connection.fail(refusal, at: .now()), context)
     }
@@ -303,7 +305,10 @@ extension EdgeHandler {
         let problem = Problem(refusal)
         let body = problem.json(requestID: requestID)
         edge.metrics?.refused(request, refusal, problem.status)
-        edge.log.write { RequestLog.Line(problem, to: request, requestID: requestID, answerBytes: body.count) }
+        let took = request.map { Duration(NIODeadline.now() - $0.arrival) } ?? .zero
+        edge.log.write(problem.status.code, took: took) {
+            RequestLog.Line(problem, to: request, requestID: requestID, took: $0, answerBytes: body.count)
+        }
         var head = problem.head(bodyBytes: body.count)
         head.headerFields[.requestID] = requestID
         head.headerFields[.connection] = "close"
@@ -329,11 +334,13 @@ extension HTTPServerResponsePart {
 
 extension RequestLog.Line {
     /// The line of a request that never reached the router.
-    fileprivate init(_ problem: Problem, to request: IncomingRequest?, requestID: String, answerBytes: Int) {
-        let elapsed = request.map { NIODeadline.now() - $0.arrival } ?? .zero
+    fileprivate init(
+        _ problem: Problem, to request: IncomingRequest?, requestID: String, took: Duration, answerBytes: Int
+    ) {
+        let context = request.flatMap { TraceContext($0.header.fields) }
         self.init(
-            requestID: requestID, method: request?.header.method.rawValue, status: problem.status.code,
-            duration: Duration(elapsed), answerBytes: answerBytes)
+            requestID: requestID, trace: TraceIDs(following: context), method: request?.header.method.rawValue,
+            status: problem.status.code, duration: took, answerBytes: answerBytes)
         facts.bodyBytes = request?.bodyBytes
         facts.problem = problem.code
     }

@@ -68,6 +68,9 @@ extension Problem {
     static let operationNotPermitted = Problem(
         .forbidden, .operationNotPermitted, "This client may not do that.")
 
+    static let onlyFromThisMachine = Problem(
+        .forbidden, .operationNotPermitted, "This is for who is on this machine: ask at 127.0.0.1.")
+
     static let invalidTransactionID = Problem(
         .badRequest, .invalidTransactionID, "A transaction ID has 1 to 20 digits and nothing else.")
 

@@ -6,7 +6,9 @@ internal import Hummingbird
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore
+internal import Receipts
 internal import Synchronization
+internal import Tracing
 
 /// What a request carries through the middleware.
 struct GatewayRequestContext: RequestContext {
@@ -38,9 +40,10 @@ struct Peer: Sendable {
 
 /// What a log line says of an answer.
 struct AnswerFacts: Sendable {
-    /// The verdict, its reason, who gave it, and where it was found.
+    /// The verdict, its reason, the receipt's environment, who gave it, and where it was found.
     let verdict: String
     let reason: String?
+    let environment: String?
     let source: String
     let cache: String
     /// Why the source one would prefer did not answer.
@@ -48,9 +51,18 @@ struct AnswerFacts: Sendable {
 
     init(_ answer: Answer) {
         (verdict, reason) = (answer.verdict.name, answer.verdict.reason)
+        environment = answer.receipt?.environment.rawValue
         (source, cache) = (answer.provenance.source.rawValue, answer.provenance.cache.rawValue)
         degraded = answer.provenance.degradedReasons.first?.rawValue
     }
+}
+
+/// The last question to Apple that was asked for a request, in the words of the metrics.
+struct UpstreamFacts: Sendable {
+    let environment: String
+    /// What came of it, and after how long; nil while nothing has.
+    var outcome: String?
+    var took: Duration?
 }
 
 /// What became of a request, for its log line. A box, because a context is copied on its way to the route.
@@ -63,6 +75,8 @@ final class RequestOutcome: Sendable {
         var bodyBytes: Int?
         /// The answer.
         var answer: AnswerFacts?
+        /// What Apple was asked for it. Who waits for another request's question has none.
+        var upstream: UpstreamFacts?
         /// The problem that was answered instead.
         var problem: Problem.Code?
         /// The limits that were reached, and those in shadow mode that would have been.
@@ -73,6 +87,12 @@ final class RequestOutcome: Sendable {
     private let isLogged: Bool
     private let facts = Mutex(Facts())
     private let limits: Mutex<HTTPFields> = Mutex([:])
+    private let trace: Mutex<Trace> = Mutex(Trace())
+
+    private struct Trace {
+        var ids: TraceIDs?
+        var span: (any Span)?
+    }
 
     /// - Parameter isLogged: whether anybody will ask for the facts.
     init(isLogged: Bool = true) {
@@ -86,6 +106,21 @@ final class RequestOutcome: Sendable {
 
     /// All that is known by now.
     var recorded: Facts { facts.withLock { $0 } }
+
+    /// What log lines say of the request's trace; made when it is asked for first.
+    func traceIDs(_ make: () -> TraceIDs) -> TraceIDs {
+        trace.withLock { trace in
+            let ids = trace.ids ?? make()
+            trace.ids = ids
+            return ids
+        }
+    }
+
+    /// The request's span; nil if no tracer keeps one.
+    var span: (any Span)? {
+        get { trace.withLock { $0.span } }
+        set { trace.withLock { $0.span = newValue } }
+    }
 
     /// What the answer says of the client's limits.
     var rateLimitFields: HTTPFields {

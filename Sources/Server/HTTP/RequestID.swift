@@ -36,8 +36,9 @@ enum RequestID: Hashable, Sendable {
     fileprivate static let process = ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) })
     private static let counter = Atomic<UInt64>(0)
 
+    /// An API key could pass for one; who sends it here must not find it in the log.
     private static func isValid(_ text: String) -> Bool {
-        (1...maximumBytes).contains(text.utf8.count)
+        (1...maximumBytes).contains(text.utf8.count) && !text.hasPrefix(APIKey.prefix)
             && text.utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -11,8 +11,9 @@ internal import Receipts
 /// Metadata stands beside the fixed members, numbers and booleans as such.
 struct JSONLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
-    var metadataProvider: Logger.MetadataProvider?
-    var logLevel: Logger.Level
+    var metadataProvider: Logger.MetadataProvider? = .requestTrail
+    private var ownLevel: Logger.Level?
+    private let settings: LogSettings
     private let label: String
     private let clock: @Sendable () -> Timestamp
     private let write: @Sendable ([UInt8]) -> Void
@@ -22,12 +23,26 @@ struct JSONLogHandler: LogHandler {
 
     /// A handler for one label.
     /// - Parameters:
+    ///   - settings: Say which levels are written, until a logger is given a level of its own.
     ///   - write: Takes a whole line with its end.
+    init(
+        label: String, settings: LogSettings, clock: @escaping @Sendable () -> Timestamp = { .now() },
+        write: @escaping @Sendable ([UInt8]) -> Void
+    ) {
+        (self.label, self.settings, self.clock, self.write) = (label, settings, clock, write)
+    }
+
+    /// A handler of which the level stays as it is.
     init(
         label: String, level: Logger.Level, clock: @escaping @Sendable () -> Timestamp = { .now() },
         write: @escaping @Sendable ([UInt8]) -> Void
     ) {
-        (self.label, logLevel, self.clock, self.write) = (label, level, clock, write)
+        self.init(label: label, settings: LogSettings(LogSettings.Values(level: level)), clock: clock, write: write)
+    }
+
+    var logLevel: Logger.Level {
+        get { ownLevel ?? settings.minimumLevel }
+        set { ownLevel = newValue }
     }
 
     subscript(metadataKey key: String) -> Logger.MetadataValue? {

@@ -19,15 +19,20 @@ struct GatewayMetrics: Sendable {
 
     /// Counts on the way to the shared store.
     let store: StoreMetrics
+    /// Chooses the requests that are logged, and counts what it leaves out.
+    let sampler: RequestSampler
 
     /// Counts from now on, when the configuration has just been read.
     init(
         lifecycle: ServerLifecycle, bodyBudget: BodyBudget, knowledge: UpstreamKnowledge, store health: StoreHealth,
-        in surroundings: GatewaySurroundings
+        sampling: RequestSampling = RequestSampling(), in surroundings: GatewaySurroundings
     ) {
+        let sampler = RequestSampler(sampling)
+        self.sampler = sampler
         let readings =
             bodyBudget.readings + lifecycle.readings + knowledge.readings(clock: surroundings.clock)
-            + health.readings + ProcessStatistics.readings
+            + health.readings + sampler.readings + ProcessStatistics.readings
+            + [MetricReading(MetricCatalogue.logLinesDropped) { Double(surroundings.droppedLogLines()) }]
         do throws(CatalogueError) {
             registry = try PrometheusRegistry(MetricCatalogue.all, readings: readings)
         } catch {
@@ -49,6 +54,16 @@ extension BodyBudget {
             MetricReading(MetricCatalogue.bodiesInFlight) { Double(self.reserved) },
             MetricReading(MetricCatalogue.bodiesInFlightLimit) { Double(self.capacity) },
         ]
+    }
+}
+
+extension RequestSampler {
+    fileprivate var readings: [MetricReading] {
+        NotableRequest.allCases.map { kind in
+            MetricReading(MetricCatalogue.logLinesSuppressed, kind.labelValues) {
+                Double(self.suppressedLines(of: kind))
+            }
+        }
     }
 }
 

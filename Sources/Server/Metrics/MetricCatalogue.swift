@@ -194,7 +194,12 @@ enum MetricCatalogue {
     static let lifecycle = MetricFamily(
         "receipt_gateway_lifecycle_stage", .gauge, "1 for the stage the process is in, 0 for the others.",
         by: ServerLifecycle.Stage.self)
-    private static let gateway = [build, configurationLoaded, lifecycle]
+    static let logLinesSuppressed = MetricFamily(
+        "receipt_gateway_log_lines_suppressed_total", .counter,
+        "Lines about requests that failed or were slow, and that were more than are written.", by: NotableRequest.self)
+    static let logLinesDropped = MetricFamily(
+        "receipt_gateway_log_lines_dropped_total", .counter, "Log lines that nobody read in time.")
+    private static let gateway = [build, configurationLoaded, lifecycle, logLinesSuppressed, logLinesDropped]
 
     // MARK: - The process: names that Prometheus' client libraries agree on
 

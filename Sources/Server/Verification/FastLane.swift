@@ -60,16 +60,20 @@ final class FastLane: Sendable {
         else { return nil }
         let sent = SentRequest(
             from: client, header, body: request.body ?? ByteBuffer(), peer: Peer(channel),
-            outcome: RequestOutcome(isLogged: log.isOn))
+            outcome: RequestOutcome(isLogged: log.isKept))
         return Matter(endpoint: endpoint, header: header, sent: sent)
     }
 
     /// Answers a request as far as that is possible without waiting.
     func begin(_ matter: Matter) -> Progress {
         do {
-            switch try desk.begin(matter.sent, at: matter.endpoint, now: clock()) {
+            let progress = try log.tracing.begin(matter.trail) {
+                try desk.begin(matter.sent, at: matter.endpoint, now: clock())
+            }
+            switch progress {
             case .replied(let reply): return .replied(finish(reply, matter))
-            case .waiting(let rest): return .waiting { await self.finish(rest, matter) }
+            case .waiting(let rest):
+                return .waiting { await matter.trail.follow { await self.finish(rest, matter) } }
             }
         } catch {
             return .replied(finish(problem(error, matter), matter))
@@ -95,14 +99,26 @@ final class FastLane: Sendable {
 
     /// Logs the reply, and adds what every answer has.
     private func finish(_ reply: consuming Reply, _ matter: Matter) -> Reply {
-        log.write {
-            RequestLog.Line(
-                requestID: matter.header.requestID.text, method: matter.header.method.rawValue,
-                route: matter.endpoint.path, status: reply.status.code, duration: .now - matter.start,
-                answerBytes: reply.body.readableBytes, facts: matter.sent.outcome.recorded)
-        }
+        let (status, answerBytes) = (reply.status.code, reply.body.readableBytes)
+        log.write(status, took: .now - matter.start) { matter.line(status, answerBytes, took: $0) }
+        log.tracing.end(matter.sent.outcome) { matter.line(status, answerBytes, took: .now - matter.start) }
         reply.added.append(contentsOf: matter.sent.outcome.rateLimitFields)
         if let date = date.field(at: .now()) { reply.added.append(date) }
         return reply
+    }
+}
+
+extension FastLane.Matter {
+    /// By what its log lines and spans are joined.
+    fileprivate var trail: RequestTrail {
+        RequestTrail(requestID: header.requestID.text, header: header, outcome: sent.outcome)
+    }
+
+    /// What the log says of it.
+    fileprivate func line(_ status: Int, _ answerBytes: Int, took: Duration) -> RequestLog.Line {
+        let trail = trail
+        return RequestLog.Line(
+            requestID: trail.requestID, trace: trail.ids, method: header.method.rawValue, route: endpoint.path,
+            status: status, duration: took, answerBytes: answerBytes, facts: sent.outcome.recorded)
     }
 }

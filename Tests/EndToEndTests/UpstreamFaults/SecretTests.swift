@@ -12,7 +12,7 @@ import Testing
     @Test func `a secret that Apple rejects is said to the operator, and neither it nor a receipt is shown to anybody`()
         async throws
     {
-        let settings = ["GATEWAY_LOG_LEVEL": "trace", "GATEWAY_LOG_REQUESTS": "true"]
+        let settings = ["GATEWAY_LOG_LEVEL": "trace", "GATEWAY_LOG_REQUESTS": "all"]
         try await withStage("shared_secret: \(Self.applesSecret)", settings) { stage in
             let receipt = Sample.receipt(0), forged = Sample.forged(0)
             let auto = try await stage.verify(receipt)

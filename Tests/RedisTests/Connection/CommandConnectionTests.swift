@@ -36,6 +36,22 @@ struct CommandConnectionTests {
         #expect(Seen(slow.deadlinePassed(at: at(250))) == .end(.stalled))
     }
 
+    @Test(arguments: [
+        ("WRONGPASS very-secret is wrong", "WRONGPASS"), ("very-secret", "ERR"), ("NOAUTH you sent very-sec", "NOAUTH"),
+        ("LOADING very-secret", "LOADING"), ("ERR AUTH <password> very-secret", "ERR"),
+    ])
+    func `no refusal of the login repeats the password`(line: String, word: String) {
+        var configuration = RedisNodeConfiguration(address: .unixSocket("/x"))
+        configuration.password = "very-secret"
+        let refusal = RedisRefusal(line: "\(word) in words that repeat the password")
+        for answersBefore in 0..<2 {
+            var connection = CommandConnection<Int>(configuration, until: at(250))
+            _ = connection.begin()
+            for _ in 0..<answersBefore { #expect(Seen(connection.receive(.status("OK"), at: at(1))) == .nothing) }
+            #expect(Seen(connection.receive(.error(RedisRefusal(line: line)), at: at(1))) == .end(.refused(refusal)))
+        }
+    }
+
     @Test func `a user who may not set a name is welcome`() {
         var connection = CommandConnection<Int>(configuration(), until: at(250))
         #expect(Seen(connection.receive(.error(RedisRefusal(line: "NOPERM x")), at: at(0))) == .nothing)

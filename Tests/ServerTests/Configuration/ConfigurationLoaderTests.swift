@@ -14,11 +14,11 @@ struct ConfigurationLoaderTests {
     }
 
     @Test func `the environment wins over the file, the file over the default`() throws {
-        let file = "gateway:\n  http:\n    port: 1\n    limits:\n      body: 1MiB\n  log: {requests: false}\n"
+        let file = "gateway:\n  http:\n    port: 1\n    limits:\n      body: 1MiB\n  log: {requests: sampled}\n"
         let configuration = try load(["GATEWAY_HTTP_PORT": "2"], file: file)
         #expect(configuration.http.listener.port == 2)
         #expect(configuration.http.limits.body == .mebibytes(1))
-        #expect(!configuration.log.requests)
+        #expect(configuration.log.requests == .sampled)
         #expect(configuration.admin.port == 9090)
     }
 
@@ -200,7 +200,7 @@ struct ConfigurationLoaderTests {
         ),
         ("GATEWAY_HTTP_DEADLINES_IDLE", "-1s", "GATEWAY_HTTP_DEADLINES_IDLE: \"-1s\" is not a duration"),
         ("GATEWAY_HTTP_DEADLINES_IDLE", "2h", "GATEWAY_HTTP_DEADLINES_IDLE: \"2h\" is out of range"),
-        ("GATEWAY_LOG_REQUESTS", "yes", "GATEWAY_LOG_REQUESTS: \"yes\" is neither true nor false"),
+        ("GATEWAY_LOG_REQUESTS", "yes", "GATEWAY_LOG_REQUESTS: \"yes\" is none of them; accepted: none, sampled, all"),
         ("GATEWAY_LOG_LEVEL", "loud", "GATEWAY_LOG_LEVEL: \"loud\" is no log level; accepted: trace, debug, info"),
         ("GATEWAY_TRUST_ROOTS", "a.pem=Prod", "GATEWAY_TRUST_ROOTS: \"Prod\" in \"a.pem=Prod\" is no environment"),
         ("GATEWAY_TRUST_ROOTS", "missing.pem", "missing.pem: does not exist"),

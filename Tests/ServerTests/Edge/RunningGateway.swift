@@ -39,9 +39,10 @@ struct RunningGateway: Sendable {
         let (requests, orders) = AsyncStream.makeStream(of: ShutdownRequest.self)
         let (ports, listening) = AsyncStream.makeStream(of: (GatewaySurroundings.Listener, Int).self)
         let log = LogLines()
+        let settings = LogSettings(configuration.log)
         var surroundings = GatewaySurroundings(
-            logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .info, write: log.append) },
-            shutdownRequests: requests, onListening: { listening.yield(($0, $1)) })
+            logger: Logger(label: "test") { JSONLogHandler(label: $0, settings: settings, write: log.append) },
+            logSettings: settings, shutdownRequests: requests, onListening: { listening.yield(($0, $1)) })
         changeSurroundings(&surroundings)
         let server = try buildGatewayServer(configuration, in: surroundings)
         let running = Task { try await server.services.run() }

@@ -144,7 +144,7 @@ class Fleet:
             "GATEWAY_REDIS_URL": self.redis.url,
             "GATEWAY_REDIS_EXPECTED_NODES": "2",
             "GATEWAY_CACHE_KEYS": f"live:{CACHE_KEY}",
-            "GATEWAY_LOG_REQUESTS": "false",
+            "GATEWAY_LOG_REQUESTS": "none",
         }
 
     def _clients(self) -> str:

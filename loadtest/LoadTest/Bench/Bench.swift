@@ -76,7 +76,7 @@ extension Bench {
     func startGateway(_ settings: [String: String] = [:]) async throws -> RunningGateway {
         let usual = [
             "GATEWAY_TRUST_ROOTS": root + "=Sandbox+Production", "GATEWAY_APPLE_ENABLED": "false",
-            "GATEWAY_LOG_REQUESTS": "false",
+            "GATEWAY_LOG_REQUESTS": "none",
         ]
         return try await RunningGateway.start(gatewayPath, usual.merging(settings) { $1 }, core: cores.server)
     }

@@ -105,7 +105,7 @@ extension ScenarioFleet {
     private func configuration(root: String) -> [String: String] {
         var settings = shape.hasBalancer ? Self.drain : [:]
         settings["GATEWAY_TRUST_ROOTS"] = root + "=Sandbox+Production"
-        settings["GATEWAY_LOG_REQUESTS"] = "false"
+        settings["GATEWAY_LOG_REQUESTS"] = "none"
         if shape.hasRedis {
             settings["GATEWAY_REDIS_URL"] = "redis://127.0.0.1:\(redisPort)"
             // Any will do: 32 bytes in base64.

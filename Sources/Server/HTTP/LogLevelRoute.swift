@@ -1,0 +1,145 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import Logging
+internal import Receipts
+
+/// `GET /log-level` and `PUT /log-level` on the admin plane: what is logged, and more or less of it for a while.
+struct LogLevelRoute: Sendable {
+    /// What is logged.
+    let settings: LogSettings
+    /// Where changes are logged, whatever the level.
+    let logger: Logger
+    /// The time, which tests set.
+    let clock: @Sendable () -> Timestamp
+
+    /// What a change may ask for.
+    enum Limits {
+        /// How long it may last.
+        static let span: ClosedRange<Duration> = .seconds(1) ... .seconds(86_400)
+        static let textBytes = 32
+    }
+
+    static let path = "/log-level"
+
+    init(settings: LogSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp) {
+        (self.settings, self.clock) = (settings, clock)
+        var logger = logger
+        logger.logLevel = .trace
+        self.logger = logger
+    }
+
+    /// Both methods.
+    var routes: [Route] {
+        [
+            Route(method: .get, path: Self.path) { _, _ in response() },
+            Route(method: .put, path: Self.path, respond: change),
+        ]
+    }
+
+    /// The admin plane asks for no key, and where it is open to a network, readers of metrics are. Only who is on this
+    /// machine may change something.
+    private func change(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        guard let peer = context.peer.address, Loopback.contains(peer) else { throw Problem.onlyFromThisMachine }
+        guard RequestMediaType.isJSON(request.headers.only(.contentType)) else { throw Problem.unsupportedMediaType }
+        let body = try await request.body.whole()
+        let wanted = try LogLevelBody(decoding: body.readableBytesUInt8Span)
+        var values = settings.current.values
+        if let level = wanted.level { values.level = level }
+        if let requests = wanted.requests { values.requests = requests }
+        settings.change(to: values, for: wanted.span, at: clock()) { values in
+            log("Log settings fell back to the configuration", LogSettings.Current(values: values, fallsBackAt: nil))
+        }
+        log("Log settings changed", settings.current)
+        return response()
+    }
+
+    private func log(_ message: Logger.Message, _ current: LogSettings.Current) {
+        var metadata: Logger.Metadata = [
+            "log_level": "\(current.values.level)", "log_requests": "\(current.values.requests)",
+        ]
+        metadata["until"] = current.fallsBackAt.map { "\($0)" }
+        logger.notice(message, metadata: metadata)
+    }
+
+    private func response() -> Response {
+        let current = settings.current
+        var json = JSONWriter()
+        json.object { json in
+            json.member("level", current.values.level.rawValue)
+            json.member("requests", current.values.requests.rawValue)
+            json.member("until", current.fallsBackAt?.description)
+        }
+        var response = Response(json: json.bytes)
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}
+
+/// `{"level": "debug", "requests": "all", "for": "10m"}`: at least one of the first two.
+struct LogLevelBody: Hashable, Sendable {
+    var level: Logger.Level?
+    var requests: RequestLogging?
+    var span: Duration?
+
+    private enum Field: String, CaseIterable {
+        case level, requests
+        case span = "for"
+    }
+
+    init(decoding bytes: Span<UInt8>) throws(JSONFault) {
+        var reader = JSONReader(bytes)
+        var seen: Set<Field> = []
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            let position = key.range.lowerBound
+            let name = try reader.value(of: key, maximumBytes: LogLevelRoute.Limits.textBytes)
+            guard let field = Field(rawValue: name) else { throw JSONFault(.unknownField, field: name, at: position) }
+            guard seen.insert(field).inserted else { throw JSONFault(.duplicateField, field: name, at: position) }
+            try read(field, from: &reader)
+        }
+        try reader.endDocument()
+        guard level != nil || requests != nil else {
+            throw JSONFault(.missingField, field: Field.level.rawValue, at: reader.position)
+        }
+    }
+
+    private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
+        switch field {
+        case .level: level = try reader.setting(field.rawValue, "one of \(Logger.Level.accepted)")
+        case .requests: requests = try reader.setting(field.rawValue, "one of \(RequestLogging.accepted)")
+        case .span:
+            let start = reader.position
+            let range = LogLevelRoute.Limits.span
+            let bounds = "from \(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
+            let span: Duration = try reader.setting(field.rawValue, "\(Duration.accepted), \(bounds)")
+            guard range.contains(span) else {
+                throw JSONFault(.notAccepted("\(Duration.accepted), \(bounds)"), field: field.rawValue, at: start)
+            }
+            self.span = span
+        }
+    }
+}
+
+extension JSONReader {
+    /// A value written as in the configuration.
+    fileprivate mutating func setting<Value: ConfigurationValue>(
+        _ field: String, _ accepted: String
+    ) throws(JSONFault) -> Value {
+        let start = position
+        let text: String
+        do throws(JSONFault) {
+            text = try value(of: try string(), maximumBytes: LogLevelRoute.Limits.textBytes)
+        } catch {
+            throw error.inField(field)
+        }
+        do throws(ConfigurationValueFault) {
+            return try Value(configuration: text)
+        } catch {
+            throw JSONFault(.notAccepted(accepted), field: field, at: start)
+        }
+    }
+}

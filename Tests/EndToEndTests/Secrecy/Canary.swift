@@ -1,0 +1,129 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Something that must come to light nowhere: a secret, or a receipt.
+struct Canary: Sendable {
+    /// Its octets, such as those of a receipt that was sent in base64.
+    let octets: [UInt8]
+    /// As it is written where it belongs.
+    let text: String
+
+    init(receipt base64: String) {
+        octets = Array(Data(base64Encoded: base64) ?? Data())
+        text = base64
+    }
+
+    init(secret: String) {
+        (octets, text) = (Array(secret.utf8), secret)
+    }
+
+    /// The ways in which somebody may write it; a seed chooses one.
+    func written(_ form: Int) -> String {
+        switch form % 5 {
+        case 0: octets.map { String(format: "%02x", $0) }.joined()
+        case 1: text.utf8.map { String(format: "%%%02X", $0) }.joined()
+        case 2: text.utf8.map { String(format: "\\u%04x", $0) }.joined()
+        case 3: Data(text.utf8).base64EncodedString()
+        default: text
+        }
+    }
+}
+
+/// Searches texts for canaries: for any twelve octets in a row, as they are, in hexadecimal, in base64, and in the escapes
+/// of URLs and of JSON.
+struct CanarySearch: Sendable {
+    /// Octets in a row that are too many; hexadecimal takes two letters for each.
+    private static let length = 12
+    /// All forbidden runs of each length, by their first eight letters.
+    private var runs: [Int: [UInt64: Set<String>]] = [:]
+    /// Those in base64, of which some may be written in the letters for URLs.
+    private var base64: [Int: [UInt64: Set<String>]] = [:]
+
+    /// - Parameter known: what the gateway says before anybody tells it anything: the certificates in receipts have words
+    ///   in common with it.
+    init(_ canaries: [Canary], except known: [String] = []) {
+        for canary in canaries {
+            for octets in [canary.octets, Array(canary.text.utf8)] {
+                Self.forbid(octets, length: Self.length, in: &runs)
+                let digits = Array(octets.map { String(format: "%02x", $0) }.joined().utf8)
+                Self.forbid(digits, length: 2 * Self.length, in: &runs)
+                // An octet can stand at three places of a group.
+                for start in 0..<min(3, octets.count) {
+                    let text = Array(Data(octets.dropFirst(start)).base64EncodedString().utf8)
+                    Self.forbid(text, length: Self.length, in: &runs)
+                    Self.forbid(text, length: Self.length, in: &base64)
+                }
+            }
+        }
+        for text in known.flatMap(Self.readings) {
+            let bytes = Array(text.utf8)
+            for start in bytes.indices.dropLast(Self.length - 1) {
+                let run = bytes[start..<start + Self.length]
+                let head = run.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+                runs[Self.length]?[head]?.remove(String(decoding: run, as: UTF8.self))
+            }
+        }
+    }
+
+    private static func forbid(_ bytes: [UInt8], length: Int, in runs: inout [Int: [UInt64: Set<String>]]) {
+        for start in bytes.indices.dropLast(length - 1) {
+            let run = bytes[start..<start + length]
+            // Runs of one letter stand anywhere, and so do dates: a receipt has some.
+            let isDate = length == Self.length && run.allSatisfy { "0123456789-:TZ. ".utf8.contains($0) }
+            guard Set(run).count > 4, !isDate else { continue }
+            let head = run.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+            runs[length, default: [:]][head, default: []].insert(String(decoding: run, as: UTF8.self))
+        }
+    }
+
+    /// The first line that has something of a canary in it, and what it has.
+    func finding(in lines: [String]) -> String? {
+        for line in lines {
+            for text in Self.readings(of: line) {
+                let usual = text.replacing("-", with: "+").replacing("_", with: "/")
+                let run =
+                    Self.finding(of: runs, in: Array(text.utf8)) ?? Self.finding(of: base64, in: Array(usual.utf8))
+                if let run { return "\(run) in \(line)" }
+            }
+        }
+        return nil
+    }
+
+    private static func finding(of runs: [Int: [UInt64: Set<String>]], in bytes: [UInt8]) -> String? {
+        var head: UInt64 = 0
+        for index in bytes.indices {
+            head = head << 8 | UInt64(bytes[index])
+            for (length, forbidden) in runs {
+                guard let runs = forbidden[head], index >= 7, index - 7 + length <= bytes.count else { continue }
+                let run = String(decoding: bytes[(index - 7)..<(index - 7 + length)], as: UTF8.self)
+                if runs.contains(run) { return run }
+            }
+        }
+        return nil
+    }
+
+    /// What a line may be read as.
+    private static func readings(of line: String) -> Set<String> {
+        let unescaped = line.replacing("\\/", with: "/").replacing(/\\u00([0-9a-fA-F]{2})/) { match in
+            String(UnicodeScalar(UInt8(match.output.1, radix: 16) ?? 0))
+        }
+        return [line, line.lowercased(), unescaped, unescaped.removingPercentEncoding ?? unescaped]
+    }
+}
+
+/// Chance that comes out the same each time (SplitMix64).
+struct SeededChance: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

@@ -1,0 +1,84 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Testing
+
+@testable import Server
+
+/// W3C Trace Context, §3 and §4.
+@Suite("What a request says of its trace")
+struct TraceContextTests {
+    private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    private static let parent = "00f067aa0ba902b7"
+
+    @Test(arguments: [
+        "00-\(trace)-\(parent)-01", "00-\(trace)-\(parent)-00", "00-\(trace)-\(parent)-ff",
+        "01-\(trace)-\(parent)-00", "fe-\(trace)-\(parent)-03", "01-\(trace)-\(parent)-00-",
+        "cc-\(trace)-\(parent)-00-what-comes",
+    ])
+    func `a valid parent is taken over, of later versions what this one knows`(text: String) throws {
+        let context = try #require(TraceContext(traceparent: text))
+        #expect(context.traceID == Self.trace && context.parentID == Self.parent)
+        let ids = TraceIDs(following: context)
+        #expect(ids.traceID == Self.trace && ids.spanID != Self.parent)
+    }
+
+    @Test(arguments: [
+        "", "00", "00-\(trace)-\(parent)", "00-\(trace)-\(parent)-", "00-\(trace)-\(parent)-1",
+        "00-\(trace)-\(parent)-01-",
+        "00-\(trace)-\(parent)-01-x", "00-\(trace)-\(parent)-011", "01-\(trace)-\(parent)-01.x",
+        "ff-\(trace)-\(parent)-01",
+        "FF-\(trace)-\(parent)-01", "0-\(trace)-\(parent)-01", "0x-\(trace)-\(parent)-01", "00_\(trace)-\(parent)-01",
+        "00-\(trace.uppercased())-\(parent)-01", "00-\(trace)-\(parent.uppercased())-01", "00-\(trace)-\(parent)-0A",
+        "00-\(trace.dropLast())g-\(parent)-01", "00-\(trace)-\(parent.dropLast())é-01",
+        "00-\(trace.dropLast())-\(parent)-001",
+        "00-00000000000000000000000000000000-\(parent)-01", "00-\(trace)-0000000000000000-01",
+        " 00-\(trace)-\(parent)-01",
+        "00-\(trace)-\(parent)-01,00-\(trace)-\(parent)-01", "01-\(trace)-\(parent)-0z",
+    ])
+    func `anything else is ignored`(text: String) {
+        #expect(TraceContext(traceparent: text) == nil)
+    }
+
+    @Test func `two parents are none`() throws {
+        let name = try #require(HTTPField.Name("traceparent"))
+        let field = HTTPField(name: name, value: "00-\(Self.trace)-\(Self.parent)-01")
+        let (once, twice) = (HTTPFields([field]), HTTPFields([field, field]))
+        #expect(TraceContext(once) != nil && TraceContext(twice) == nil && TraceContext(HTTPFields()) == nil)
+        #expect(TraceCarrier.sent(twice).isEmpty)
+    }
+
+    @Test func `a trace that begins here has an identifier nobody else has`() {
+        let ids = (0..<100).map { _ in TraceIDs(following: nil) }
+        #expect(Set(ids.map(\.traceID)).count == 100 && Set(ids.map(\.spanID)).count == 100)
+        for one in ids { #expect(TraceContext(traceparent: "00-\(one.traceID)-\(one.spanID)-00") != nil) }
+    }
+
+    // MARK: - tracestate
+
+    private static let lists: [([String], String?)] = [
+        (["rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"], "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"),
+        (["a=1", "b=2,c=3"], "a=1,b=2,c=3"), ([" a=1 ,\t, b=2 "], "a=1,b=2"),
+        (["0tenant@system=x y", "k_-*/@=!"], "0tenant@system=x y,k_-*/@=!"),
+        ([(0..<32).map { "k\($0)=v" }.joined(separator: ",")], (0..<32).map { "k\($0)=v" }.joined(separator: ",")),
+        (["k=" + String(repeating: "v", count: 256)], "k=" + String(repeating: "v", count: 256)),
+        ([], nil), ([""], nil), ([","], nil), (["a"], nil), (["a="], nil), (["=1"], nil), (["A=1"], nil),
+        (["a b=1"], nil),
+        (["a=1=2"], nil), (["a=1,a=2"], nil), (["a=1", "a=2"], nil), (["a=\u{1}"], nil), (["a=é"], nil),
+        (["_a=1"], nil),
+        ([(0..<33).map { "k\($0)=v" }.joined(separator: ",")], nil), (["k=" + String(repeating: "v", count: 257)], nil),
+        ([String(repeating: "k", count: 257) + "=v"], nil),
+        (["a=" + String(repeating: "v", count: 255), "b=" + String(repeating: "v", count: 254)], nil),
+    ]
+
+    @Test(arguments: lists)
+    func `a list of other tracers is handed on whole or not at all`(fields: [String], list: String?) throws {
+        let name = try #require(HTTPField.Name("tracestate"))
+        var header = HTTPFields()
+        for value in fields { header.append(HTTPField(name: name, value: value)) }
+        #expect(TraceState.list(of: header) == list)
+        // Alone it counts for nothing.
+        #expect(TraceCarrier.sent(header).isEmpty)
+    }
+}
