@@ -7,9 +7,10 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # A target imports only what its arrow in Package.swift points to.
 ARROWS := --explicit-target-dependency-import-check error
-SOURCES := Package.swift Sources Tests loadtest
+SOURCES := Package.swift Sources Tests loadtest docs/clients/swift
 
-.PHONY: help run build test check lint format commands docs tsan helm live bench fuzz deps test-deps bench-deps clean
+.PHONY: help run fleet build test check lint format commands docs guides tsan helm live bench fuzz deps fleet-deps test-deps \
+	bench-deps clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -19,6 +20,11 @@ run: deps ## Build, start a gateway on port 8080 with sample receipts, and show 
 	swift build -c release --product receipt-gateway
 	swift build -c release --product receipt-loadtest
 	@loadtest/quickstart.sh
+
+fleet: fleet-deps ## Build, start two gateways with Redis, HAProxy, Prometheus and a simulated Apple, until ^C
+	swift build -c release --product receipt-gateway
+	swift build -c release --product receipt-loadtest
+	@loadtest/fleet.sh
 
 build: deps ## Build everything for release
 	swift build -c release $(ARROWS)
@@ -42,6 +48,11 @@ commands: ## Write docs/commands.md again from --help of both programs
 
 docs: ## Build the library's documentation; warnings are errors
 	swift package --disable-sandbox generate-documentation --target Receipts --warnings-as-errors
+
+guides: test-deps ## Run every command of the documentation, and the example clients
+	swift build --product receipt-gateway
+	swift build --product receipt-loadtest
+	@.ci/docs .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 tsan: test-deps ## Run all tests under the thread sanitizer
 	@TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions" \
@@ -68,6 +79,9 @@ fuzz: deps ## Fuzz the parsers for SECONDS (default 600); findings join Tests/Fu
 
 deps: ## Install the missing Debian packages
 	@$(if $(SKIP_DEPS),true,.ci/deps)
+
+fleet-deps:
+	@$(if $(SKIP_DEPS),true,.ci/deps fleet)
 
 test-deps:
 	@$(if $(SKIP_DEPS),true,.ci/deps test)

@@ -15,8 +15,8 @@ from pathlib import Path
 import yaml
 
 from chart import REPOSITORY
-from drill.fleet import Redis, addresses, fetch
-from drill.processes import Program, free_port
+from drill.fleet import Redis
+from drill.processes import Program, addresses, fetch, free_port
 
 COMPOSE = REPOSITORY / "compose.yaml"
 FOLDER = REPOSITORY / "docs" / "compose"

@@ -10,14 +10,13 @@ import re
 import shutil
 import socket
 import subprocess
-import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
 import yaml
 
-from drill.processes import Program, free_port
+from drill.processes import Program, addresses, fetch, free_port
 
 SHARED_SECRET = "0123456789abcdef0123456789abcdef"
 PEPPER = "for-checks-only-0123456789"
@@ -29,24 +28,6 @@ QUIET = {
     "reissue_seconds": 30,
     "faults": [{"latency": {"uniform": [0.005, 0.02]}, "headers": {"Sunset": "Fri, 31 Dec 2100 23:59:59 GMT"}}],
 }
-
-
-def fetch(url: str, data: bytes | None = None, method: str | None = None, seconds: float = 10) -> tuple[int, bytes]:
-    """Status and body; status 0 if nobody answers."""
-    request = urllib.request.Request(url, data=data, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=seconds) as answer:
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read()
-    except OSError:
-        return 0, b""
-
-
-def addresses(log: str) -> dict[str, str] | None:
-    """Where the simulator listens, once it has said both."""
-    found = dict(re.findall(r"^(production|sandbox) (\S+)$", log, re.M))
-    return found if len(found) == 2 else None
 
 
 class Redis:

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
@@ -28,6 +31,24 @@ def wait_until(what: str, condition: Callable[[], object], seconds: float, pause
         if time.monotonic() > deadline:
             raise TimeoutError(f"{what}: not within {seconds:g} s")
         time.sleep(pause)
+
+
+def fetch(url: str, data: bytes | None = None, method: str | None = None, seconds: float = 10) -> tuple[int, bytes]:
+    """Status and body; status 0 if nobody answers."""
+    request = urllib.request.Request(url, data=data, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=seconds) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+    except OSError:
+        return 0, b""
+
+
+def addresses(log: str) -> dict[str, str] | None:
+    """Where the simulator listens, once it has said both."""
+    found = dict(re.findall(r"^(production|sandbox) (\S+)$", log, re.M))
+    return found if len(found) == 2 else None
 
 
 class Program:

@@ -1,0 +1,110 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the documentation: `check.py GATEWAY LOADTEST [PAGE...] [clients]`. `.ci/docs` calls it.
+
+Every block of commands in a page is run, in order, in a shell in a copy of the repository, with real servers; what the page
+shows of its output must be what it prints. Then the example clients are run against gateways in good and bad health.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import clients
+import outputs
+import pages
+from drill.processes import wait_until
+from report import Report
+from shell import REPOSITORY, Shell
+
+UP = "Stop it with ^C"
+
+
+def main() -> int:
+    if len(sys.argv) < 3:
+        print("docs: give the paths of receipt-gateway and receipt-loadtest", file=sys.stderr)
+        return 64
+    gateway, loadtest = (Path(path).resolve() for path in sys.argv[1:3])
+    chosen = sys.argv[3:]
+    report = Report()
+    for path in _pages():
+        name = str(path.relative_to(REPOSITORY))
+        if not chosen or name in chosen:
+            report.check(f"{name}: its commands do what it says", lambda path=path: _walk(path, gateway, loadtest))
+    if not chosen or "clients" in chosen:
+        clients.run(report, gateway, loadtest)
+    return report.close()
+
+
+def _pages() -> list[Path]:
+    top = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "loadtest/README.md")]
+    return top + sorted((REPOSITORY / "docs").rglob("*.md"))
+
+
+def _walk(path: Path, gateway: Path, loadtest: Path) -> None:
+    page = pages.read(path)
+    for block in page.blocks:
+        _parses(block)
+    if all("not run" in block.markers for block in page.blocks):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        shell = Shell(Path(folder), gateway, loadtest)
+        try:
+            for command in page.given:
+                shell.stay(command, UP)
+            for block in page.blocks:
+                if block.language == pages.INTERRUPT:
+                    shell.interrupt()
+                elif "not run" not in block.markers:
+                    _run(shell, block)
+            shell.interrupt()
+        finally:
+            left = shell.close()
+        assert not left, f"left over: {left}"
+
+
+def _parses(block: pages.Block) -> None:
+    """And names only files that are there."""
+    found = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True)
+    assert found.returncode == 0, f"line {block.line}: {found.stderr}"
+    for name in re.findall(r"(?<![\w/.-])((?:docs|helm|loadtest)/[\w./-]+)", block.text):
+        assert (REPOSITORY / name).exists(), f"line {block.line}: there is no {name}"
+
+
+def _run(shell: Shell, block: pages.Block) -> None:
+    text = block.text
+    if "in the test" in block.markers:
+        written, run = block.markers["in the test"].split(" => ")
+        assert written in text, f"line {block.line}: `{written}` does not stand in it"
+        text = text.replace(written, run)
+    try:
+        if "stays up" in block.markers:
+            shell.stay(text, block.markers["stays up"])
+        elif block.output and "until it matches" in block.output.markers:
+            wait_until("prints what is shown", lambda: _printed(shell, block, text) is None, 60, pause=0.5)
+        else:
+            fault = _printed(shell, block, text)
+            assert not fault, fault
+    except (AssertionError, TimeoutError) as fault:
+        raise AssertionError(f"line {block.line}: {fault}") from None
+
+
+def _printed(shell: Shell, block: pages.Block, text: str) -> str | None:
+    """What is wrong with what it did."""
+    printed, failed = shell.run(text)
+    allowed = block.markers.get("exits", "").split(", ")
+    failed = [line for line in failed if re.search(r"ended with (\d+)", line)[1] not in allowed]
+    if failed:
+        return "\n".join(failed) + f"\n{printed[-2000:]}"
+    shown = block.output
+    if shown and not outputs.matches(shown.text, printed, shown.language == "json", "figures vary" in shown.markers):
+        return f"printed, in the place of what line {shown.line} shows:\n{printed[-3000:]}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

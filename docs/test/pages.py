@@ -1,0 +1,109 @@
+# Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks of commands in a page of Markdown, what they are to print, and the comments that say how to try them.
+
+A comment is one of these, in front of a block as a rule; a reader does not see them.
+
+    <!-- not run: REASON -->       only parsed; the reasons are listed below
+    <!-- stays up: TEXT -->        runs until ^C at the end of the page; it is up once it has printed TEXT
+    <!-- in the test: A => B -->   A stands in the text, B is run: something shorter, or something that is here
+    <!-- exits: 98, 99 -->         these statuses are as good as 0
+    <!-- ^C -->                    ends what stays up; at the end of the page it happens anyway
+    <!-- figures vary -->          in front of an output: any number is as good as those that are shown
+    <!-- until it matches -->      in front of an output: the commands are run again until they print it
+
+And anywhere before the first block, what the page takes for granted:
+
+    <!-- given: make run -->       this command stays up while the page is tried
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REASONS = {
+    "needs a cluster",
+    "needs a container engine",
+    "needs root",
+    "needs the network",
+    "needs a server elsewhere",
+    "takes a quarter of an hour",
+    "takes minutes",
+    "tests run it",
+}
+# Commands stand in `sh` and nowhere else: none gets away by another name.
+COMMANDS, INTERRUPT, NOT_COMMANDS = "sh", "^C", {"bash", "shell", "console", "shell-session", "zsh"}
+OUTPUTS = {"", "json", "text"}
+
+_COMMENT = re.compile(r"<!-- (.*) -->$")
+_MARKER = re.compile(
+    r"(not run|stays up|in the test|exits|given): (.+)$|(figures vary|until it matches)$",
+)
+_FENCE = re.compile(r"```(\S*)$")
+
+
+@dataclass
+class Block:
+    """One fenced block, with the markers in front of it."""
+
+    line: int
+    language: str
+    text: str = ""
+    markers: dict[str, str] = field(default_factory=dict)
+    output: Block | None = None
+
+
+@dataclass
+class Page:
+    """The commands of a page in order."""
+
+    path: Path
+    given: list[str]
+    blocks: list[Block]
+
+
+def read(path: Path) -> Page:
+    """Raises AssertionError where a comment or a language is not known."""
+    page, markers, block, last = Page(path, [], []), {}, None, None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if block is not None:
+            if line == "```":
+                last, block = _ended(page, block, last), None
+            else:
+                block.text += line + "\n"
+        elif fence := _FENCE.match(line):
+            block, markers = Block(number, fence[1], markers=markers), {}
+        elif comment := _COMMENT.match(line):
+            _mark(page, markers, comment[1], number)
+        elif line.strip():
+            markers, last = {}, None
+    assert block is None, f"line {block and block.line}: a block without an end"
+    return page
+
+
+def _ended(page: Page, block: Block, last: Block | None) -> Block | None:
+    assert block.language not in NOT_COMMANDS, f"line {block.line}: write `sh`, not `{block.language}`"
+    if block.language == COMMANDS:
+        page.blocks.append(block)
+        return block
+    if last and block.language in OUTPUTS:
+        last.output = block
+    else:
+        assert not block.markers, f"line {block.line}: a marker in front of what is neither commands nor their output"
+    return None
+
+
+def _mark(page: Page, markers: dict[str, str], text: str, number: int) -> None:
+    if text == INTERRUPT:
+        page.blocks.append(Block(number, INTERRUPT))
+        return
+    marker = _MARKER.match(text)
+    assert marker, f"line {number}: nobody knows what `{text}` means"
+    name, value = marker[1] or marker[3], marker[2] or ""
+    if name == "given":
+        page.given.append(value)
+    else:
+        assert name != "not run" or value in REASONS, f"line {number}: `{value}` is no reason"
+        markers[name] = value
