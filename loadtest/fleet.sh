@@ -67,12 +67,9 @@ await() { # NAME COMMAND...: until the command succeeds
 }
 
 gateway() { # NUMBER
-    local settings name value
-    settings=$(sed -n '/^x-gateway-environment/,/^$/s/^  \(GATEWAY_[A-Z_]*\): *"\{0,1\}\([^"]*\)"\{0,1\}$/\1: \2/p' compose.yaml | here)
-    while IFS= read -r value; do
-        name=${value%%: *}
-        export "$name=${value#*: }"
-    done <<<"$settings"
+    local settings line
+    settings=$(sed -n '/^x-gateway-environment/,/^$/s/^  \(GATEWAY_.*\)/\1/p' compose.yaml | tr -d '"' | here)
+    while IFS= read -r line; do export "${line%%: *}=${line#*: }"; done <<<"$settings"
     # A log that grows with every request is not wanted here.
     export GATEWAY_HTTP_PORT=$(port "808$1") GATEWAY_ADMIN_PORT=$(port "909$1") GATEWAY_LOG_REQUESTS=false
     start "gateway-$1" "$binaries/receipt-gateway" serve

@@ -137,7 +137,10 @@ class Customer:
         self.row.write_text(json.dumps({"product": "known.product", "until_ms": until_ms}))
         return self
 
-    def comes(self, url: str, receipt: str = "genuine-1.b64", key: str = "", mode: str = "auto", deadline: float = 30) -> str:
+    def comes(
+        self, url: str, receipt: str = "genuine-1.b64", key: str = "", mode: str = "auto", deadline: float = 30
+    ) -> str:
+        """What the client says of the customer who sends this receipt."""
         environment = {
             "PATH": os.environ["PATH"],
             "RECEIPTS_URL": url,
@@ -250,16 +253,16 @@ SCENES = [paid, forged, over, undecided, throttled_for_a_moment, throttled_for_l
 
 
 def _fill(gateway: Gateway) -> list[socket.socket]:
-    """Callers that send half of a body, until there is room for no receipt."""
+    """Callers that send all of a body but its last octet, until there is room for no receipt."""
     held = []
-    head = f"POST /v1/verify HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: {2 * HELD}\r\n\r\n"
+    fields = ["Host: here", "Content-Type: application/json", f"Content-Length: {HELD + 1}"]
+    head = "\r\n".join(["POST /v1/verify HTTP/1.1", *fields, "", ""])
     for _ in range(ROOM // HELD):
         caller = socket.create_connection(("127.0.0.1", gateway.port))
         caller.sendall(head.encode() + b" " * HELD)
         held.append(caller)
-    room_left = ROOM % HELD
     taken = "receipt_gateway_http_bodies_in_flight_bytes"
-    wait_until("the gateway is full", lambda: gateway.metric(taken) == ROOM - room_left, 30)
+    wait_until("the gateway is full", lambda: gateway.metric(taken) == len(held) * HELD, 30)
     return held
 
 

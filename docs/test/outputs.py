@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether commands printed what a page shows.
 
-`…` in a line stands for any text, and a line of nothing else for any lines. JSON may be broken into lines as it reads best.
+`…` in a line stands for any text, and a line of nothing else for any lines. JSON may be broken into lines.
 """
 
 from __future__ import annotations
@@ -23,6 +23,15 @@ def matches(shown: str, printed: str, is_json: bool = False, figures_vary: bool 
     pattern = "".join(_line(line, figures_vary) for line in lines)
     printed = "".join(line.rstrip() + "\n" for line in printed.rstrip().splitlines())
     return re.fullmatch(pattern, printed) is not None
+
+
+def resembles(shown: str, printed: str) -> list[str]:
+    """The names at the beginning of lines that were not printed."""
+    return [name for name in _names(shown) if name not in _names(printed)]
+
+
+def _names(text: str) -> list[str]:
+    return [word for line in text.splitlines() if (word := (line.split() or [""])[0]) and word[0].islower()]
 
 
 def _line(line: str, figures_vary: bool) -> str:

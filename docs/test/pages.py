@@ -10,6 +10,7 @@ A comment is one of these, in front of a block as a rule; a reader does not see 
     <!-- exits: 98, 99 -->         these statuses are as good as 0
     <!-- ^C -->                    ends what stays up; at the end of the page it happens anyway
     <!-- figures vary -->          in front of an output: any number is as good as those that are shown
+    <!-- from one run -->         in front of an output: a measurement; its lines are to have the same names, in any order
     <!-- until it matches -->      in front of an output: the commands are run again until they print it
 
 And anywhere before the first block, what the page takes for granted:
@@ -37,11 +38,12 @@ REASONS = {
 COMMANDS, INTERRUPT, NOT_COMMANDS = "sh", "^C", {"bash", "shell", "console", "shell-session", "zsh"}
 OUTPUTS = {"", "json", "text"}
 
-_COMMENT = re.compile(r"<!-- (.*) -->$")
+_COMMENT = re.compile(r" *<!-- (.*) -->$")
 _MARKER = re.compile(
-    r"(not run|stays up|in the test|exits|given): (.+)$|(figures vary|until it matches)$",
+    r"(not run|stays up|in the test|exits|given): (.+)$|(figures vary|from one run|until it matches)$",
 )
-_FENCE = re.compile(r"```(\S*)$")
+# In a list it is indented, and so are its lines.
+_FENCE = re.compile(r"( *)```(\S*)$")
 
 
 @dataclass
@@ -66,15 +68,16 @@ class Page:
 
 def read(path: Path) -> Page:
     """Raises AssertionError where a comment or a language is not known."""
-    page, markers, block, last = Page(path, [], []), {}, None, None
+    page, markers, block, last, indentation = Page(path, [], []), {}, None, None, ""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if block is not None:
-            if line == "```":
+            if line.strip() == "```":
                 last, block = _ended(page, block, last), None
             else:
-                block.text += line + "\n"
+                block.text += line.removeprefix(indentation) + "\n"
         elif fence := _FENCE.match(line):
-            block, markers = Block(number, fence[1], markers=markers), {}
+            indentation = fence[1]
+            block, markers = Block(number, fence[2], markers=markers), {}
         elif comment := _COMMENT.match(line):
             _mark(page, markers, comment[1], number)
         elif line.strip():

@@ -22,6 +22,7 @@ COPIED = ["Makefile", "README.md", "compose.yaml", ".ci", "docs", "helm", "loadt
 # Ports that pages and scripts name; each shell has others in their place.
 PORTS = [8080, 9090, 8081, 9091, 8082, 9092, 9001, 9002, 9095, 8404, 6390, 8000]
 SECONDS = 90
+LISTENS = shlex.join([sys.executable, str(Path(__file__).with_name("listens.py"))])
 
 # Commands fail aloud, whichever of a block it is; and who starts a server goes on once it listens.
 PRELUDE = """
@@ -85,9 +86,9 @@ class Shell:
 
     def run(self, text: str) -> tuple[str, list[str]]:
         """What the commands printed, and which of them failed."""
-        text = re.sub(r"( &)$", r"\1\n" + shlex.join([sys.executable, str(Path(__file__).with_name("listens.py"))]) + " $!", text, flags=re.M)
-        script, output, end = self._files(text)
-        self._send(f". {script} >{output} 2>&1 </dev/null\nprintf %s \"$failed\" >{end}.part; failed=; mv {end}.part {end}\n")
+        script, output, end = self._files(re.sub(r" &$", f" &\n{LISTENS} $!", text, flags=re.M))
+        self._send(f". {script} >{output} 2>&1 </dev/null\n")
+        self._send(f'printf %s "$failed" >{end}.part; failed=; mv {end}.part {end}\n')
         wait_until("the commands end", lambda: end.exists() or self.bash.poll() is not None, SECONDS, pause=0.02)
         assert end.exists(), f"the shell ended: {output.read_text()}"
         return self._as_written(output.read_text(errors="replace")), end.read_text().splitlines()
@@ -95,7 +96,8 @@ class Shell:
     def stay(self, text: str, ready: str) -> None:
         """Starts commands as in a terminal of their own, and waits until they print something."""
         script, output, number = self._files(text)
-        self._send(f"set -m; (. {script}) >{output} 2>&1 </dev/null & echo $! >{number}.part; set +m; mv {number}.part {number}\n")
+        self._send(f"set -m; (. {script}) >{output} 2>&1 </dev/null &\n")
+        self._send(f"echo $! >{number}.part; set +m; mv {number}.part {number}\n")
         wait_until("the commands start", number.exists, SECONDS, pause=0.02)
         group = int(number.read_text())
         self.staying.append(group)

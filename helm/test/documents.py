@@ -91,7 +91,7 @@ def _completions(binary: Path) -> None:
 def _links() -> None:
     """Relative ones, with the heading they name."""
     broken = []
-    for page in sorted((REPOSITORY / "docs").rglob("*.md")):
+    for page in [*REPOSITORY.glob("*.md"), REPOSITORY / "loadtest" / "README.md", *(REPOSITORY / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
             if not re.match(r"[a-z]+:", target) and not _leads_somewhere(page, target):
                 broken.append(f"{page.relative_to(REPOSITORY)}: {target}")

@@ -12,7 +12,7 @@
 import Foundation
 
 #if canImport(FoundationNetworking)
-import FoundationNetworking
+    import FoundationNetworking
 #endif
 
 /// What of the gateway's answer this client reads; docs/api.yaml has all of it.
