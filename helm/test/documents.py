@@ -25,6 +25,7 @@ def run(report: Report, binary: Path) -> None:
     report.check("docs/kubernetes.md: the values render", lambda: Rendered(yaml.safe_load(_block("yaml"))))
     report.check("docs/kubernetes.md: every value exists", _values_exist)
     report.check("docs/kubernetes.md: the secrets are what the gateway takes", lambda: _secrets(binary))
+    report.check("docs/kubernetes.md: the template it shows is there", _template)
     report.check("docs/kubernetes.md: the times are the chart's", _times)
     report.check("docs/operations.md: completions are what shells take", lambda: _completions(binary))
     report.check("every link between documents leads somewhere", _links)
@@ -67,6 +68,12 @@ def _secrets(binary: Path) -> None:
         found = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
     assert re.search(r"rgk_\w+\.\S+", found.stderr), "the key was not shown"
+
+
+def _template() -> None:
+    (shown,) = re.findall(r"--show-only (\S+)", PAGE.read_text())
+    rendered = Rendered(yaml.safe_load(_block("yaml"))).templates
+    assert rendered.get(shown.removeprefix("templates/")), f"nothing renders {shown}"
 
 
 def _times() -> None:
