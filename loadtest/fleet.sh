@@ -57,7 +57,7 @@ start() { # NAME COMMAND...
 await() { # NAME COMMAND...: until the command succeeds
     local name=$1
     shift
-    for _ in $(seq 300); do
+    for _ in $(seq 600); do
         if "$@" >/dev/null 2>&1; then return; fi
         kill -0 "$(cat "$run/$name.pid")" 2>/dev/null || break
         sleep 0.1

@@ -20,7 +20,7 @@ import outputs
 import pages
 from drill.processes import wait_until
 from report import Report
-from shell import REPOSITORY, Shell
+from shell import REPOSITORY, SECONDS, Shell
 
 UP = "Stop it with ^C"
 PAGES_AT_ONCE = 3
@@ -102,7 +102,7 @@ def _run(shell: Shell, block: pages.Block) -> None:
         if "stays up" in block.markers:
             shell.stay(text, block.markers["stays up"])
         elif block.output and "until it matches" in block.output.markers:
-            wait_until("prints what is shown", lambda: _printed(shell, block, text) is None, 60, pause=0.5)
+            wait_until("prints what is shown", lambda: _printed(shell, block, text) is None, SECONDS, pause=0.5)
         else:
             fault = _printed(shell, block, text)
             assert not fault, fault

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from drill.processes import Program, addresses, fetch, free_port, wait_until
 from report import Report
-from shell import REPOSITORY
+from shell import REPOSITORY, SECONDS
 
 CLIENTS = REPOSITORY / "docs" / "clients"
 PEPPER = "for-checks-only-0123456789"
@@ -79,7 +79,7 @@ class Stage:
         subprocess.run([loadtest, "corpus", "--out", self.receipts, "--count", "5"], check=True, capture_output=True)
         scenario = REPOSITORY / "loadtest" / "scenarios" / "quiet.yaml"
         apple = Program("apple", [loadtest, "apple", "--pki", self.receipts, "--scenario", scenario], folder)
-        self.apple = apple.expect("says where it listens", lambda: addresses(apple.last_words()))
+        self.apple = apple.expect("says where it listens", lambda: addresses(apple.last_words()), SECONDS)
 
     def commands(self) -> dict[str, list]:
         program = self.folder / "receipt-client"
@@ -100,6 +100,9 @@ class Stage:
             "GATEWAY_ADMIN_PORT": str(admin),
             "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s",
             "GATEWAY_SHUTDOWN_GRACE": "1s",
+            # Apple's simulator may be slow on a busy machine, and is waited for.
+            "GATEWAY_APPLE_DEADLINE": "30s",
+            "GATEWAY_APPLE_PATIENCE": "30s",
             "GATEWAY_TRUST_ROOTS": str(self.receipts / "root.pem"),
             "GATEWAY_APPLE_PRODUCTION_URL": self.apple["production"],
             "GATEWAY_APPLE_SANDBOX_URL": self.apple["sandbox"],
@@ -108,7 +111,7 @@ class Stage:
         }
         program = Program(f"gateway-{next(self.numbers)}", [self.gateway, "serve"], self.folder, environment)
         try:
-            program.expect("is ready", lambda: fetch(f"http://127.0.0.1:{admin}/readyz")[0] == 200)
+            program.expect("is ready", lambda: fetch(f"http://127.0.0.1:{admin}/readyz")[0] == 200, SECONDS)
             yield Gateway(http, admin, program)
         finally:
             program.stop()
@@ -149,7 +152,7 @@ class Customer:
             "RECEIPTS_DEADLINE": str(deadline),
         }
         command = [str(word) for word in [*self.command, self.stage.receipts / receipt, self.row]]
-        found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
         assert found.returncode in (0, 1), f"{found}"
         return found.stdout.strip()
 
@@ -262,13 +265,13 @@ def _fill(gateway: Gateway) -> list[socket.socket]:
         caller.sendall(head.encode() + b" " * HELD)
         held.append(caller)
     taken = "receipt_gateway_http_bodies_in_flight_bytes"
-    wait_until("the gateway is full", lambda: gateway.metric(taken) == len(held) * HELD, 30)
+    wait_until("the gateway is full", lambda: gateway.metric(taken) == len(held) * HELD, SECONDS)
     return held
 
 
 def _release_once_refused(gateway: Gateway, held: list[socket.socket], refusals: int) -> None:
     try:
-        wait_until("refuses the customer", lambda: gateway.refusals() > refusals, 60, pause=0.05)
+        wait_until("refuses the customer", lambda: gateway.refusals() > refusals, SECONDS, pause=0.05)
     finally:
         for caller in held:
             caller.close()

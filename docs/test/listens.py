@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-LISTENING = "0A"
+LISTENING, SECONDS = "0A", 120
 
 
 def sockets(process: int) -> set[str]:
@@ -32,7 +32,7 @@ def listening() -> set[str]:
 
 
 def main() -> int:
-    process, end = int(sys.argv[1]), time.monotonic() + 30
+    process, end = int(sys.argv[1]), time.monotonic() + SECONDS
     while time.monotonic() < end:
         try:
             if len(sockets(process) & listening()) >= 2:
