@@ -19,7 +19,7 @@ rm -rf "$samples"
 GATEWAY_APPLE_ENABLED=false GATEWAY_TRUST_ROOTS="$samples/root.pem" GATEWAY_HTTP_PORT=$port GATEWAY_ADMIN_PORT=$admin \
     GATEWAY_SHUTDOWN_DRAIN_DELAY=0s "$binaries/receipt-gateway" serve 2>.run/gateway.log &
 gateway=$!
-trap 'kill -INT $gateway 2>/dev/null; wait $gateway 2>/dev/null || true' EXIT
+trap 'kill -INT $gateway 2>/dev/null || true; wait $gateway 2>/dev/null || true' EXIT
 trap 'exit 0' INT TERM
 
 for _ in $(seq 100); do
