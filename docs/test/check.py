@@ -24,6 +24,10 @@ from shell import REPOSITORY, SECONDS, Shell
 
 UP = "Stop it with ^C"
 PAGES_AT_ONCE = 3
+# Where a command stands.
+BEYOND = re.compile(
+    r"(?:^|[|;&(])[ ]*(sudo|systemctl|pidof|pkill|killall|docker|kubectl|helm|apt-get|git|redis-cli(?! -p)) ", re.M
+)
 
 
 def main() -> int:
@@ -85,7 +89,9 @@ def _walk(page: pages.Page, gateway: Path, loadtest: Path) -> None:
 
 
 def _parses(block: pages.Block) -> None:
-    """And names only files that are there."""
+    """And names only files that are there; what is run reaches no further than the test."""
+    beyond = BEYOND.search(block.text)
+    assert not beyond or "not run" in block.markers, f"line {block.line}: `{beyond[1]}` is not run here: say why not"
     found = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True)
     assert found.returncode == 0, f"line {block.line}: {found.stderr}"
     for name in re.findall(r"(?<![\w/.-])((?:docs|helm|loadtest)/[\w./-]+)", block.text):

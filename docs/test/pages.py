@@ -27,6 +27,7 @@ from pathlib import Path
 REASONS = {
     "needs a cluster",
     "needs a container engine",
+    "needs a service that runs",
     "needs root",
     "needs the network",
     "needs a server elsewhere",
