@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import re
 import socket
 import subprocess
@@ -15,10 +17,18 @@ from pathlib import Path
 from typing import ClassVar
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Given once, and below those that the system gives to outgoing connections: it is still free when it is needed."""
+    for port in random.sample(range(12_000, 32_000), 1000):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            if port not in _given:
+                _given.add(port)
+                return port
+    raise RuntimeError("no free port on 127.0.0.1")
 
 
 def wait_until(what: str, condition: Callable[[], object], seconds: float, pause: float = 0.1):
