@@ -101,6 +101,8 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
+            // Inside the program: it is shipped alone.
+            resources: [.embedInCode("StatusPage/page.css"), .embedInCode("StatusPage/page.js")],
             swiftSettings: house),
         .target(
             name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",

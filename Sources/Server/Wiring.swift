@@ -99,14 +99,15 @@ func buildGatewayServer(
         rules: rules, budget: budget, lifecycle: lifecycle, log: log, metrics: metrics.edge,
         lane: surroundings.usesFastLane ? lane : nil)
     let data = dataPlane(configuration, routes, edge, surroundings)
-    let admin = adminPlane(
-        configuration, HealthRoutes(lifecycle: lifecycle, store: storeHealth).routes + [.metrics(metrics.registry)],
-        surroundings, lifecycle)
+    let sources = StatusSources(
+        configuration, health: HealthRoutes(lifecycle: lifecycle, store: storeHealth), upstreams: knowledge,
+        bodyBudget: budget, registry: metrics.registry, clock: surroundings.clock)
     let shutdown = ShutdownService(configuration.shutdown, lifecycle, surroundings)
     let foundations: [(any Service)?] = [fleet.service, apple.map { TransportService(transport: $0.transport) }]
     return GatewayServer(
         services: serviceGroup(
-            foundations.compactMap { $0 }, [admin, data], shutdown, configuration.shutdown, surroundings.logger),
+            foundations.compactMap { $0 }, adminPlane(configuration, sources, metrics.registry, surroundings) + [data],
+            shutdown, configuration.shutdown, surroundings.logger),
         lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry)
 }
 
@@ -135,20 +136,27 @@ private func dataPlane(
     ) { edge.lifecycle.advance(to: .ready) }
 }
 
-/// Where the orchestrator asks. The same edge with little room: nobody sends bodies here, and probes are not logged.
+/// Where the orchestrator asks, and people look. The same edge with little room: nobody sends bodies here, and probes are
+/// not logged. Only here may an answer go on: as long as somebody takes it.
 private func adminPlane(
-    _ configuration: GatewayConfiguration, _ routes: [Route], _ surroundings: GatewaySurroundings,
-    _ lifecycle: ServerLifecycle
-) -> any Service {
+    _ configuration: GatewayConfiguration, _ sources: StatusSources, _ registry: PrometheusRegistry,
+    _ surroundings: GatewaySurroundings
+) -> [any Service] {
     var http = configuration.http
     http.limits.body = .kibibytes(64)
     http.limits.connections = 256
+    var rules = EdgeRules(http, shutdown: configuration.shutdown)
+    rules.partDeadline = TimeAmount(StatusBoard.Limits.stall)
     let edge = Edge(
-        rules: EdgeRules(http, shutdown: configuration.shutdown), budget: BodyBudget(.mebibytes(1)),
-        lifecycle: lifecycle, log: RequestLog(logger: nil))
-    return listener(
-        .admin, on: configuration.admin, limits: http.limits, edge: edge,
-        routes: routes + LogLevelRoute(in: surroundings).routes, surroundings)
+        rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: sources.health.lifecycle,
+        log: RequestLog(logger: nil))
+    let board = StatusBoard(sources)
+    let routes =
+        sources.health.routes + [.metrics(registry)] + StatusRoutes(board: board).routes
+        + LogLevelRoute(in: surroundings).routes
+    let admin = listener(
+        .admin, on: configuration.admin, limits: http.limits, edge: edge, routes: routes, surroundings)
+    return [admin, StatusService(board: board)]
 }
 
 private func listener(
@@ -173,8 +181,8 @@ private func listener(
         logger: surroundings.logger)
 }
 
-/// The group stops its services in reverse order: when `shutdown` returns, first the data plane, then the admin plane,
-/// then what requests depend on.
+/// The group stops its services in reverse order: when `shutdown` returns, first the data plane, then what is told to those
+/// who look at the status page, then the admin plane, then what requests depend on.
 private func serviceGroup(
     _ foundations: [any Service], _ listeners: [any Service], _ shutdown: ShutdownService,
     _ configuration: ShutdownConfiguration, _ logger: Logger

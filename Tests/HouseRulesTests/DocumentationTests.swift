@@ -115,6 +115,14 @@ struct DocumentationTests {
         #expect(dataPlane.sorted() + ["other"] == RouteLabel.allCases.map(\.rawValue).sorted())
     }
 
+    @Test func `every runbook that the status page names exists`() throws {
+        for runbook in StatusFinding.Runbook.allCases {
+            #expect(try Repository.text("docs/runbooks/\(runbook.rawValue).md").hasPrefix("# \(runbook.rawValue)"))
+        }
+        let alerts = try Repository.text("helm/receipt-gateway/files/alerts.yaml")
+        #expect(alerts.contains("runbook_url: \(StatusFinding.Runbook.errors.address)\n"))
+    }
+
     // MARK: - Rules
 
     @Test func `the version is one, in both programs and in the description`() throws {

@@ -16,7 +16,7 @@ public enum Browser {
     /// Whether it is installed; `.ci/deps test` does so.
     public static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: program.path) }
 
-    private static let program = URL(filePath: "/usr/bin/chromium-headless-shell")
+    static let program = URL(filePath: "/usr/bin/chromium-headless-shell")
 
     /// Loads a page from a file of its own.
     public static func visit(_ page: String) throws -> Visit {

@@ -15,8 +15,8 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Run the gateway.",
         discussion: """
             Listens on 127.0.0.1:8080 for clients (POST /v1/verify, and POST /verifyReceipt in Apple's form) and on \
-            127.0.0.1:9090 for /livez, /readyz and /metrics, unless configured otherwise. Logs go to standard error, \
-            one JSON object per line.
+            127.0.0.1:9090 for /livez, /readyz and /metrics, unless configured otherwise; http://127.0.0.1:9090/ \
+            is the status page. Logs go to standard error, one JSON object per line.
 
               receipt-gateway serve --config /etc/receipt-gateway/gateway.yaml
               GATEWAY_HTTP_PORT=8081 GATEWAY_ADMIN_PORT=9091 receipt-gateway serve

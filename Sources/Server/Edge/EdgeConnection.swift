@@ -44,6 +44,8 @@ struct EdgeConnection {
     /// The bytes of this request's body, which stay reserved until it is answered.
     private var reservedBytes = 0
     private var isClosingAfterAnswer = false
+    /// When the last answer ends at the latest; nil while nobody stops the server.
+    private var lastMoment: NIODeadline?
 
     /// A connection that was just accepted.
     init(rules: EdgeRules, budget: BodyBudget, at now: NIODeadline) {
@@ -155,6 +157,12 @@ extension EdgeConnection {
         return (request, isClosingAfterAnswer)
     }
 
+    /// A part of the answer is being written: the next one has time of its own, where the rules give it.
+    mutating func continueAnswer(at now: NIODeadline) {
+        guard case .answering(_, isBegun: true) = phase, let partDeadline = rules.partDeadline else { return }
+        phase = .answering(until: min(now + partDeadline, lastMoment ?? .distantFuture), isBegun: true)
+    }
+
     /// The router's answer is complete: whether the connection goes on.
     mutating func endAnswer(at now: NIODeadline) -> Bool {
         guard case .answering = phase else { return false }
@@ -195,6 +203,7 @@ extension EdgeConnection {
     mutating func quiesce(at now: NIODeadline) -> Action {
         isClosingAfterAnswer = true
         let last = now + rules.shutdownGrace
+        lastMoment = last
         switch phase {
         case .awaitingHead: return finish(until: last)
         case .receiving(let deadline): phase = .receiving(until: min(deadline, last))

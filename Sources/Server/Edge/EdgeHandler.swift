@@ -164,8 +164,18 @@ extension EdgeHandler {
         switch unwrapOutboundIn(data) {
         case .head(let head) where head.status.kind != .informational: writeHead(head, context, promise)
         case .end: writeEnd(context, promise)
-        case let part: write(part, context, promise)
+        case let part: writePart(part, context, promise)
         }
+    }
+
+    private func writePart(
+        _ part: HTTPResponsePart, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
+    ) {
+        if edge.rules.partDeadline != nil {
+            connection.continueAnswer(at: .now())
+            setTimer(context)
+        }
+        write(part, context, promise)
     }
 
     /// After an answer is flushed, the next pipelined request may follow.

@@ -16,6 +16,9 @@ struct EdgeRules: Sendable {
     var requestDeadline: TimeAmount
     /// From the end of a request to the end of its answer.
     var answerDeadline: TimeAmount
+    /// From one part of an answer to the next, where an answer may go on for as long as it has parts; nil where
+    /// `answerDeadline` ends all of them.
+    var partDeadline: TimeAmount?
     /// From the end of an answer to the end of the next header.
     var idleDeadline: TimeAmount
     /// From the beginning of the shutdown to the end of the last answer.

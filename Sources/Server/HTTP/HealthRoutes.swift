@@ -11,24 +11,29 @@ struct HealthRoutes: Sendable {
     /// How it stands with the shared store.
     let store: StoreHealth
 
-    /// `/livez` answers as long as the event loops run; `/readyz` only while requests are welcome. They are while Redis is
-    /// away, for which there are rules. They are not where it has refused this gateway from the beginning: a rollout with
-    /// a wrong password must not go on. A gateway that it refuses later on serves all the same, and says so in its
-    /// metrics, for its likes are refused as well, and somebody has to serve.
+    /// `/livez` answers as long as the event loops run; `/readyz` only while requests are welcome.
     var routes: [Route] {
         [
             Route(method: .get, path: "/livez") { _, _ in Response(json: Self.status("alive")) },
             Route(method: .get, path: "/readyz") { _, _ in
-                guard lifecycle.stage == .ready else { throw Problem.notReady }
-                switch store.condition {
-                case .embedded, .connected, .degraded: break
-                case .connecting: throw Problem.notReady
-                case .misconfigured where store.hasServed: break
-                case .misconfigured: throw Problem.storeMisconfigured(store.configurationFault)
-                }
+                if let obstacle { throw obstacle }
                 return Response(json: Self.status("ready"))
             },
         ]
+    }
+
+    /// Why requests are not welcome; nil while they are. They are while Redis is away, for which there are rules. They are
+    /// not where it has refused this gateway from the beginning: a rollout with a wrong password must not go on. A gateway
+    /// that it refuses later on serves all the same, and says so in its metrics, for its likes are refused as well, and
+    /// somebody has to serve.
+    var obstacle: Problem? {
+        guard lifecycle.stage == .ready else { return .notReady }
+        return switch store.condition {
+        case .embedded, .connected, .degraded: nil
+        case .connecting: .notReady
+        case .misconfigured where store.hasServed: nil
+        case .misconfigured: .storeMisconfigured(store.configurationFault)
+        }
     }
 
     private static func status(_ word: String) -> [UInt8] {

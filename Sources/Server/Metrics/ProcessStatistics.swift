@@ -15,12 +15,15 @@ enum ProcessStatistics {
         [
             MetricReading(MetricCatalogue.processCPU) { CLibrary.processorSeconds },
             MetricReading(MetricCatalogue.processVirtualMemory) { pages(at: 0).map(bytes) ?? .nan },
-            MetricReading(MetricCatalogue.processResidentMemory) { pages(at: 1).map(bytes) ?? .nan },
+            MetricReading(MetricCatalogue.processResidentMemory) { residentBytes ?? .nan },
             MetricReading(MetricCatalogue.processOpenFiles) { openFiles.map(Double.init) ?? .nan },
             MetricReading(MetricCatalogue.processMaximumFiles) { maximumFiles ?? .nan },
             MetricReading(MetricCatalogue.processStart) { [start] in start ?? .nan },
         ]
     }
+
+    /// The memory that is in RAM.
+    static var residentBytes: Double? { pages(at: 1).map(bytes) }
 
     /// `/proc/self/statm` counts pages: all of them, those in RAM, and some more.
     private static func pages(at index: Int) -> Double? {
@@ -43,7 +46,7 @@ enum ProcessStatistics {
     }
 
     /// In seconds since 1970: the start of the system, and the ticks from then to the start of the process.
-    private static var start: Double? {
+    static var start: Double? {
         guard let ticks = text("self/stat").flatMap(startTicks), let booted = line("btime", in: text("stat")),
             let bootedAt = number(at: 0, in: booted)
         else { return nil }

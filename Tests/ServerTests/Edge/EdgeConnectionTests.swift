@@ -55,6 +55,43 @@ struct EdgeConnectionTests {
         expect(stalled.deadlinePassed(at: start + .seconds(60)), is: "close")
     }
 
+    @Test mutating func `an answer goes on part by part where the rules say so, and no longer than the shutdown`() {
+        var rules = Self.rules
+        rules.partDeadline = .seconds(30)
+        var stream = EdgeConnection(rules: rules, budget: budget, at: start)
+        deliver(to: &stream)
+        stream.continueAnswer(at: start + .seconds(1))
+        #expect(stream.deadline == start + .seconds(60), "an answer that has not begun has no parts")
+        _ = stream.beginAnswer(isDraining: false)
+        for second in [50, 75, 100] as [Int64] {
+            stream.continueAnswer(at: start + .seconds(second))
+            #expect(stream.deadline == start + .seconds(second + 30))
+            expect(stream.deadlinePassed(at: start + .seconds(second + 29)), is: "nothing")
+        }
+        expect(stream.quiesce(at: start + .seconds(101)), is: "nothing")
+        #expect(stream.deadline == start + .seconds(121))
+        stream.continueAnswer(at: start + .seconds(110))
+        expect(stream.deadlinePassed(at: start + .seconds(121)), is: "close")
+    }
+
+    @Test mutating func `a client that takes no part of an answer that goes on is left`() {
+        var rules = Self.rules
+        rules.partDeadline = .seconds(30)
+        var stream = EdgeConnection(rules: rules, budget: budget, at: start)
+        deliver(to: &stream)
+        _ = stream.beginAnswer(isDraining: false)
+        stream.continueAnswer(at: start + .seconds(2))
+        expect(stream.deadlinePassed(at: start + .seconds(32)), is: "close")
+    }
+
+    @Test mutating func `the data plane gives parts no time of their own`() {
+        #expect(EdgeRules(HTTPConfiguration(), shutdown: ShutdownConfiguration()).partDeadline == nil)
+        deliver(to: &connection)
+        _ = connection.beginAnswer(isDraining: false)
+        connection.continueAnswer(at: start + .seconds(59))
+        expect(connection.deadlinePassed(at: start + .seconds(60)), is: "close")
+    }
+
     @Test mutating func `the socket is not read while a request is with the router`() {
         #expect(connection.wantsRead)
         deliver(to: &connection)

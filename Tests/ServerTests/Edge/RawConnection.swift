@@ -58,6 +58,20 @@ final class RawConnection {
         }
     }
 
+    /// What the server sends up to the end of such a text; all of it if there is none.
+    func text(upTo end: String, isolation: isolated (any Actor)? = #isolation) async throws -> String {
+        while true {
+            let text = String(buffer: received)
+            if let range = text.firstRange(of: end) {
+                let found = String(text[..<range.upperBound])
+                received.moveReaderIndex(forwardBy: found.utf8.count)
+                return found
+            }
+            guard let bytes = try await inbound.next(isolation: isolation) else { return text }
+            received.writeImmutableBuffer(bytes)
+        }
+    }
+
     /// Whether the server has closed the connection and sent nothing more.
     func isClosed(isolation: isolated (any Actor)? = #isolation) async throws -> Bool {
         guard received.readableBytes == 0 else { return false }

@@ -1,0 +1,122 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Receipts
+internal import Resilience
+
+/// What the page says of Apple's endpoints: a column for each.
+extension StatusSources {
+    private static let columns = UpstreamEnvironment.allCases.map { environment in
+        StatusTable.Heading(environment.rawValue, environment.rawValue)
+    }
+
+    /// How the way to them stands.
+    func apple(_ windows: StatusWindows) -> StatusTable {
+        let ways = UpstreamEnvironment.allCases.map { ($0, upstreams.guards.health(of: $0)) }
+        let minute = windows.minute
+        func row(
+            _ name: String, _ title: String, _ cell: (UpstreamEnvironment, UpstreamHealth) -> StatusTable.Cell
+        ) -> StatusTable.Row {
+            StatusTable.Row(heading: .init(name, title), cells: ways.map(cell))
+        }
+        return StatusTable(
+            heading: .init("apple", "The way to Apple"),
+            note: asksApple
+                ? "rates and times of the last minute" : "Apple is not asked: gateway.apple.enabled is false",
+            columns: Self.columns,
+            rows: [
+                row("breaker", "Circuit breaker") { $1.breakerCell },
+                row("paused_for_seconds", "Pause that Apple asked for") {
+                    .init(value: $1.pausedFor.map { .span($0) } ?? .none(shown: "none"), tone: $1.pauseTone)
+                },
+                row("in_flight", "Questions under way") { .init(value: .part($1.inFlight, of: $1.concurrencyLimit)) },
+                row("waiting", "waiting for a place") { .init(value: .count($1.waiting)) },
+                row("budget_remaining", "Budget left") { .init(value: $1.budgetValue, tone: $1.budgetTone) },
+                row("answered", "Answered") { environment, _ in .init(value: .rate(minute.rate(environment.answered)))
+                },
+                row("failed", "Failed") { environment, _ in
+                    let failures = environment.failed.reduce(0) { $0 + minute.count($1) }
+                    return .init(value: .rate(minute.rate(environment.failed)), tone: failures > 0 ? .notable : .plain)
+                },
+                row("held_back", "Held back here") { environment, _ in
+                    .init(value: .rate(minute.rate(environment.heldBack)))
+                },
+                row("median", "Half within") { environment, _ in
+                    .init(value: .latency(minute.quantile(0.5, of: environment.timing)))
+                },
+                row("p99", "99 of 100 within") { environment, _ in
+                    .init(value: .latency(minute.quantile(0.99, of: environment.timing)))
+                },
+            ])
+    }
+
+    /// How far `verifyReceipt` is on its way out.
+    func sunset(at now: Timestamp) -> StatusTable {
+        let known = UpstreamEnvironment.allCases.map { upstreams.lifecycle.knowledge(of: $0) }
+        func row(
+            _ name: String, _ title: String, _ cell: (UpstreamLifecycle.Knowledge) -> StatusTable.Cell
+        ) -> StatusTable.Row {
+            StatusTable.Row(heading: .init(name, title), cells: known.map(cell))
+        }
+        return StatusTable(
+            heading: .init("sunset", "The end of verifyReceipt"), note: "", columns: Self.columns,
+            rows: [
+                row("stage", "Stage") { .init(value: .word($0.dates.stage(at: now).name)) },
+                row("deprecation", "Deprecated from") { .init(value: .time($0.dates.deprecation)) },
+                row("sunset", "Ends on") { .init(value: .time($0.dates.sunset)) },
+                row("left_seconds", "Time left") { knowledge in
+                    let left = knowledge.dates.sunset.map { max(.zero, $0.since(now)) }
+                    return .init(value: .span(left), tone: left == .zero ? .bad : .plain)
+                },
+                row("share_moved", "Answered without it") { .init(value: .share($0.dates.stage(at: now).shareMoved)) },
+                row("said_by", "Who says so") { .init(value: $0.source) },
+            ])
+    }
+}
+
+extension UpstreamHealth {
+    fileprivate var breakerCell: StatusTable.Cell {
+        let tone: StatusTone =
+            switch breaker {
+            case .closed: .good
+            case .halfOpen: .notable
+            case .open: .bad
+            }
+        return .init(value: .word(breaker.rawValue, shown: breakerText), tone: tone)
+    }
+
+    private var breakerText: String {
+        let state = breaker.rawValue.replacing("_", with: " ")
+        if breakerMode != .auto { return "\(state) (\(breakerMode.rawValue.replacing("_", with: " ")))" }
+        guard let span = breakerOpensFor else { return state }
+        return "\(state), for \(span.secondsRoundedUp) s"
+    }
+
+    fileprivate var pauseTone: StatusTone { pausedFor == nil ? .plain : .notable }
+
+    fileprivate var budgetValue: StatusValue {
+        budgetRemaining.map { .count($0) } ?? .none(shown: "none set")
+    }
+
+    fileprivate var budgetTone: StatusTone { budgetRemaining == 0 ? .notable : .plain }
+}
+
+extension UpstreamLifecycle.Knowledge {
+    fileprivate var source: StatusValue {
+        if dates == LifecycleDates() { return .word("nobody", shown: "nobody yet") }
+        return announced == LifecycleDates() ? .word("configuration") : .word("apple", shown: "Apple")
+    }
+}
+
+extension UpstreamEnvironment {
+    fileprivate var answered: StatusCount { self == .production ? .productionAnswered : .sandboxAnswered }
+
+    /// What did not come back as an answer.
+    var failed: [StatusCount] {
+        self == .production ? [.productionFailed, .productionThrottled] : [.sandboxFailed, .sandboxThrottled]
+    }
+
+    fileprivate var heldBack: StatusCount { self == .production ? .productionHeldBack : .sandboxHeldBack }
+    fileprivate var timing: StatusTiming { self == .production ? .production : .sandbox }
+}

@@ -1,0 +1,93 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import NIOCore
+import Receipts
+import Testing
+
+@testable import Server
+
+/// Who may look, and what they are told.
+@Suite("Viewers of the status page", .timeLimit(.minutes(5)))
+struct StatusBoardTests {
+    private let board: StatusBoard
+
+    init() throws {
+        board = StatusBoard(try StatusSample().sources)
+    }
+
+    @Test func `as many may look as are allowed, and who leaves makes room`() throws {
+        var views = (0..<StatusBoard.Limits.viewers).map { _ in board.admit(after: nil) }
+        #expect(views.allSatisfy { $0 != nil })
+        #expect(board.admit(after: nil) == nil)
+        views.removeLast()
+        #expect(board.viewerCount == StatusBoard.Limits.viewers - 1)
+        views.append(board.admit(after: nil))
+        #expect(views.last != nil)
+        #expect(board.admit(after: nil) == nil)
+    }
+
+    @Test func `all are told the same octets at each beat`() async throws {
+        let views = [try #require(board.admit(after: nil)), try #require(board.admit(after: nil))]
+        board.beat()
+        var told: [ByteBuffer] = []
+        for view in views {
+            var events = view.events.makeAsyncIterator()
+            told.append(try #require(await events.next()))
+        }
+        #expect(told[0] == told[1])
+        let event = try Event(told[0])
+        #expect(event.id > 0 && event.retry == StatusBoard.Limits.retryMilliseconds)
+        #expect(event.json["title"] as? String == "Well")
+        #expect((event.json["samples"] as? [Any])?.count == 1)
+    }
+
+    @Test func `who is slow finds the newest event, and no more than one`() async throws {
+        let view = try #require(board.admit(after: nil))
+        for _ in 0..<10 { board.beat() }
+        board.end()
+        var events: [Event] = []
+        for await event in view.events { events.append(try Event(event)) }
+        #expect(events.count == 1)
+        #expect((events[0].json["samples"] as? [Any])?.count == StatusBoard.Limits.repeatedSamples)
+    }
+
+    @Test func `who comes later is told the past, and who comes back what he missed`() throws {
+        for _ in 0..<7 { board.beat() }
+        func samples(after id: Timestamp?) throws -> Int? {
+            let view = try #require(board.admit(after: id))
+            return (try Event(view.first).json["samples"] as? [Any])?.count
+        }
+        #expect(try samples(after: nil) == 7)
+        #expect(try samples(after: StatusSample.now) == 0, "the clock of this test stands still")
+        #expect(try samples(after: Timestamp(millisecondsSince1970: 1)) == 7)
+    }
+
+    @Test func `nobody is let in once the node ends`() async throws {
+        let view = try #require(board.admit(after: nil))
+        board.end()
+        for await _ in view.events { Issue.record("nothing was to be told") }
+        #expect(board.admit(after: nil) == nil)
+    }
+
+    /// One event of a stream.
+    struct Event {
+        let id: Int
+        let retry: Int
+        let json: [String: Any]
+
+        init(_ bytes: ByteBuffer) throws {
+            try self.init(String(buffer: bytes))
+        }
+
+        init(_ text: String) throws {
+            let fields = text.split(separator: "\n").map { $0.split(separator: ": ", maxSplits: 1) }
+            try #require(text.hasSuffix("\n\n") && fields.map(\.[0]) == ["id", "retry", "data"])
+            id = try #require(Int(fields[0][1]))
+            retry = try #require(Int(fields[1][1]))
+            let data = Data(fields[2][1].utf8)
+            json = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        }
+    }
+}

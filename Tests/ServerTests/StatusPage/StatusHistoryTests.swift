@@ -1,0 +1,75 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Server
+
+/// The last minutes, as values.
+@Suite("The history of the status page")
+struct StatusHistoryTests {
+    private typealias Limits = StatusHistory.Limits
+
+    private static func history(beats: Int) -> StatusHistory {
+        var history = StatusHistory(first: StatusReading(beat: 0))
+        for beat in 1...beats { history.append(StatusReading(beat: beat, [.genuine: UInt64(beat * beat)])) }
+        return history
+    }
+
+    @Test(arguments: [1, 2, Limits.readings - 2, Limits.readings - 1, Limits.readings, Limits.readings + 1, 1000])
+    func `the ring keeps the newest readings in their order, and no more than it may`(_ beats: Int) {
+        let history = Self.history(beats: beats)
+        let kept = min(beats + 1, Limits.readings)
+        let expected = (0..<kept).map { StatusReading(beat: beats - kept + 1 + $0).time }
+        #expect(history.inOrder.map(\.time) == expected)
+        #expect(history.newest.time == expected.last)
+    }
+
+    @Test(arguments: [3, 40, 1000]) func `a window reaches back as far as is kept`(_ beats: Int) {
+        let windows = StatusWindows(Self.history(beats: beats))
+        func expected(_ length: Int) -> Int { beats * beats - (beats - length) * (beats - length) }
+        #expect(windows.beat.count(.genuine) == expected(1))
+        #expect(windows.minute.count(.genuine) == expected(min(beats, Limits.readingsOfAMinute)))
+        #expect(windows.all.count(.genuine) == expected(min(beats, Limits.readings - 1)))
+    }
+
+    @Test func `rates are of a second, whatever the beat is`() {
+        let window = StatusWindow(
+            StatusReading(beat: 0, [.genuine: 10]), StatusReading(beat: 5, [.genuine: 60, .rejected: 10]))
+        #expect(window.rate(.genuine) == 5)
+        #expect(window.rate([.genuine, .rejected]) == 6)
+        #expect(window.share(.rejected, of: .verdicts) == 1.0 / 6)
+    }
+
+    @Test func `a window without length or happenings says nothing`() {
+        let window = StatusWindow(StatusReading(beat: 0), StatusReading(beat: 0))
+        #expect(window.rate(.genuine) == nil && window.cores == nil)
+        #expect(window.share(.genuine, of: .verdicts) == nil)
+        #expect(window.quantile(0.5, of: .answers) == nil)
+    }
+
+    @Test func `a counter that was begun again counts as none`() {
+        let window = StatusWindow(StatusReading(beat: 0, [.genuine: 100]), StatusReading(beat: 1, [.genuine: 3]))
+        #expect(window.count(.genuine) == 0)
+    }
+
+    @Test func `quantiles are found within the buckets of what happened since`() throws {
+        let bounds = StatusTiming.answers.bounds
+        var old = bounds.map { _ in UInt64(0) } + [0], new = old
+        // Before: 1000 slow ones. Since: 90 in the first bucket, 10 in the fourth.
+        for index in old.indices { old[index] = index == bounds.count ? 1000 : 0 }
+        for index in new.indices { new[index] = old[index] + (index < 3 ? 90 : 100) }
+        let window = StatusWindow(StatusReading(beat: 0, answers: old), StatusReading(beat: 1, answers: new))
+        #expect(window.quantile(0.45, of: .answers) == bounds[0] / 2)
+        let high = try #require(window.quantile(0.95, of: .answers))
+        #expect(high > bounds[2] && high < bounds[3])
+        #expect(window.quantile(1, of: .answers) == bounds[3])
+    }
+
+    @Test func `what took longer than the last bound counts as that`() {
+        let bounds = StatusTiming.answers.bounds
+        let new = bounds.map { _ in UInt64(0) } + [7]
+        let window = StatusWindow(StatusReading(beat: 0), StatusReading(beat: 1, answers: new))
+        #expect(window.quantile(0.5, of: .answers) == bounds.last)
+    }
+}

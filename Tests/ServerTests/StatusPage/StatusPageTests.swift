@@ -1,0 +1,81 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Server
+
+/// The page as text.
+@Suite("The status page")
+struct StatusPageTests {
+    private static func page(_ change: (inout GatewayConfiguration) -> Void = { _ in }) throws -> StatusPage {
+        StatusBoard(try StatusSample(change).sources).page
+    }
+
+    @Test func `each value has one place, which holds its text`() throws {
+        let page = try Self.page()
+        let html = page.html
+        let cells = page.report.tables.flatMap(\.cells)
+        #expect(cells.count > 70)
+        #expect(Set(cells.map(\.identifier)).count == cells.count)
+        for (identifier, cell) in cells {
+            let place = "<td id=\"\(identifier)\" data-tone=\"\(cell.tone.rawValue)\">\(cell.value.text)</td>"
+            #expect(html.replacing("&lt;", with: "<").ranges(of: place).count == 1, "\(identifier)")
+        }
+        let identifiers = html.matches(of: #/ id="([^"]+)"/#).map { String($0.output.1) }
+        #expect(Set(identifiers).count == identifiers.count)
+    }
+
+    @Test func `the configuration is what check-config prints, and text stays text`() throws {
+        let hostile = #"/tmp/</pre></script><script>alert("1")</script>&amp;"#
+        let page = try Self.page { configuration in
+            configuration.clientsFile = hostile
+            configuration.apiKeyPepper = Secret("sixteen characters and more")
+        }
+        let html = page.html
+        #expect(html.ranges(of: "<script").count == 2 && html.ranges(of: "</script>").count == 2)
+        #expect(html.contains("&lt;/pre&gt;&lt;/script&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;amp;"))
+        #expect(html.contains("gateway.api_key_pepper: &lt;redacted&gt;"))
+        #expect(!html.contains("sixteen characters"))
+        var configuration = GatewayConfiguration()
+        configuration.clientsFile = hostile
+        configuration.apiKeyPepper = Secret("sixteen characters and more")
+        #expect(page.configurationText == configuration.effectiveText)
+    }
+
+    @Test func `the policy allows this style and this script, and the page needs nothing else`() throws {
+        let html = try Self.page().html
+        let policy: String = StatusPage.headers[.contentSecurityPolicy] ?? ""
+        #expect(policy.hasPrefix("default-src 'none'; "))
+        #expect(policy.matches(of: /'sha256-[A-Za-z0-9+\/]{43}='/).count == 2)
+        for word in ["unsafe-inline", "unsafe-eval", "http:", "https:", "*"] {
+            #expect(!policy.contains(word), "\(word)")
+        }
+        #expect(html.firstMatch(of: #/ (on[a-z]+|style|src)=/#) == nil)
+        #expect(StatusPage.headers[.cacheControl] == "no-store")
+        #expect(StatusPage.headers[.setCookie] == nil)
+    }
+
+    @Test func `the page is whole without its script`() throws {
+        let html = try Self.page().html
+        #expect(html.contains("<h2 id=\"word\">Well</h2>"))
+        #expect(html.contains("<noscript>"))
+        #expect(html.ranges(of: "<table>").count == html.ranges(of: "<caption").count)
+        #expect(html.contains("<button type=\"button\" id=\"pause\" aria-pressed=\"false\" hidden>"))
+    }
+
+    @Test func `what programs read is JSON with a member for each table`() throws {
+        let sample = try StatusSample()
+        let json = try #require(
+            try JSONSerialization.jsonObject(with: Data(StatusBoard(sample.sources).json)) as? [String: Any])
+        #expect(json["verdict"] as? String == "well")
+        let names = StatusBoard(sample.sources).page.report.tables.map(\.heading.name)
+        for name in names { #expect(json[name] is [String: Any], "\(name)") }
+        let history = try #require(json["history"] as? [String: Any])
+        #expect((history["columns"] as? [String])?.count == 1 + StatusPlot.allCases.flatMap(\.lines).count)
+        let apple = try #require(json["apple"] as? [String: [String: Any]])
+        #expect(apple["sandbox"]?["breaker"] as? String == "closed")
+    }
+}

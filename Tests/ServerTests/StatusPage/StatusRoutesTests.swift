@@ -1,0 +1,97 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Server
+
+/// The stream of events on a real connection.
+@Suite("The stream of the status page", .timeLimit(.minutes(5)))
+struct StatusRoutesTests {
+    private static let request = "GET /status.events HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    @Test func `it goes on after the deadline that other answers have`() async throws {
+        try await RunningGateway.with({ $0.http.deadlines.answer = .milliseconds(500) }) { gateway in
+            try await RawConnection.with(port: gateway.adminPort) { connection in
+                try await connection.send(Self.request)
+                let head = try await connection.text(upTo: "\r\n\r\n")
+                #expect(head.contains("200 OK") && head.contains("text/event-stream"))
+                #expect(head.contains("no-store"))
+                // A beat is longer than the deadline.
+                for _ in 0..<3 { #expect(try await connection.text(upTo: "\n\n").contains("\nretry: 2000\ndata: {")) }
+            }
+        }
+    }
+
+    @Test func `it ends when the node does, so that nothing waits for it`() async throws {
+        // The grace period of these gateways is an hour: who waited for a viewer would not come back.
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.adminPort) { connection in
+                try await connection.send(Self.request)
+                _ = try await connection.text(upTo: "\n\n")
+                gateway.order(.interrupt)
+                let rest = try await connection.text(upTo: "0\r\n\r\n")
+                #expect(rest.hasSuffix("0\r\n\r\n"), "the stream ends as HTTP wants it")
+                #expect(try await connection.isClosed())
+            }
+        }
+    }
+
+    @Test func `one more than may look is told so, and HEAD takes nobody's place`() async throws {
+        try await RunningGateway.with { gateway in
+            for _ in 0..<2 * StatusBoard.Limits.viewers {
+                try await RawConnection.with(port: gateway.adminPort) { connection in
+                    try await connection.send(Self.request.replacing("GET", with: "HEAD"))
+                    #expect(try await connection.answer(toHead: true)?.status == 200)
+                }
+            }
+            try await Self.look(gateway, StatusBoard.Limits.viewers) {
+                try await RawConnection.with(port: gateway.adminPort) { connection in
+                    try await connection.send(Self.request)
+                    let answer = try await connection.answer()
+                    #expect(answer?.status == 503)
+                    #expect(answer?.headers["retry-after"] == "10")
+                    #expect(answer?.body.contains(#""code":"overloaded""#) == true)
+                }
+            }
+        }
+    }
+
+    /// Opens so many streams, one inside the other.
+    private static func look(
+        _ gateway: RunningGateway, _ viewers: Int, then body: () async throws -> Void
+    ) async throws {
+        guard viewers > 0 else { return try await body() }
+        try await RawConnection.with(port: gateway.adminPort) { connection in
+            try await connection.send(request)
+            #expect(try await connection.text(upTo: "\n\n").contains("data: "))
+            try await look(gateway, viewers - 1, then: body)
+        }
+    }
+
+    @Test func `only the admin plane has it`() async throws {
+        try await RunningGateway.with { gateway in
+            for path in ["/", "/status.json", "/status.events"] {
+                try await RawConnection.with(port: gateway.port) { connection in
+                    try await connection.send("GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+                    #expect(try await connection.answer()?.status == 404)
+                }
+            }
+        }
+    }
+
+    @Test func `a page is an answer like any other`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.adminPort) { connection in
+                for _ in 0..<2 {
+                    try await connection.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                    let answer = try await connection.answer()
+                    #expect(answer?.status == 200)
+                    #expect(answer?.headers["content-security-policy"]?.isEmpty == false)
+                    #expect(answer?.headers["cache-control"] == "no-store")
+                    #expect(answer?.headers["set-cookie"] == nil)
+                }
+            }
+        }
+    }
+}

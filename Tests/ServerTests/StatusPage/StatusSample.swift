@@ -1,0 +1,62 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Gateway
+import PrometheusExport
+import Receipts
+import Resilience
+import Synchronization
+
+@testable import Server
+
+/// What the status page looks at, without a gateway around it.
+struct StatusSample {
+    let registry: PrometheusRegistry
+    let lifecycle = ServerLifecycle()
+    let store: StoreHealth
+    let upstreams: UpstreamKnowledge
+    let sources: StatusSources
+
+    /// 2026-11-21T12:00:00Z
+    static let now = Timestamp(millisecondsSince1970: 1_795_262_400_000)
+
+    init(isEmbedded: Bool = true, _ change: (inout GatewayConfiguration) -> Void = { _ in }) throws {
+        var configuration = GatewayConfiguration()
+        change(&configuration)
+        registry = try PrometheusRegistry(MetricCatalogue.all)
+        store = StoreHealth(isEmbedded: isEmbedded)
+        upstreams = UpstreamKnowledge(configuration.apple)
+        lifecycle.advance(to: .ready)
+        sources = StatusSources(
+            configuration, health: HealthRoutes(lifecycle: lifecycle, store: store), upstreams: upstreams,
+            bodyBudget: BodyBudget(.mebibytes(1)), registry: registry, clock: { Self.now })
+    }
+
+    /// Counts verdicts.
+    func count(_ verdict: VerificationLabels.VerdictLabel, _ cache: Provenance.Cache = .near, times: Int = 1) {
+        let labels = VerificationLabels(verdict: verdict, source: .local, cache: cache, environment: .production)
+        registry.counter(MetricCatalogue.verifications, labels.labelValues).increment(by: Int64(times))
+    }
+
+    /// What is found after a minute in which `happenings` took place.
+    func findings(after happenings: () -> Void = {}) -> [StatusFinding] {
+        var history = StatusHistory(first: sources.reading)
+        happenings()
+        history.append(sources.reading)
+        return sources.findings(StatusWindows(history), at: Self.now)
+    }
+}
+
+extension StatusReading {
+    /// A reading so many beats after the first, with these counts; those that are not named are 0.
+    init(beat: Int, _ counts: [StatusCount: UInt64] = [:], answers: [UInt64] = []) {
+        var distributions = StatusTiming.allCases.map { $0.bounds.map { _ in UInt64(0) } + [0] }
+        if !answers.isEmpty { distributions[StatusTiming.answers.rawValue] = answers }
+        self.init(
+            time: StatusSample.now.advanced(by: StatusHistory.Limits.beat * beat),
+            instant: Self.start + StatusHistory.Limits.beat * beat,
+            counts: StatusCount.allCases.map { counts[$0] ?? 0 }, distributions: distributions, processorSeconds: 0)
+    }
+
+    private static let start = ContinuousClock.now
+}
