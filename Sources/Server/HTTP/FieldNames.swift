@@ -24,10 +24,7 @@ extension HTTPField.Name {
     /// `Sunset` (RFC 8594).
     static let sunset = known("Sunset")
 
-    /// `Content-Security-Policy` (CSP Level 3).
-    static let contentSecurityPolicy = known("Content-Security-Policy")
-    /// `Cross-Origin-Resource-Policy` and `Referrer-Policy`: who may use an answer, and who learns of it.
-    static let crossOriginResourcePolicy = known("Cross-Origin-Resource-Policy")
+    /// `Referrer-Policy`: who learns where a link was followed.
     static let referrerPolicy = known("Referrer-Policy")
     /// `Last-Event-ID` (HTML Living Standard): where a stream of events broke off.
     static let lastEventID = known("Last-Event-ID")
