@@ -11,53 +11,54 @@ extension StatusSources {
         StatusTable.Heading(environment.rawValue, environment.rawValue)
     }
 
+    private typealias Row = StatusTable.Row
+    private typealias Cell = StatusTable.Cell
+
     /// How the way to them stands.
     func apple(_ windows: StatusWindows) -> StatusTable {
-        let ways = UpstreamEnvironment.allCases.map { ($0, upstreams.guards.health(of: $0)) }
-        let minute = windows.minute
-        func row(
-            _ name: String, _ title: String, _ cell: (UpstreamEnvironment, UpstreamHealth) -> StatusTable.Cell
-        ) -> StatusTable.Row {
-            StatusTable.Row(heading: .init(name, title), cells: ways.map(cell))
-        }
-        return StatusTable(
+        StatusTable(
             heading: .init("apple", "The way to Apple"),
-            note: asksApple
-                ? "rates and times of the last minute" : "Apple is not asked: gateway.apple.enabled is false",
-            columns: Self.columns,
-            rows: [
-                row("breaker", "Circuit breaker") { $1.breakerCell },
-                row("paused_for_seconds", "Pause that Apple asked for") {
-                    .init(value: $1.pausedFor.map { .span($0) } ?? .none(shown: "none"), tone: $1.pauseTone)
-                },
-                row("in_flight", "Questions under way") { .init(value: .part($1.inFlight, of: $1.concurrencyLimit)) },
-                row("waiting", "waiting for a place") { .init(value: .count($1.waiting)) },
-                row("budget_remaining", "Budget left") { .init(value: $1.budgetValue, tone: $1.budgetTone) },
-                row("answered", "Answered") { environment, _ in .init(value: .rate(minute.rate(environment.answered)))
-                },
-                row("failed", "Failed") { environment, _ in
-                    let failures = environment.failed.reduce(0) { $0 + minute.count($1) }
-                    return .init(value: .rate(minute.rate(environment.failed)), tone: failures > 0 ? .notable : .plain)
-                },
-                row("held_back", "Held back here") { environment, _ in
-                    .init(value: .rate(minute.rate(environment.heldBack)))
-                },
-                row("median", "Half within") { environment, _ in
-                    .init(value: .latency(minute.quantile(0.5, of: environment.timing)))
-                },
-                row("p99", "99 of 100 within") { environment, _ in
-                    .init(value: .latency(minute.quantile(0.99, of: environment.timing)))
-                },
-            ])
+            note: asksApple ? "the last minute" : "Apple is not asked: gateway.apple.enabled is false",
+            columns: Self.columns, rows: guardRows + questionRows(windows.minute))
+    }
+
+    private var guardRows: [Row] {
+        let ways = UpstreamEnvironment.allCases.map { upstreams.guards.health(of: $0) }
+        func row(_ name: String, _ title: String, _ cell: (UpstreamHealth) -> Cell) -> Row {
+            Row(heading: .init(name, title), cells: ways.map(cell))
+        }
+        return [
+            row("breaker", "Circuit breaker") { $0.breakerCell },
+            row("paused_for_seconds", "Pause asked for") {
+                .init(value: $0.pausedFor.map { .span($0) } ?? .none(shown: "none"), tone: $0.pauseTone)
+            },
+            row("in_flight", "Questions under way") { .init(value: .part($0.inFlight, of: $0.concurrencyLimit)) },
+            row("waiting", "waiting for a place") { .init(value: .count($0.waiting)) },
+            row("budget_remaining", "Budget left") { .init(value: $0.budgetValue, tone: $0.budgetTone) },
+        ]
+    }
+
+    private func questionRows(_ minute: StatusWindow) -> [Row] {
+        func row(_ name: String, _ title: String, _ cell: (UpstreamEnvironment) -> Cell) -> Row {
+            Row(heading: .init(name, title), cells: UpstreamEnvironment.allCases.map(cell))
+        }
+        return [
+            row("answered", "Answered") { .init(value: .rate(minute.rate($0.answered))) },
+            row("failed", "Failed") { endpoint in
+                let failures = endpoint.failed.reduce(0) { $0 + minute.count($1) }
+                return .init(value: .rate(minute.rate(endpoint.failed)), tone: failures > 0 ? .notable : .plain)
+            },
+            row("held_back", "Held back here") { .init(value: .rate(minute.rate($0.heldBack))) },
+            row("median", "Half within") { .init(value: .latency(minute.quantile(0.5, of: $0.timing))) },
+            row("p99", "99 of 100 within") { .init(value: .latency(minute.quantile(0.99, of: $0.timing))) },
+        ]
     }
 
     /// How far `verifyReceipt` is on its way out.
     func sunset(at now: Timestamp) -> StatusTable {
         let known = UpstreamEnvironment.allCases.map { upstreams.lifecycle.knowledge(of: $0) }
-        func row(
-            _ name: String, _ title: String, _ cell: (UpstreamLifecycle.Knowledge) -> StatusTable.Cell
-        ) -> StatusTable.Row {
-            StatusTable.Row(heading: .init(name, title), cells: known.map(cell))
+        func row(_ name: String, _ title: String, _ cell: (UpstreamLifecycle.Knowledge) -> Cell) -> Row {
+            Row(heading: .init(name, title), cells: known.map(cell))
         }
         return StatusTable(
             heading: .init("sunset", "The end of verifyReceipt"), note: "", columns: Self.columns,
@@ -88,7 +89,12 @@ extension UpstreamHealth {
 
     private var breakerText: String {
         let state = breaker.rawValue.replacing("_", with: " ")
-        if breakerMode != .auto { return "\(state) (\(breakerMode.rawValue.replacing("_", with: " ")))" }
+        switch breakerMode {
+        case .auto: break
+        case .forcedOpen: return "forced open"
+        case .forcedClosed: return "forced closed"
+        case .metricsOnly: return "\(state) (metrics only)"
+        }
         guard let span = breakerOpensFor else { return state }
         return "\(state), for \(span.secondsRoundedUp) s"
     }

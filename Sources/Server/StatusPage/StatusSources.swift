@@ -82,9 +82,9 @@ extension StatusSources {
                 Row("uptime_seconds", "Up for", .span(started.map { now.since($0) })),
                 Row("cores", "CPU, cores busy", .number(windows.minute.cores)),
                 Row("memory_bytes", "Memory", .bytes(ProcessStatistics.residentBytes.map { Int($0) })),
-                Row("connections", "Connections of clients", .count(Int(connections.value))),
-                Row("requests_in_flight", "Requests being answered", .count(Int(requestsInFlight.value))),
-                Row("bodies_share", "Memory for bodies taken", .share(bodyShare), bodyShare > 0.8 ? .notable : .plain),
+                Row("connections", "Connections", .count(Int(connections.value))),
+                Row("requests_in_flight", "Requests in flight", .count(Int(requestsInFlight.value))),
+                Row("bodies_share", "Room for bodies taken", .share(bodyShare), bodyShare > 0.8 ? .notable : .plain),
             ])
     }
 

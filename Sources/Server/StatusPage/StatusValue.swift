@@ -90,7 +90,7 @@ extension Double {
 
     fileprivate var rateText: String {
         if self == 0 { return "0" }
-        if self < 0.05 { return "<0.1" }
+        if self > 0, self < 0.05 { return "<0.1" }
         return text(digits: self < 99.95 ? 1 : 0)
     }
 
