@@ -43,7 +43,7 @@ struct StatusRoutes: Sendable {
 extension HTTPFields {
     /// The last event that a viewer has; nil for one that is none of ours.
     fileprivate var lastEvent: Timestamp? {
-        only(.lastEventID).flatMap { Int64($0) }.map { Timestamp(millisecondsSince1970: $0) }
+        self[.lastEventID].flatMap { Int64($0) }.map { Timestamp(millisecondsSince1970: $0) }
     }
 }
 
