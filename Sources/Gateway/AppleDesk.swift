@@ -81,10 +81,10 @@ extension AppleDesk {
                 assessment.request.question.mode == .apple
                     ? assessment.undecided(.environmentWithoutUpstream) : assessment.local())
         }
-        guard isWanted || (hasSecret(for: assessment) && assessment.mayHaveChanged) else {
-            return .answer(assessment.local())
-        }
-        let key = FindingKey(assessment.receipt, assessment.request)
+        let secret = inquiries.upstream.secret(forApp: assessment.receipt.bundleID)
+        let hasSecret = assessment.request.question.callersSecret != nil || secret != nil
+        guard isWanted || (hasSecret && assessment.mayHaveChanged) else { return .answer(assessment.local()) }
+        let key = FindingKey(assessment.receipt, assessment.request, configuredSecret: secret)
         return isWanted || !isMoved(assessment, key) ? .ask(key) : .answer(assessment.local())
     }
 
@@ -231,11 +231,6 @@ extension AppleDesk {
 extension AppleDesk {
     /// Apple knows nothing of receipts that were made in Xcode.
     private func canAsk(about assessment: Assessment) -> Bool { assessment.receipt.environment != .xcode }
-
-    private func hasSecret(for assessment: Assessment) -> Bool {
-        assessment.request.question.callersSecret != nil
-            || inquiries.upstream.hasSecret(forApp: assessment.receipt.bundleID)
-    }
 
     /// Whether this receipt is one of those that no longer need the endpoint, which is on its way out. Only a receipt
     /// that says by itself that everything is paid for: for any other the endpoint stays the fallback.

@@ -27,13 +27,17 @@ public final class ReceiptVerifier: Sendable {
     public let policy: VerificationPolicy
     /// What one receipt may ask for.
     public let limits: Limits
+    private let onNewChain: @Sendable (SeenChain) -> Void
     private let chains = ChainCache()
     private let verifiedCertificates = VerifiedCertificates()
 
     /// A verifier, by default of receipts signed by Apple.
+    /// - Parameter onNewChain: told of each chain that was verified for the first time: Apple's change about once a year.
     public init(
-        trustStore: TrustStore = .apple, policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits()
+        trustStore: TrustStore = .apple, policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(),
+        onNewChain: @escaping @Sendable (SeenChain) -> Void = { _ in }
     ) {
+        self.onNewChain = onNewChain
         self.trustStore = trustStore
         self.policy = policy
         self.limits = limits
@@ -72,7 +76,7 @@ public final class ReceiptVerifier: Sendable {
         if let known = chains.chain(of: receipt.container, in: span) { return known }
         let chain = try CertificateChain(
             receipt.container, in: span, trustStore: trustStore, verified: verifiedCertificates)
-        chains.insert(chain, of: receipt.container, in: span)
+        if chains.insert(chain, of: receipt.container, in: span) { onNewChain(chain.sight) }
         return chain
     }
 

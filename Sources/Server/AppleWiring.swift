@@ -36,7 +36,7 @@ extension AppleConnection {
     /// The way to Apple as configured; nil if Apple is not to be asked.
     /// - Throws: what is wrong with the files the configuration names.
     init?(
-        _ configuration: AppleConfiguration, secrets: SharedSecrets, knowledge: UpstreamKnowledge,
+        _ configuration: AppleConfiguration, access: CurrentAccess, knowledge: UpstreamKnowledge,
         fleet: FleetStore, verifier: ReceiptVerifier, observer: any GatewayObserver,
         in surroundings: GatewaySurroundings
     ) throws(ConfigurationProblems) {
@@ -52,7 +52,7 @@ extension AppleConnection {
                 url: configuration.productionURL.text, transport: transport, now: clock),
             sandbox: VerifyReceiptEndpoint(url: configuration.sandboxURL.text, transport: transport, now: clock),
             hosts: [.production: configuration.productionURL.host, .sandbox: configuration.sandboxURL.host],
-            secrets: secrets, lifecycle: knowledge.lifecycle, notes: fleet.notes,
+            access: access, lifecycle: knowledge.lifecycle, notes: fleet.notes,
             log: UpstreamLog(logger: surroundings.logger), tracing: surroundings.tracing)
         desk = AppleDesk(
             upstream: upstream, guards: knowledge.guards,

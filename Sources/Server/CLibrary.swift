@@ -33,6 +33,21 @@ enum CLibrary {
     /// The CPU time of this process, in seconds. POSIX: `CLOCKS_PER_SEC` is one million everywhere.
     static var processorSeconds: Double { Double(clock()) / 1e6 }
 
+    /// What tells the state of a file from others, through symbolic links; nil if there is none.
+    static func signature(ofFile path: String) -> FileSignature? {
+        var found = stat()
+        // SAFETY: both pointers are valid for the call, and `stat` fills the whole structure or returns an error.
+        guard unsafe stat(path, &found) == 0 else { return nil }
+        #if canImport(Darwin)
+            let modified = found.st_mtimespec
+        #else
+            let modified = found.st_mtim
+        #endif
+        return FileSignature(
+            device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(found.st_ino), size: Int64(found.st_size),
+            modified: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec))
+    }
+
     /// Writes bytes to standard error, and waits until somebody takes them. What cannot be written is lost.
     @Sendable static func writeToStandardError(_ bytes: [UInt8]) {
         var written = 0

@@ -3,6 +3,7 @@
 
 internal import Gateway
 internal import NIOPosix
+internal import Receipts
 internal import Redis
 
 /// What this node shares with the others through Redis, or keeps for itself where there is none.
@@ -34,6 +35,8 @@ extension FleetStore {
                 leases: EmbeddedFlightLeases(), notes: EmbeddedFleetNotes(), service: nil)
             return
         }
+        metrics.certificates.configured(
+            .redisClient, until: client.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
         self.init(
             client, keys: keys, spareBytes: cacheBytes, patience: configuration.redis.patience, upstreams: upstreams,
             health: health, metrics: metrics, in: surroundings)

@@ -27,6 +27,8 @@ struct GatewaySurroundings: Sendable {
     var clock: @Sendable () -> Timestamp = { .now() }
     /// Whether receipts are verified where requests arrive. Without it the router does the same, slower: for tests.
     var usesFastLane = true
+    /// How the configuration is read again; nil if it is not.
+    var reloading: Reloading?
     /// Told the port of each listener once it is open.
     var onListening: @Sendable (Listener, Int) async -> Void = { _, _ in }
 
@@ -46,6 +48,8 @@ struct GatewayServer: Sendable {
     let bodyBudget: BodyBudget
     /// What is counted.
     let metrics: PrometheusRegistry
+    /// What came of the last reload.
+    let reloads: ReloadLedger
 }
 
 /// Puts the gateway together: the only place where parts meet. The command and the tests both call it.
@@ -58,42 +62,37 @@ func buildGatewayServer(
     let knowledge = UpstreamKnowledge(configuration.apple)
     let storeHealth = StoreHealth(
         isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
+    let access = try CurrentAccess(configuration, in: surroundings)
     let metrics = GatewayMetrics(
-        lifecycle: lifecycle, bodyBudget: budget, knowledge: knowledge, store: storeHealth,
+        lifecycle: lifecycle, bodyBudget: budget, access: access, knowledge: knowledge, store: storeHealth,
         sampling: configuration.log.sampling, in: surroundings)
-    let clients = try ClientsFile(configuration, at: surroundings.clock())
-    let authenticator = Authenticator(configuration, clients)
-    let verifier = try ReceiptVerifier(configuration)
+    let verifier = try ReceiptVerifier(configuration, metrics.certificates)
     let fleet = try FleetStore(
         configuration, upstreams: knowledge, health: storeHealth, metrics: metrics, in: surroundings)
     let apple = try AppleConnection(
-        configuration.apple, secrets: SharedSecrets(configuration, clients), knowledge: knowledge, fleet: fleet,
-        verifier: verifier, observer: metrics.upstream, in: surroundings)
+        configuration.apple, access: access, knowledge: knowledge, fleet: fleet, verifier: verifier,
+        observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
         verifier: verifier, apple: apple?.desk, rates: fleet.limiter,
         places: CountedPlaces(places: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits),
         onVerification: surroundings.tracing.onVerification)
     let desk = VerifyDesk(
-        configuration, verification: verification, metrics: metrics, lifecycle: knowledge.lifecycle)
+        configuration, verification: verification, access: access, metrics: metrics, lifecycle: knowledge.lifecycle)
     let endpoints: [any VerifyEndpoint] = [
         VerdictEndpoint(), DropInEndpoint(undecidedReply: configuration.undecidedReply),
     ]
     let status = StatusRoute(
-        authenticator: authenticator, lifecycle: lifecycle, upstreams: knowledge,
+        access: access, lifecycle: lifecycle, upstreams: knowledge,
         asksApple: configuration.apple.isEnabled, store: storeHealth, clock: surroundings.clock)
-    let purge = PurgeRoute(apple: apple?.desk, authenticator: authenticator, clock: surroundings.clock)
-    let byGet = VerifyReceiptByGet(authenticator: authenticator, clock: surroundings.clock)
+    let purge = PurgeRoute(apple: apple?.desk, access: access, clock: surroundings.clock)
     let routes =
-        endpoints.map { Route(verifyingAt: $0, for: authenticator, desk, surroundings.clock) } + [
-            Route(method: .get, path: "/v1/status", respond: status.respond).announcing(knowledge.lifecycle),
-            Route(method: .get, path: "/verifyReceipt", respond: byGet.respond).announcing(knowledge.lifecycle),
-            Route(method: .delete, path: PurgeRoute.path, respond: purge.respond),
-        ]
+        endpoints.map { Route(verifyingAt: $0, for: access, desk, surroundings.clock) }
+        + otherRoutes(status, purge, announcing: knowledge.lifecycle)
     let log = RequestLog(metrics.sampler, in: surroundings)
     let lane = FastLane(
         desk: desk, endpoints: endpoints, clock: surroundings.clock, log: log, logger: surroundings.logger)
     let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { credentials in
-        try? authenticator.client(with: credentials, at: surroundings.clock())
+        try? access.now.authenticator.client(with: credentials, at: surroundings.clock())
     }
     let edge = Edge(
         rules: rules, budget: budget, lifecycle: lifecycle, log: log, metrics: metrics.edge,
@@ -103,25 +102,41 @@ func buildGatewayServer(
         configuration, health: HealthRoutes(lifecycle: lifecycle, store: storeHealth), upstreams: knowledge,
         bodyBudget: budget, registry: metrics.registry, clock: surroundings.clock)
     let shutdown = ShutdownService(configuration.shutdown, lifecycle, surroundings)
-    let foundations: [(any Service)?] = [fleet.service, apple.map { TransportService(transport: $0.transport) }]
+    let reloads = ReloadLedger()
+    let foundations: [(any Service)?] = [
+        fleet.service, apple.map { TransportService(transport: $0.transport) },
+        ReloadService(configuration, access, reloads, metrics.reload, in: surroundings),
+    ]
     return GatewayServer(
         services: serviceGroup(
             foundations.compactMap { $0 }, adminPlane(configuration, sources, metrics.registry, surroundings) + [data],
             shutdown, configuration.shutdown, surroundings.logger),
-        lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry)
+        lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads)
+}
+
+/// What clients may ask for beside verdicts.
+private func otherRoutes(
+    _ status: StatusRoute, _ purge: PurgeRoute, announcing lifecycle: UpstreamLifecycle
+) -> [Route] {
+    let byGet = VerifyReceiptByGet(access: status.access, clock: status.clock)
+    return [
+        Route(method: .get, path: "/v1/status", respond: status.respond).announcing(lifecycle),
+        Route(method: .get, path: "/verifyReceipt", respond: byGet.respond).announcing(lifecycle),
+        Route(method: .delete, path: PurgeRoute.path, respond: purge.respond),
+    ]
 }
 
 extension VerifyDesk {
     /// A desk as configured.
     fileprivate convenience init(
-        _ configuration: GatewayConfiguration, verification: VerificationService, metrics: GatewayMetrics,
-        lifecycle: UpstreamLifecycle
+        _ configuration: GatewayConfiguration, verification: VerificationService, access: CurrentAccess,
+        metrics: GatewayMetrics, lifecycle: UpstreamLifecycle
     ) {
         let charging = RequestCharging(
             addresses: configuration.http.remoteAddresses,
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
         self.init(
-            verification: verification, charging: charging, metrics: metrics.verification,
+            verification: verification, access: access, charging: charging, metrics: metrics.verification,
             nearCache: NearCache(maximumBytes: configuration.nearCache.size.bytes), lifecycle: lifecycle)
     }
 }
@@ -229,7 +244,9 @@ extension ShutdownService {
 
 extension ReceiptVerifier {
     /// Judges as configured.
-    fileprivate convenience init(_ configuration: GatewayConfiguration) throws(ConfigurationProblems) {
+    fileprivate convenience init(
+        _ configuration: GatewayConfiguration, _ certificates: CertificateLedger
+    ) throws(ConfigurationProblems) {
         var policy = VerificationPolicy()
         policy.clockSkew = configuration.verification.clockSkew
         policy.expiryGrace = configuration.verification.expiryGrace
@@ -239,32 +256,32 @@ extension ReceiptVerifier {
             throw ConfigurationProblems(problems: [ConfigurationProblem(place: "OpenSSL", fault: error.description)])
         }
         let trustStore = try TrustStore(adding: configuration.trustRoots)
-        self.init(trustStore: trustStore, policy: policy)
+        for anchor in trustStore.anchors { certificates.configured(.trustRoot, until: anchor.expires) }
+        self.init(trustStore: trustStore, policy: policy, onNewChain: certificates.saw)
     }
 }
 
-extension ClientsFile {
-    /// The clients file as configured; nil if there is none.
-    fileprivate init?(_ configuration: GatewayConfiguration, at now: Timestamp) throws(ConfigurationProblems) {
-        guard let path = configuration.clientsFile else { return nil }
-        try self.init(at: path, now: now)
+extension CurrentAccess {
+    /// Begins with what the clients file says, as it was read for the first time.
+    fileprivate convenience init(
+        _ configuration: GatewayConfiguration, in surroundings: GatewaySurroundings
+    ) throws(ConfigurationProblems) {
+        let files = surroundings.reloading?.files ?? FileReadings()
+        let file = try ClientsFile(configuration, at: surroundings.clock(), readFile: files.read)
+        self.init(Access(AccessRules(configuration, file)))
     }
 }
 
-extension Authenticator {
-    /// Knows the clients of the clients file, or the loopback client where there is none.
-    fileprivate init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
-        guard let file, let pepper = configuration.apiKeyPepper else {
-            self = .loopbackOnly
-            return
-        }
-        self.init(clients: file.clients, hasher: KeyHasher(pepper: pepper))
-    }
-}
-
-extension SharedSecrets {
-    /// The account's secret, and those of the apps in the clients file.
-    init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
-        self.init(primary: configuration.apple.sharedSecret, ofApps: file?.sharedSecrets ?? [:])
+extension ReloadService {
+    /// Reads the configuration again; nil if nobody says where it comes from.
+    fileprivate init?(
+        _ configuration: GatewayConfiguration, _ access: CurrentAccess, _ ledger: ReloadLedger,
+        _ metrics: ReloadMetrics, in surroundings: GatewaySurroundings
+    ) {
+        guard let reloading = surroundings.reloading else { return nil }
+        self.init(
+            reloader: Reloader(reloading.source, files: reloading.files, configuration, access),
+            occasions: reloading.occasions, ledger: ledger, metrics: metrics, clock: surroundings.clock,
+            logger: surroundings.logger)
     }
 }

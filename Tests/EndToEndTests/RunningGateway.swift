@@ -31,13 +31,17 @@ final class RunningGateway: Sendable {
 
     /// Starts a gateway and waits until it says that both its listeners are open. After that nobody reads its log unless
     /// somebody `readsOn`.
-    init(_ environment: [String: String] = [:], readsOn: Bool = true) async throws {
+    /// - Parameter file: the configuration file.
+    init(
+        _ environment: [String: String] = [:], configuredBy file: String? = nil, readsOn: Bool = true
+    ) async throws {
         let usual = [
             "GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s",
             // Tests talk to this machine only: who wants an Apple says where a simulated one is.
             "GATEWAY_APPLE_ENABLED": environment["GATEWAY_APPLE_PRODUCTION_URL"] == nil ? "false" : "true",
         ]
-        process = Program.gateway.prepared(["serve"], usual.merging(environment) { $1 })
+        let arguments = ["serve"] + (file.map { ["--config", $0] } ?? [])
+        process = Program.gateway.prepared(arguments, usual.merging(environment) { $1 })
         process.standardError = log
         exit = process.exitStatus
         try process.run()
@@ -69,6 +73,11 @@ final class RunningGateway: Sendable {
     func kill() async {
         Foundation.kill(process.processIdentifier, SIGKILL)
         _ = await exit.value
+    }
+
+    /// Tells the gateway to read its configuration again.
+    func hangUp() {
+        Foundation.kill(process.processIdentifier, SIGHUP)
     }
 
     /// Asks for the verdict on a base64 text.

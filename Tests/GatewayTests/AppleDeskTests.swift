@@ -178,6 +178,17 @@ struct AppleDeskTests {
         #expect(scene.upstream.questions.count == 6)
     }
 
+    @Test func `what was said with one configured secret is no answer with another`() async throws {
+        let scene = Scene(sandboxKnows)
+        for (second, secret, cache) in [(150, "configured", .miss), (151, "configured", .shared), (152, "next", .miss)]
+            as [(Int64, String, Provenance.Cache)]
+        {
+            scene.upstream.share(SharedSecret(secret))
+            #expect(try await scene.ask(at: second).provenance.cache == cache)
+        }
+        #expect(scene.upstream.questions.count == 4)
+    }
+
     @Test(arguments: [(0, false), (1e-12, false), (1e12, true)]) func `who is unlucky fetches the next answer early`(
         chance: Double, isRefreshed: Bool
     ) async throws {

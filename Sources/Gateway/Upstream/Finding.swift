@@ -93,14 +93,15 @@ public struct FindingKey: Hashable, Sendable {
     public let signedContent: Fingerprint
     /// Whether old transactions were left out.
     public let excludesOldTransactions: Bool
-    /// SHA-256 of the secret that the caller sent, if any: another secret is another question.
-    public let callersSecret: Fingerprint?
+    /// SHA-256 of the secret that Apple is asked with, if any: another secret is another question.
+    public let secret: Fingerprint?
 
-    init(_ receipt: VerifiedReceipt, _ request: VerificationRequest) {
+    /// - Parameter configuredSecret: the one for the app, where the caller sent none.
+    init(_ receipt: VerifiedReceipt, _ request: VerificationRequest, configuredSecret: SharedSecret?) {
         environment = receipt.environment
         bundleID = receipt.bundleID
         signedContent = Fingerprint(of: receipt.signedContent)
         excludesOldTransactions = request.question.excludesOldTransactions
-        callersSecret = request.question.callersSecret?.fingerprint
+        secret = (request.question.callersSecret ?? configuredSecret)?.fingerprint
     }
 }

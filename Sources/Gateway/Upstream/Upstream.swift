@@ -6,8 +6,8 @@ public import Receipts
 /// Apple, as the gateway sees it: one question to one endpoint, one reply. Which endpoint is asked, whether again, and
 /// what a reply means for the verdict is decided by the gateway.
 public protocol Upstream: Sendable {
-    /// Whether a shared secret is known for this app: without one Apple says nothing of its subscriptions.
-    func hasSecret(forApp bundleID: String) -> Bool
+    /// The shared secret that is configured for this app: without one Apple says nothing of its subscriptions.
+    func secret(forApp bundleID: String) -> SharedSecret?
 
     /// Asks once. Every fault is a reply; none is thrown, so none is forgotten.
     func ask(

@@ -9,6 +9,8 @@ struct CertificateChain: Sendable {
     let validity: Validity
     /// The environments whose receipts the signer may sign.
     let environments: Set<Environment>
+    /// What it is made of.
+    let sight: SeenChain
 
     /// Verifies the container's certificates. Everything that costs no cryptography is checked before what does, and a
     /// key is used only after its certificate was verified.
@@ -33,6 +35,7 @@ struct CertificateChain: Sendable {
     ) throws(ReceiptError) {
         environments = try path.permittedEnvironments()
         key = try path.verifySignatures(in: receipt, verified)
+        sight = SeenChain(path, in: receipt)
         validity = path.certificates.reduce(path.anchorCertificate.fields.validity) { $0.intersection($1.validity) }
     }
 }

@@ -37,16 +37,19 @@ final class ChainCache: Sendable {
     }
 
     /// Remembers a chain, in place of the oldest one when full.
-    func insert(_ chain: CertificateChain, of container: SignedData, in receipt: Span<UInt8>) {
+    /// - Returns: whether it was not known.
+    @discardableResult
+    func insert(_ chain: CertificateChain, of container: SignedData, in receipt: Span<UInt8>) -> Bool {
         let entry = Entry(
             certificateSet: receipt.copy(container.certificateSet), signer: receipt.copy(container.signer.name),
             chain: chain)
-        entries.withLock { entries in
+        return entries.withLock { entries in
             // Threads that met the same new chain at the same time have all verified it.
             guard !entries.contains(where: { $0.signer == entry.signer && $0.certificateSet == entry.certificateSet })
-            else { return }
+            else { return false }
             if entries.count == capacity { entries.removeFirst() }
             entries.append(entry)
+            return true
         }
     }
 }

@@ -18,6 +18,8 @@ public struct RedisTLS: Sendable {
         case unmatched
     }
 
+    /// When the first of our certificates ends, in seconds since 1970; nil if we show none.
+    public let certificateEnd: Int?
     private let context: NIOSSLContext
 
     /// Reads the files once.
@@ -36,13 +38,15 @@ public struct RedisTLS: Sendable {
             configuration.trustRoots = .certificates(try Self.certificates(caFile, or: .authorities(path: caFile)))
         }
         guard (certificateFile == nil) == (keyFile == nil) else { throw .unmatched }
+        var certificateEnd: Int?
         if let certificateFile, let keyFile {
             let chain = try Self.certificates(certificateFile, or: .certificate(path: certificateFile))
+            certificateEnd = chain.map { Int($0.notValidAfter) }.min()
             configuration.certificateChain = chain.map { .certificate($0) }
             configuration.privateKey = .privateKey(try Self.key(keyFile))
         }
         guard let context = try? NIOSSLContext(configuration: configuration) else { throw .unmatched }
-        self.context = context
+        (self.context, self.certificateEnd) = (context, certificateEnd)
     }
 
     private static func certificates(_ path: String, or fault: Fault) throws(Fault) -> [NIOSSLCertificate] {

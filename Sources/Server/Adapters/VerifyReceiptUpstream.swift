@@ -13,8 +13,8 @@ struct VerifyReceiptUpstream: Upstream {
     let sandbox: VerifyReceiptEndpoint
     /// The names of the servers.
     let hosts: [UpstreamEnvironment: String]
-    /// What Apple is asked with.
-    let secrets: SharedSecrets
+    /// What Apple is asked with, as it stands now.
+    let access: CurrentAccess
     /// Told what Apple announces about the endpoints' end.
     let lifecycle: UpstreamLifecycle
     /// Tells the other nodes.
@@ -24,7 +24,9 @@ struct VerifyReceiptUpstream: Upstream {
     /// One span for each question.
     let tracing: RequestTracing
 
-    func hasSecret(forApp bundleID: String) -> Bool { secrets.secret(forApp: bundleID) != nil }
+    func secret(forApp bundleID: String) -> Gateway.SharedSecret? {
+        access.now.rules.secrets.secret(forApp: bundleID).map { Gateway.SharedSecret($0.exposed) }
+    }
 
     func ask(
         _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant
@@ -68,9 +70,9 @@ struct VerifyReceiptUpstream: Upstream {
     }
 
     private func request(_ question: UpstreamQuestion) -> VerifyReceiptRequest {
-        let secret = question.callersSecret?.exposed ?? secrets.secret(forApp: question.bundleID)?.exposed
+        let secret = question.callersSecret ?? secret(forApp: question.bundleID)
         return VerifyReceiptRequest(
-            receipt: question.receipt, sharedSecret: secret.map { AppStore.SharedSecret($0) },
+            receipt: question.receipt, sharedSecret: secret.map { AppStore.SharedSecret($0.exposed) },
             excludesOldTransactions: question.excludesOldTransactions)
     }
 

@@ -18,11 +18,15 @@ struct ConfigurationOptions: ParsableArguments {
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var config: String?
 
+    /// Where the configuration comes from.
+    var source: ConfigurationSource {
+        ConfigurationSource(environment: ProcessInfo.processInfo.environment, filePath: config)
+    }
+
     /// The configuration; otherwise every problem on standard error, and exit status 78 (EX_CONFIG).
-    func load() throws -> GatewayConfiguration {
-        try orExit { () throws(ConfigurationProblems) in
-            try ConfigurationLoader.load(environment: ProcessInfo.processInfo.environment, filePath: config)
-        }
+    /// - Parameter files: where files are read, and remembered.
+    func load(through files: FileReadings = FileReadings()) throws -> GatewayConfiguration {
+        try orExit { () throws(ConfigurationProblems) in try source.load(through: files) }
     }
 
     /// The pepper alone, whatever else is configured or wrong.

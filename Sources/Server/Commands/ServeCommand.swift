@@ -25,7 +25,8 @@ struct ServeCommand: AsyncParsableCommand {
             GATEWAY_APPLE_ENABLED=false asks nobody.
 
             SIGTERM makes /readyz fail, serves on for gateway.shutdown.drain_delay, then finishes what is in flight \
-            within gateway.shutdown.grace. SIGINT does the same without the delay.
+            within gateway.shutdown.grace. SIGINT does the same without the delay. SIGHUP reads the clients file, the \
+            pepper and the shared secrets again, as a change of one of their files does; anything else takes a restart.
 
             Exit status: 0 after a shutdown, 78 if the configuration is wrong, 1 for other failures such as a port \
             that is taken.
@@ -35,20 +36,20 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         defer { StandardError.log.flush() }
-        let configuration = try options.load()
+        let files = FileReadings()
+        let configuration = try options.load(through: files)
         // One event loop for each core that this process may use: more of them would only take turns.
         NIOSingletons.groupLoopCountSuggestion = min(System.coreCount, ProcessStatistics.allowedCores ?? .max)
         let settings = LogSettings(configuration.log)
         let logger = Logger(label: "receipt-gateway") { label in
             JSONLogHandler(label: label, settings: settings, write: StandardError.log.append)
         }
-        let requests = await AsyncStream<ShutdownRequest>.signals()
-        let server = try options.orExit { () throws(ConfigurationProblems) in
-            try buildGatewayServer(
-                configuration,
-                in: GatewaySurroundings(
-                    logger: logger, logSettings: settings, droppedLogLines: { StandardError.log.droppedLines },
-                    tracer: .linked, shutdownRequests: requests))
+        var surroundings = GatewaySurroundings(
+            logger: logger, logSettings: settings, droppedLogLines: { StandardError.log.droppedLines },
+            tracer: .linked, shutdownRequests: await .signals())
+        surroundings.reloading = Reloading(source: options.source, files: files, occasions: await .ofProcess())
+        let server = try options.orExit { [surroundings] () throws(ConfigurationProblems) in
+            try buildGatewayServer(configuration, in: surroundings)
         }
         MetricsSystem.bootstrap(server.metrics)
         logger.notice("Starting", metadata: ["version": "\(Version.current)"])

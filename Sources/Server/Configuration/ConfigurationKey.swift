@@ -15,6 +15,8 @@ struct ConfigurationKey: Sendable {
     let set: @Sendable (inout GatewayConfiguration, String) throws(ConfigurationValueFault) -> Void
     /// Its value as text, secrets redacted.
     let text: @Sendable (GatewayConfiguration) -> String
+    /// Whether two configurations have different values for it.
+    let differs: @Sendable (GatewayConfiguration, GatewayConfiguration) -> Bool
 
     /// A setting of any type.
     init<Value: ConfigurationValue>(
@@ -39,6 +41,7 @@ struct ConfigurationKey: Sendable {
         (self.name, self.meaning, self.accepted) = (name, meaning, accepted)
         isSecret = Value.isSecret
         text = { $0[keyPath: path].configurationText }
+        differs = { $0[keyPath: path] != $1[keyPath: path] }
         set = { (configuration, text) throws(ConfigurationValueFault) in
             let value = try Value(configuration: text)
             guard accepts(value) else { throw ConfigurationValueFault(description: "\"\(text)\" is out of range") }

@@ -4,7 +4,7 @@
 internal import Logging
 
 /// A type that settings can have: how it is written, and what is accepted.
-protocol ConfigurationValue: Sendable {
+protocol ConfigurationValue: Equatable, Sendable {
     /// What is accepted, for messages and the documentation: `a number of bytes such as 12MiB`.
     static var accepted: String { get }
     /// Whether it must not be shown whole, and may come from a file of its own.

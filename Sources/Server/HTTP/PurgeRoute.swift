@@ -13,7 +13,7 @@ struct PurgeRoute: Sendable {
     /// Who knows what Apple said; nil if Apple is not asked, so that nothing is known.
     let apple: AppleDesk?
     /// Tells who asks.
-    let authenticator: Authenticator
+    let access: CurrentAccess
     /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
 
@@ -24,7 +24,7 @@ struct PurgeRoute: Sendable {
 
     /// Answers with how many answers of Apple's were forgotten.
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
-        let client = try authenticator.client(for: request.headers, at: clock())
+        let client = try access.now.authenticator.client(for: request.headers, at: clock())
         context.outcome.record { $0.client = client.name }
         guard client.may.contains(.purge) else { throw Problem.operationNotPermitted }
         let id = context.parameters.get("id") ?? ""

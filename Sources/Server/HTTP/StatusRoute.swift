@@ -10,7 +10,7 @@ internal import Receipts
 /// `GET /v1/status`: how this node and its way to Apple stand. Names no app, client or receipt.
 struct StatusRoute: Sendable {
     /// Tells who asks.
-    let authenticator: Authenticator
+    let access: CurrentAccess
     /// Where the process is in its life.
     let lifecycle: ServerLifecycle
     /// How Apple's endpoints stand.
@@ -25,7 +25,7 @@ struct StatusRoute: Sendable {
     /// Answers who has a key, whatever the stage.
     func respond(to request: Request, context: GatewayRequestContext) throws -> Response {
         let now = clock()
-        let client = try authenticator.client(for: request.headers, at: now)
+        let client = try access.now.authenticator.client(for: request.headers, at: now)
         context.outcome.record { $0.client = client.name }
         var response = Response(json: status(at: now))
         response.headers[.cacheControl] = "no-store"

@@ -15,3 +15,16 @@ extension AsyncStream<ShutdownRequest> {
         return stream
     }
 }
+
+extension AsyncStream<Void> {
+    /// SIGHUP: somebody wants the configuration read again. Several that nobody has heard of yet are one.
+    static func hangups() async -> AsyncStream<Void> {
+        let signals = await UnixSignalsSequence(trapping: .sighup)
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let forwarding = Task {
+            for await _ in signals { continuation.yield() }
+        }
+        continuation.onTermination = { _ in forwarding.cancel() }
+        return stream
+    }
+}

@@ -16,22 +16,27 @@ struct GatewayMetrics: Sendable {
     let limits: LimitMetrics
     /// Counts on the way to Apple.
     let upstream: UpstreamMetrics
-
     /// Counts on the way to the shared store.
     let store: StoreMetrics
     /// Chooses the requests that are logged, and counts what it leaves out.
     let sampler: RequestSampler
+    /// Counts readings of the configuration.
+    let reload: ReloadMetrics
+    /// Knows when certificates end.
+    let certificates: CertificateLedger
 
     /// Counts from now on, when the configuration has just been read.
     init(
-        lifecycle: ServerLifecycle, bodyBudget: BodyBudget, knowledge: UpstreamKnowledge, store health: StoreHealth,
-        sampling: RequestSampling = RequestSampling(), in surroundings: GatewaySurroundings
+        lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, knowledge: UpstreamKnowledge,
+        store health: StoreHealth, sampling: RequestSampling = RequestSampling(), in surroundings: GatewaySurroundings
     ) {
         let sampler = RequestSampler(sampling)
         self.sampler = sampler
+        certificates = CertificateLedger(logger: surroundings.logger)
         let readings =
-            bodyBudget.readings + lifecycle.readings + knowledge.readings(clock: surroundings.clock)
-            + health.readings + sampler.readings + ProcessStatistics.readings
+            bodyBudget.readings + lifecycle.readings + access.readings(clock: surroundings.clock)
+            + knowledge.readings(clock: surroundings.clock) + health.readings + certificates.readings
+            + sampler.readings + ProcessStatistics.readings
             + [MetricReading(MetricCatalogue.logLinesDropped) { Double(surroundings.droppedLogLines()) }]
         do throws(CatalogueError) {
             registry = try PrometheusRegistry(MetricCatalogue.all, readings: readings)
@@ -43,8 +48,8 @@ struct GatewayMetrics: Sendable {
         limits = LimitMetrics(registry)
         upstream = UpstreamMetrics(registry, logger: surroundings.logger)
         store = StoreMetrics(registry)
+        reload = ReloadMetrics(registry, at: surroundings.clock())
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
-        registry.gauge(MetricCatalogue.configurationLoaded).set(surroundings.clock().seconds)
     }
 }
 

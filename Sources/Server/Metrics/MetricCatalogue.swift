@@ -11,7 +11,7 @@ internal import Resilience
 enum MetricCatalogue {
     /// All families.
     static let all =
-        http + limits + verification + upstream + lifecycleOfUpstream + store + gateway + process
+        http + limits + verification + upstream + lifecycleOfUpstream + store + gateway + configuration + process
 
     // MARK: - HTTP: the data plane only
 
@@ -189,8 +189,6 @@ enum MetricCatalogue {
     static let build = MetricFamily(
         "receipt_gateway_build_info", .gauge, "Always 1; the labels say what is running.", labelNames: ["version"],
         labelSets: [[Version.current]])
-    static let configurationLoaded = MetricFamily(
-        "receipt_gateway_configuration_load_timestamp_seconds", .gauge, "When the configuration was read.")
     static let lifecycle = MetricFamily(
         "receipt_gateway_lifecycle_stage", .gauge, "1 for the stage the process is in, 0 for the others.",
         by: ServerLifecycle.Stage.self)
@@ -199,7 +197,36 @@ enum MetricCatalogue {
         "Lines about requests that failed or were slow, and that were more than are written.", by: NotableRequest.self)
     static let logLinesDropped = MetricFamily(
         "receipt_gateway_log_lines_dropped_total", .counter, "Log lines that nobody read in time.")
-    private static let gateway = [build, configurationLoaded, lifecycle, logLinesSuppressed, logLinesDropped]
+    private static let gateway = [build, lifecycle, logLinesSuppressed, logLinesDropped]
+
+    // MARK: - What is configured, and what expires
+
+    static let configurationLoaded = MetricFamily(
+        "receipt_gateway_configuration_load_timestamp_seconds", .gauge,
+        "When the configuration was read last without a fault.")
+    static let reloads = MetricFamily(
+        "receipt_gateway_configuration_reloads_total", .counter, "Readings of the configuration after the first.",
+        by: ReloadResult.self)
+    static let lastReloadSuccessful = MetricFamily(
+        "receipt_gateway_configuration_last_reload_successful", .gauge,
+        "0 if the last reading of the configuration found a fault, otherwise 1.")
+    static let lastReload = MetricFamily(
+        "receipt_gateway_configuration_last_reload_timestamp_seconds", .gauge,
+        "When the configuration was read again, whatever came of it; 0 if it was not.")
+    static let keyExpiry = MetricFamily(
+        "receipt_gateway_api_key_expiry_timestamp_seconds", .gauge,
+        "When the first API key that is still good expires; 0 if none ever does.")
+    static let certificateExpiry = MetricFamily(
+        "receipt_gateway_certificate_expiry_timestamp_seconds", .gauge,
+        "When a certificate that the gateway depends on ends; 0 if there is none, or none was seen.",
+        by: DependedCertificate.self)
+    static let unknownIntermediates = MetricFamily(
+        "receipt_gateway_unknown_intermediates_total", .counter,
+        "Genuine chains of Apple's with an intermediate certificate that this version does not know.")
+    private static let configuration = [
+        configurationLoaded, reloads, lastReloadSuccessful, lastReload, keyExpiry, certificateExpiry,
+        unknownIntermediates,
+    ]
 
     // MARK: - The process: names that Prometheus' client libraries agree on
 

@@ -44,26 +44,29 @@ extension NearCache {
     struct Key: Hashable, Sendable {
         private let endpoint: String
         private let body: ByteBuffer
+        private let edition: UInt64
         private let digest: UInt64
 
-        init(endpoint: String, body: ByteBuffer) {
-            (self.endpoint, self.body) = (endpoint, body)
+        /// - Parameter edition: that of the secrets, `Access.edition`: with others the answer may be another.
+        init(endpoint: String, body: ByteBuffer, edition: UInt64) {
+            (self.endpoint, self.body, self.edition) = (endpoint, body, edition)
             digest = BodyDigest.digest(of: body.readableBytesUInt8Span)
         }
 
-        private init(endpoint: String, body: ByteBuffer, digest: UInt64) {
-            (self.endpoint, self.body, self.digest) = (endpoint, body, digest)
+        private init(endpoint: String, body: ByteBuffer, edition: UInt64, digest: UInt64) {
+            (self.endpoint, self.body, self.edition, self.digest) = (endpoint, body, edition, digest)
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
         static func == (one: Key, other: Key) -> Bool {
-            one.digest == other.digest && one.endpoint == other.endpoint && one.body == other.body
+            one.digest == other.digest && one.edition == other.edition && one.endpoint == other.endpoint
+                && one.body == other.body
         }
 
         /// The same with octets of its own: what came from a socket is part of a larger buffer.
         fileprivate var kept: Key {
-            Key(endpoint: endpoint, body: ByteBuffer(bytes: body.readableBytesView), digest: digest)
+            Key(endpoint: endpoint, body: ByteBuffer(bytes: body.readableBytesView), edition: edition, digest: digest)
         }
 
         fileprivate var byteCount: Int { body.storageCapacity }

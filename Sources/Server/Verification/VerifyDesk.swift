@@ -15,6 +15,7 @@ internal import Receipts
 /// ```
 final class VerifyDesk: Sendable {
     private let verification: VerificationService
+    private let access: CurrentAccess
     private let charging: RequestCharging
     private let metrics: VerificationMetrics
     private let nearCache: NearCache
@@ -22,15 +23,16 @@ final class VerifyDesk: Sendable {
 
     /// - Parameters:
     ///   - verification: decides.
+    ///   - access: what Apple is asked with, as it stands now.
     ///   - charging: charges requests to their clients.
     ///   - metrics: counts verdicts.
     ///   - nearCache: what was answered lately.
     ///   - lifecycle: what is known of the end of Apple's endpoint.
     init(
-        verification: VerificationService, charging: RequestCharging, metrics: VerificationMetrics,
-        nearCache: NearCache, lifecycle: UpstreamLifecycle
+        verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
+        metrics: VerificationMetrics, nearCache: NearCache, lifecycle: UpstreamLifecycle
     ) {
-        (self.verification, self.charging, self.metrics) = (verification, charging, metrics)
+        (self.verification, self.access, self.charging, self.metrics) = (verification, access, charging, metrics)
         (self.nearCache, self.lifecycle) = (nearCache, lifecycle)
     }
 
@@ -47,7 +49,7 @@ final class VerifyDesk: Sendable {
         sent.outcome.record { ($0.client, $0.bodyBytes) = (sent.client.name, sent.body.readableBytes) }
         try endpoint.check(contentType: sent.header.contentType)
         let visit = Visit(sent: sent, endpoint: endpoint, now: now)
-        let key = NearCache.Key(endpoint: endpoint.path, body: sent.body)
+        let key = NearCache.Key(endpoint: endpoint.path, body: sent.body, edition: access.now.edition)
         let known = nearCache.reply(to: key)
         if let known {
             let caller = charging.caller(asking: known.question, in: sent)

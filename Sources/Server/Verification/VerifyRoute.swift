@@ -10,7 +10,7 @@ struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
     /// What callers write and read.
     let endpoint: Endpoint
     /// Tells who asks.
-    let authenticator: Authenticator
+    let access: CurrentAccess
     /// Has requests answered.
     let desk: VerifyDesk
     /// The time, which tests set.
@@ -19,7 +19,7 @@ struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
     /// Has a request answered, waiting as long as it takes.
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
         let now = clock()
-        let client = try authenticator.client(for: request.headers, at: now)
+        let client = try access.now.authenticator.client(for: request.headers, at: now)
         let sent = SentRequest(
             from: client, request.headers, body: try await request.body.whole(), peer: context.peer,
             outcome: context.outcome)
@@ -33,10 +33,10 @@ struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
 extension Route {
     /// The route to an endpoint at which receipts are verified.
     init(
-        verifyingAt endpoint: some VerifyEndpoint, for authenticator: Authenticator, _ desk: VerifyDesk,
+        verifyingAt endpoint: some VerifyEndpoint, for access: CurrentAccess, _ desk: VerifyDesk,
         _ clock: @escaping @Sendable () -> Timestamp
     ) {
-        let route = VerifyRoute(endpoint: endpoint, authenticator: authenticator, desk: desk, clock: clock)
+        let route = VerifyRoute(endpoint: endpoint, access: access, desk: desk, clock: clock)
         self.init(method: .post, path: endpoint.path, respond: route.respond)
     }
 }

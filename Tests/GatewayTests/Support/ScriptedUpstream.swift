@@ -11,17 +11,16 @@ final class ScriptedUpstream: Upstream {
 
     private struct State {
         var script: Script
+        var secret: SharedSecret?
         var questions: [(environment: UpstreamEnvironment, question: UpstreamQuestion)] = []
     }
 
     private let state: Mutex<State>
-    private let hasSecret: Bool
     /// Questions wait here for their answers.
     let gate: Gate?
 
     init(_ script: Script, hasSecret: Bool = true, gate: Gate? = nil) {
-        state = Mutex(State(script: script))
-        self.hasSecret = hasSecret
+        state = Mutex(State(script: script, secret: hasSecret ? SharedSecret("configured") : nil))
         self.gate = gate
     }
 
@@ -32,7 +31,10 @@ final class ScriptedUpstream: Upstream {
     var asked: [UpstreamEnvironment] { state.withLock { $0.questions.map(\.environment) } }
     var questions: [UpstreamQuestion] { state.withLock { $0.questions.map(\.question) } }
 
-    func hasSecret(forApp bundleID: String) -> Bool { hasSecret }
+    func secret(forApp bundleID: String) -> SharedSecret? { state.withLock { $0.secret } }
+
+    /// Every app has this secret from now on.
+    func share(_ secret: SharedSecret?) { state.withLock { $0.secret = secret } }
 
     func ask(
         _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant

@@ -62,7 +62,7 @@ struct EdgeBackPressureTests {
             idleDeadline: .hours(1), shutdownGrace: .hours(1))
         let registry = try PrometheusRegistry(MetricCatalogue.all)
         let desk = VerifyDesk(
-            verification: VerificationService(verifier: Forged.verifier),
+            verification: VerificationService(verifier: Forged.verifier), access: CurrentAccess(Access(AccessRules())),
             charging: RequestCharging(metrics: LimitMetrics(registry)), metrics: VerificationMetrics(registry),
             nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle())
         let lane = FastLane(

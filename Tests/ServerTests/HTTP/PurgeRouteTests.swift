@@ -36,7 +36,8 @@ struct PurgeRouteTests {
             name: "shop", apps: .all, keys: [StoredKey(id: key.id, hash: hasher.hash(key.secret), expires: nil)],
             may: isPermitted ? [.purge] : [])
         let route = PurgeRoute(
-            apple: nil, authenticator: Authenticator(clients: [client], hasher: hasher), clock: { .now() })
+            apple: nil, access: CurrentAccess(Access(AccessRules(clients: [client], pepper: Secret("pepper")))),
+            clock: { .now() })
         var context = GatewayRequestContext.forTests
         context.coreContext.parameters = ["id": "1"]
         let request = Request.forTests(.delete, [.authorization: "Bearer \(key.exposed)"])

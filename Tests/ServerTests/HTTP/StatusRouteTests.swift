@@ -58,9 +58,9 @@ struct StatusRouteTests {
         let clients = Client(
             name: "shop", apps: .all,
             keys: [StoredKey(id: key.id, hash: KeyHasher(pepper: Secret("pepper")).hash(key.secret), expires: nil)])
-        let authenticator = Authenticator(clients: [clients], hasher: KeyHasher(pepper: Secret("pepper")))
+        let access = CurrentAccess(Access(AccessRules(clients: [clients], pepper: Secret("pepper"))))
         let route = StatusRoute(
-            authenticator: authenticator, lifecycle: ServerLifecycle(),
+            access: access, lifecycle: ServerLifecycle(),
             upstreams: UpstreamKnowledge(AppleConfiguration()), asksApple: true,
             store: StoreHealth(isEmbedded: true), clock: { Self.sunset })
         let context = GatewayRequestContext.forTests

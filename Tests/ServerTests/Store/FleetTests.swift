@@ -60,7 +60,7 @@ struct FleetTests {
         let node = try StoreNode(.test(redis)), gone = try StoreNode(.test(redis))
         let key = try FindingKey(
             Forged.verifier.verify(Forged.receipts(1)[0], at: .now()),
-            VerificationRequest(evidence: .appReceipt([]), mode: .apple))
+            VerificationRequest(evidence: .appReceipt([]), mode: .apple), configuredSecret: ScriptedApple.secret)
         try await StoreNode.run([node, gone]) {
             guard case .held = await gone.fleet.leases.acquire(key, awaiting: nil) else {
                 Issue.record("nobody else asks")

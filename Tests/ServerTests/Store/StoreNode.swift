@@ -32,8 +32,8 @@ struct StoreNode: Sendable {
         knowledge = UpstreamKnowledge(configuration.apple)
         health = StoreHealth(isEmbedded: redis.url == nil)
         metrics = GatewayMetrics(
-            lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)), knowledge: knowledge, store: health,
-            in: surroundings)
+            lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)),
+            access: CurrentAccess(Access(AccessRules())), knowledge: knowledge, store: health, in: surroundings)
         fleet = try FleetStore(
             configuration, upstreams: knowledge, health: health, metrics: metrics, in: surroundings)
         let desk = AppleDesk(
@@ -139,7 +139,10 @@ final class ScriptedApple: Upstream {
 
     func open() { isOpen.store(true, ordering: .relaxed) }
 
-    func hasSecret(forApp bundleID: String) -> Bool { true }
+    func secret(forApp bundleID: String) -> Gateway.SharedSecret? { Self.secret }
+
+    /// What every app shares with it.
+    static let secret = Gateway.SharedSecret("configured")
 
     func ask(
         _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant

@@ -44,7 +44,7 @@ enum StoreSamples {
     ) throws -> FindingKey {
         var request = VerificationRequest(evidence: .appReceipt(bytes))
         edit(&request)
-        return FindingKey(try verified(bytes), request)
+        return FindingKey(try verified(bytes), request, configuredSecret: ScriptedApple.secret)
     }
 
     /// Where a finding lies under the first key.

@@ -76,7 +76,9 @@ struct NearCacheTests {
             bodies.append(other)
         }
         let keys = bodies.flatMap { body in
-            ["/v1/verify", "/verifyReceipt"].map { NearCache.Key(endpoint: $0, body: ByteBuffer(bytes: body)) }
+            ["/v1/verify", "/verifyReceipt"].map {
+                NearCache.Key(endpoint: $0, body: ByteBuffer(bytes: body), edition: 0)
+            }
         }
         #expect(Set(keys).count == keys.count)
         for key in keys {
@@ -84,6 +86,17 @@ struct NearCacheTests {
             cache.insert(try Self.known(), for: key)
             #expect(keys.count { cache.reply(to: $0) != nil } == 1)
         }
+    }
+
+    @Test func `an answer of one edition of the secrets is none for the next`() throws {
+        let body = Self.body(1, bytes: 300)
+        let keys = [0, 1].map { NearCache.Key(endpoint: "/v1/verify", body: body, edition: $0) }
+        let cache = NearCache(maximumBytes: 1 << 20)
+        cache.insert(try Self.known(), for: keys[0])
+        #expect(cache.reply(to: keys[0]) != nil && cache.reply(to: keys[1]) == nil)
+        // Who began before and is done after puts his answer where nobody looks any more.
+        cache.insert(try Self.known(), for: keys[0])
+        #expect(cache.reply(to: keys[1]) == nil)
     }
 
     /// Every octet has a say in where is looked: bodies that differ in one rarely have to be compared.
@@ -103,9 +116,9 @@ struct NearCacheTests {
         let cache = NearCache(maximumBytes: 1 << 20)
         var buffer = ByteBuffer(string: "before {} after")
         let slice = try #require(buffer.getSlice(at: 7, length: 2))
-        cache.insert(try Self.known(), for: NearCache.Key(endpoint: "/", body: slice))
+        cache.insert(try Self.known(), for: NearCache.Key(endpoint: "/", body: slice, edition: 0))
         buffer.setString("[]", at: 7)
-        #expect(cache.reply(to: NearCache.Key(endpoint: "/", body: ByteBuffer(string: "{}"))) != nil)
+        #expect(cache.reply(to: NearCache.Key(endpoint: "/", body: ByteBuffer(string: "{}"), edition: 0)) != nil)
     }
 
     // MARK: - Concurrency
@@ -130,7 +143,7 @@ struct NearCacheTests {
     // MARK: - Samples
 
     private static func key(_ number: Int, bytes: Int = 64) -> NearCache.Key {
-        NearCache.Key(endpoint: "/v1/verify", body: body(number, bytes: bytes))
+        NearCache.Key(endpoint: "/v1/verify", body: body(number, bytes: bytes), edition: 0)
     }
 
     private static func body(_ number: Int, bytes: Int) -> ByteBuffer {

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, UTC
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import count
 
 from drill.fleet import CACHE_KEY, QUIET, Fleet, Redis
 from drill.load import Load
@@ -217,15 +219,56 @@ def _start_time(fleet: Fleet, admin: int) -> str | None:
     return found[0]["value"][1] if found else None
 
 
-def made_up(text: str) -> Callable:
-    """A third target that says this of itself: no gateway does on purpose."""
+@contextmanager
+def clients_broken(fleet: Fleet, load: Load):
+    """Somebody leaves a word in the clients file that is none of its fields."""
+    fleet.write_clients({**fleet.client, "colour": "red"})
+    yield
+    fleet.write_clients(fleet.client)
+    _reloaded(fleet)
+
+
+@contextmanager
+def key_ends_soon(fleet: Fleet, load: Load):
+    end = (datetime.now(UTC) + timedelta(days=10)).date()
+    (key,) = fleet.client["keys"]
+    fleet.write_clients({**fleet.client, "keys": [{**key, "expires": end}]})
+    yield
+    fleet.write_clients(fleet.client)
+    _reloaded(fleet)
+
+
+def _reloaded(fleet: Fleet) -> None:
+    wait_until(
+        "both take the old clients file again",
+        lambda: not fleet.query("receipt_gateway_configuration_last_reload_successful == 0")
+        and not fleet.query("receipt_gateway_api_key_expiry_timestamp_seconds > 0"),
+        30,
+    )
+
+
+@contextmanager
+def root_ends_soon(fleet: Fleet, load: Load):
+    """The second gateway trusts another root, which ends in ten days."""
+    soon = fleet.folder / "soon.pem"
+    request = "openssl req -x509 -newkey rsa:2048 -nodes -days 10 -subj /CN=soon -keyout /dev/null -out"
+    subprocess.run([*request.split(), soon], check=True, capture_output=True)
+    usual = fleet.folder / "receipts" / "root.pem"
+    fleet.restart("gateway-2", GATEWAY_TRUST_ROOTS=f"{usual},{soon}")
+    yield
+    fleet.restart("gateway-2")
+
+
+def made_up(text: Callable[[int], str]) -> Callable:
+    """A third target that says this of itself, by the number of the scrape: no gateway does on purpose."""
+    scrapes = count()
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
             self.end_headers()
-            self.wfile.write(text.encode())
+            self.wfile.write(text(next(scrapes)).encode())
 
         def log_message(self, *_):
             pass
@@ -323,16 +366,29 @@ SCENES = [
             Fault(
                 "one node of another version (made up)",
                 ["VersionsDiffer"],
-                made_up('receipt_gateway_build_info{version="9"} 1\n'),
+                made_up(lambda _: 'receipt_gateway_build_info{version="9"} 1\n'),
             ),
             Fault(
                 "a count without a series (made up)",
                 ["MetricsAreLost"],
-                made_up("prometheus_export_undeclared_total 1\n"),
+                made_up(lambda _: "prometheus_export_undeclared_total 1\n"),
             ),
             Fault("one node starts three times", ["Restarts"], started_again),
             Fault("one node is killed", ["TargetDown"], second_killed),
             Fault("all nodes are killed", ["NobodyAnswers"], all_killed),
+        ],
+    ),
+    Scene(
+        "what is configured",
+        [
+            Fault("the clients file has a fault", ["ReloadFailed"], clients_broken),
+            Fault("a key ends in ten days", ["KeyExpiresSoon"], key_ends_soon),
+            Fault("a root ends in ten days", ["CertificateExpiresSoon"], root_ends_soon),
+            Fault(
+                "an intermediate that nobody knew (made up: only Apple can sign one)",
+                ["UnknownIntermediate"],
+                made_up(lambda scrapes: f"receipt_gateway_unknown_intermediates_total {min(scrapes, 1)}\n"),
+            ),
         ],
     ),
     Scene(

@@ -147,8 +147,18 @@ class Fleet:
             "keys": [{"id": identifier, "hash": hashed}],
             "limits": [{"name": "minute", "quota": 600000, "window": "60s"}],
         }
-        (self.folder / "clients.yaml").write_text(yaml.safe_dump({"clients": [client]}))
+        self.client = client
+        self.write_clients(client)
         return key
+
+    def write_clients(self, client: dict) -> None:
+        """What the clients file says from now on; the nodes read it without being told."""
+        self.write("clients.yaml", yaml.safe_dump({"clients": [client]}))
+
+    def write(self, name: str, text: str) -> None:
+        """Puts a file in the place of one, in one step."""
+        (self.folder / "next").write_text(text)
+        (self.folder / "next").replace(self.folder / name)
 
     # Apple
 

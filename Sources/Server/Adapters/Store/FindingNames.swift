@@ -63,7 +63,7 @@ extension FindingKey {
     var parts: [[UInt8]] {
         [
             Array(environment.rawValue.utf8), Array(bundleID.utf8), Array("verifyReceipt".utf8),
-            [excludesOldTransactions ? 1 : 0], Array(callersSecret.map { $0.description.utf8 } ?? "".utf8),
+            [excludesOldTransactions ? 1 : 0], Array(secret.map { $0.description.utf8 } ?? "".utf8),
             Array(signedContent.description.utf8),
         ]
     }

@@ -53,12 +53,12 @@ struct DropInEndpoint: VerifyEndpoint {
 /// `GET /verifyReceipt`: Apple answers 21000 to what is no POST.
 struct VerifyReceiptByGet: Sendable {
     /// Tells who asks.
-    let authenticator: Authenticator
+    let access: CurrentAccess
     /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
 
     func respond(to request: Request, context: GatewayRequestContext) throws -> Response {
-        _ = try authenticator.client(for: request.headers, at: clock())
+        _ = try access.now.authenticator.client(for: request.headers, at: clock())
         return Response(Reply(status: .notPOST, because: nil))
     }
 }

@@ -1,0 +1,303 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import Synchronization
+import Testing
+
+/// The real binary takes new keys, secrets and limits while it serves.
+@Suite(.timeLimit(.minutes(5))) struct ReloadTests {
+    private static let pepper = "a pepper of at least thirty-two bytes"
+
+    // MARK: - Keys
+
+    @Test func `a key is replaced under load, and nobody else notices`() async throws {
+        let steady = try await Key(), old = try await Key(), new = try await Key()
+        let stage = try Stage(clients: [("steady", [steady]), ("shop", [old])])
+        let gateway = try await stage.gateway()
+        let tally = Tally()
+        @Sendable func press(_ key: String, _ accepted: Set<Int>) async throws {
+            while !tally.isOver { tally.add(try await gateway.verify("AQID", key: key).status, accepted) }
+        }
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<3 { group.addTask { try await press(steady.text, [200]) } }
+            // Until it is taken out the old key is as good as ever; nobody says when exactly that is.
+            group.addTask { try await press(old.text, [200, 401]) }
+            group.addTask {
+                defer { tally.end() }
+                #expect(try await gateway.verify("AQID", key: new.text).status == 401)
+                try stage.write(clients: [("steady", [steady]), ("shop", [old, new])])
+                gateway.hangUp()
+                try await gateway.expect(successes: 1)
+                #expect(try await gateway.verify("AQID", key: new.text).status == 200)
+                #expect(try await gateway.verify("AQID", key: old.text).status == 200)
+                try stage.write(clients: [("steady", [steady]), ("shop", [new])])
+                gateway.hangUp()
+                try await gateway.expect(successes: 2)
+                for _ in 0..<20 {
+                    #expect(try await gateway.verify("AQID", key: old.text).status == 401)
+                    #expect(try await gateway.verify("AQID", key: new.text).status == 200)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(tally.wrong == [] && tally.count > 50)
+        #expect(await gateway.stop() == 0)
+    }
+
+    @Test func `a request in flight is answered, although its key goes meanwhile`() async throws {
+        let old = try await Key(), new = try await Key()
+        let stage = try Stage(clients: [("shop", [old])])
+        try await withStage("faults: [{latency: 5}]", stage.settings) { apple in
+            async let answer = apple.gateway.verify(Sample.receipt(0), ["mode": "apple"], key: old.text)
+            try await eventually("Apple is asked") { apple.apple.statsDetails.inFlight == 1 }
+            try stage.write(clients: [("shop", [new])])
+            apple.gateway.hangUp()
+            try await apple.gateway.expect(successes: 1)
+            #expect(try await apple.gateway.verify(Sample.receipt(0), key: old.text).status == 401)
+            #expect(try await Verdict(answer.json).isApples)
+        }
+    }
+
+    // MARK: - Files
+
+    @Test func `a changed file is read without a signal, also behind Kubernetes' links`() async throws {
+        let first = try await Key(), second = try await Key(), third = try await Key()
+        let stage = try Stage(clients: [("shop", [first])], isMounted: true)
+        let gateway = try await stage.gateway()
+        for (key, old) in [(second, first), (third, second)] {
+            try stage.write(clients: [("shop", [key])])
+            try await eventually("the new key is taken") {
+                try await gateway.verify("AQID", key: key.text).status == 200
+            }
+            #expect(try await gateway.verify("AQID", key: old.text).status == 401)
+        }
+        let scrape = try await Scrape(gateway)
+        #expect(scrape[#"configuration_reloads_total{result="success"}"#] == 2)
+        #expect(scrape[#"configuration_reloads_total{result="refused"}"#] == 0)
+    }
+
+    @Test func `a bad file is refused with all its faults, and so is one that is gone; what was in force serves on`()
+        async throws
+    {
+        let key = try await Key(), next = try await Key()
+        let stage = try Stage(clients: [("shop", [key])])
+        let gateway = try await stage.gateway()
+        try stage.folder.replace("clients.yaml", with: "clients:\n- {name: a, keys: []}\n- {name: b, colour: red}\n")
+        try await gateway.expect(refusals: 1)
+        #expect(try await Scrape(gateway)["configuration_last_reload_successful"] == 0)
+        #expect(try await gateway.verify("AQID", key: key.text).status == 200)
+        func refusal() -> String? { gateway.transcript.lines.first { $0.contains("Configuration refused") } }
+        try await eventually("it is logged") { refusal() != nil }
+        let line = try #require(refusal())
+        let event = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(event["level"] as? String == "error")
+        #expect((event["problems"] as? [String])?.count == 4, "\(line)")
+        try FileManager.default.removeItem(at: stage.folder.url.appending(path: "clients.yaml"))
+        try await gateway.expect(refusals: 2)
+        #expect(try await gateway.verify("AQID", key: key.text).status == 200)
+        try stage.write(clients: [("shop", [next])])
+        try await gateway.expect(successes: 1)
+        #expect(try await Scrape(gateway)["configuration_last_reload_successful"] == 1)
+        #expect(try await gateway.verify("AQID", key: next.text).status == 200)
+    }
+
+    @Test func `two signals in a row, and a signal for nothing`() async throws {
+        let key = try await Key()
+        let stage = try Stage(clients: [("shop", [key])])
+        let gateway = try await stage.gateway()
+        // The system may make one of two that nobody has taken yet.
+        for _ in 0..<2 { gateway.hangUp() }
+        try await eventually("a reload") {
+            try await Scrape(gateway)[#"configuration_reloads_total{result="unchanged"}"#] ?? 0 >= 1
+        }
+        #expect(try await gateway.verify("AQID", key: key.text).status == 200)
+        #expect(await gateway.stop() == 0)
+    }
+
+    // MARK: - Secrets and limits
+
+    @Test func `a shared secret is replaced, and no answer of before it is given again`() async throws {
+        let key = try await Key()
+        let stage = try Stage(clients: [("shop", [key])])
+        try stage.folder.replace("secret", with: "0000000000000000")
+        var settings = stage.settings
+        settings["GATEWAY_APPLE_SHARED_SECRET"] = ""
+        settings["GATEWAY_APPLE_SHARED_SECRET_FILE"] = stage.folder.url.appending(path: "secret").path
+        try await withStage("shared_secret: \(Sample.secret)", settings) { apple in
+            func ask() async throws -> Verdict {
+                try await Verdict(apple.gateway.verify(Sample.receipt(0), key: key.text).json)
+            }
+            #expect(try await ask().isLabelled("shared_secret_rejected"))
+            try stage.folder.replace("secret", with: Sample.secret)
+            apple.gateway.hangUp()
+            try await apple.gateway.expect(successes: 1)
+            #expect(try await ask().isApples)
+        }
+    }
+
+    @Test func `the answer of an app without a secret goes out of date with the secret`() async throws {
+        let key = try await Key()
+        let stage = try Stage(clients: [("shop", [key])])
+        try await withStage(
+            "shared_secret: \(Sample.secret)", stage.settings.merging(["GATEWAY_APPLE_SHARED_SECRET": ""]) { $1 }
+        ) { apple in
+            func ask() async throws -> Verdict {
+                try await Verdict(apple.gateway.verify(Sample.receipt(0), key: key.text).json)
+            }
+            #expect(try await ask().source == "local")
+            #expect(try await ask().cache == "near")
+            let apps = "apps:\n- {bundle_id: \(Sample.bundleID), shared_secret: \(Sample.secret)}\n"
+            try stage.write(clients: [("shop", [key])], and: apps)
+            apple.gateway.hangUp()
+            try await apple.gateway.expect(successes: 1)
+            #expect(try await ask().isApples)
+        }
+    }
+
+    @Test func `limits change, and those that do not begin with what was left of them`() async throws {
+        let key = try await Key(), other = try await Key()
+        func limit(_ quota: Int) -> String { "    limits: [{name: hour, quota: \(quota), window: 3600s}]\n" }
+        let stage = try Stage(clients: [("shop", [key])], limits: limit(3))
+        let gateway = try await stage.gateway()
+        func admitted() async throws -> Int {
+            var count = 0
+            while try await gateway.verify("AQID", key: key.text).status == 200 { count += 1 }
+            return count
+        }
+        #expect(try await admitted() == 3)
+        try stage.write(clients: [("shop", [key]), ("other", [other])], limits: limit(3))
+        gateway.hangUp()
+        try await gateway.expect(successes: 1)
+        #expect(try await admitted() == 0)
+        // Another limit is another bucket, full at first; the one of before is remembered.
+        for (number, (quota, expected)) in [(5, 5), (3, 0), (5, 0)].enumerated() {
+            try stage.write(clients: [("shop", [key])], limits: limit(quota))
+            gateway.hangUp()
+            try await gateway.expect(successes: Double(number + 2))
+            #expect(try await admitted() == expected)
+        }
+    }
+
+    @Test func `what takes a restart is said`() async throws {
+        let folder = try ScratchFolder()
+        let file = try folder.write("gateway: {cache: {near: {size: 1MiB}}}", to: "gateway.yaml")
+        let gateway = try await RunningGateway(configuredBy: file)
+        try folder.replace("gateway.yaml", with: "gateway: {cache: {near: {size: 2MiB}}}")
+        try await eventually("the setting is named") {
+            gateway.transcript.lines.contains {
+                $0.contains("after a restart") && $0.contains(#""settings":["gateway.cache.near.size"]"#)
+            }
+        }
+    }
+
+    // MARK: - The stage
+
+    /// What clients are answered until the load is over.
+    private final class Tally: Sendable {
+        private struct State {
+            var count = 0
+            var wrong: [Int] = []
+            var isOver = false
+        }
+
+        private let state = Mutex(State())
+
+        var count: Int { state.withLock { $0.count } }
+        var wrong: [Int] { state.withLock { $0.wrong } }
+        var isOver: Bool { state.withLock { $0.isOver } }
+
+        func end() { state.withLock { $0.isOver = true } }
+
+        func add(_ status: Int, _ accepted: Set<Int>) {
+            state.withLock { state in
+                state.count += 1
+                if !accepted.contains(status) { state.wrong.append(status) }
+            }
+        }
+    }
+
+    /// A key as its client has it, and the lines that make it known.
+    private struct Key {
+        let text: String
+        let lines: String
+
+        init() async throws {
+            let made = try await Program.gateway.run(["hash-key"], environment: ["GATEWAY_API_KEY_PEPPER": pepper])
+            text = String(try #require(made.errors.split(separator: "\n").last.map { $0.drop { $0 == " " } }))
+            lines = made.output
+        }
+    }
+
+    /// The files of a gateway.
+    private struct Stage {
+        let folder: ScratchFolder
+        private let isMounted: Bool
+
+        init(clients: [(String, [Key])], limits: String = "", isMounted: Bool = false) throws {
+            self.isMounted = isMounted
+            folder = try ScratchFolder()
+            try write(clients: clients, limits: limits)
+        }
+
+        var settings: [String: String] {
+            [
+                "GATEWAY_CLIENTS_FILE": folder.url.appending(path: "clients.yaml").path,
+                "GATEWAY_API_KEY_PEPPER": pepper,
+            ]
+        }
+
+        func gateway() async throws -> RunningGateway { try await RunningGateway(settings) }
+
+        /// - Parameter limits: of each client.
+        func write(clients: [(String, [Key])], limits: String = "", and more: String = "") throws {
+            let list = clients.map { name, keys in
+                "  - name: \(name)\n    apps: '*'\n\(limits)    keys:\n" + keys.map(\.lines).joined()
+            }
+            let text = "clients:\n" + list.joined() + more
+            if isMounted {
+                try folder.publish("clients.yaml", text)
+            } else {
+                try folder.replace("clients.yaml", with: text)
+            }
+        }
+    }
+}
+
+extension RunningGateway {
+    /// Waits until so many reloads have gone well.
+    fileprivate func expect(successes count: Double) async throws { try await expect("success", count) }
+
+    /// Waits until so many were refused.
+    fileprivate func expect(refusals count: Double) async throws { try await expect("refused", count) }
+
+    private func expect(_ result: String, _ count: Double) async throws {
+        try await eventually("\(result) \(count)", within: .seconds(120)) {
+            try await Scrape(self)[#"configuration_reloads_total{result="\#(result)"}"#] == count
+        }
+    }
+}
+
+extension ScratchFolder {
+    /// Puts another file in the place of one, in one step.
+    fileprivate func replace(_ name: String, with text: String) throws {
+        try Data(text.utf8).write(to: url.appending(path: name), options: .atomic)
+    }
+
+    /// The same as Kubernetes does it: the file is a link into `..data`, which is a link to a folder; another folder takes
+    /// its place.
+    fileprivate func publish(_ name: String, _ text: String) throws {
+        let manager = FileManager.default
+        let next = url.appending(path: "..\(UUID().uuidString)"), link = url.appending(path: "..data_tmp")
+        try manager.createDirectory(at: next, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: next.appending(path: name))
+        try manager.createSymbolicLink(atPath: link.path, withDestinationPath: next.lastPathComponent)
+        let status = unsafe rename(link.path, url.appending(path: "..data").path)
+        #expect(status == 0)
+        let file = url.appending(path: name).path
+        if (try? manager.destinationOfSymbolicLink(atPath: file)) == nil {
+            try manager.createSymbolicLink(atPath: file, withDestinationPath: "..data/\(name)")
+        }
+    }
+}

@@ -1,0 +1,55 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import PrometheusExport
+import Testing
+
+@testable import Server
+
+/// A gateway in this process that is told to read its configuration again.
+struct ReloadServiceTests {
+    @Test func `each reload is counted, logged in one line, and remembered`() async throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "reload-\(UUID().uuidString).yaml")
+        defer { try? FileManager.default.removeItem(at: url) }
+        func write(_ text: String) throws { try Data(text.utf8).write(to: url, options: .atomic) }
+        try write("gateway: {log: {level: info}}")
+        let (occasions, happening) = AsyncStream.makeStream(of: ReloadOccasion.self)
+        let source = ConfigurationSource(environment: [:], filePath: url.path), files = FileReadings()
+        _ = try source.load(through: files)
+        try await RunningGateway.with { configuration in
+            // What the file of this test says.
+            configuration = GatewayConfiguration()
+            (configuration.http.listener.port, configuration.admin.port) = (0, 0)
+        } surroundings: {
+            $0.reloading = Reloading(source: source, files: files, occasions: occasions)
+        } _: { gateway in
+            func metric(_ series: String) -> Bool {
+                gateway.server.metrics.text().contains("receipt_gateway_configuration_\(series)\n")
+            }
+            #expect(metric(#"reloads_total{result="success"} 0"#) && metric("last_reload_successful 1"))
+            #expect(metric("last_reload_timestamp_seconds 0") && gateway.server.reloads.last == nil)
+            try write("gateway: {colour: red, log: {level: loud}}")
+            happening.yield(.signal)
+            try await eventually { metric(#"reloads_total{result="refused"} 1"#) }
+            #expect(metric("last_reload_successful 0") && gateway.server.reloads.last?.problems.count == 2)
+            let lines = gateway.log.containing("Configuration refused")
+            #expect(lines.count == 1 && lines.first?.contains(#""occasion":"SIGHUP""#) == true, "\(lines)")
+            #expect(
+                lines.first?.contains("gateway.colour") == true && lines.first?.contains("gateway.log.level") == true)
+            // Two in a row are two, and neither harms the other.
+            try write("gateway: {log: {level: info}}")
+            happening.yield(.signal)
+            happening.yield(.signal)
+            try await eventually { metric(#"reloads_total{result="unchanged"} 2"#) }
+            #expect(metric("last_reload_successful 1") && !metric("last_reload_timestamp_seconds 0"))
+            // Ports that the system chose are others than those of the file.
+            #expect(gateway.server.reloads.last?.awaitingRestart == ["gateway.http.port", "gateway.admin.port"])
+            #expect(gateway.log.containing("take effect after a restart only").count == 2)
+            // A look at files that have not changed is nothing.
+            for _ in 0..<3 { happening.yield(.look) }
+            happening.yield(.signal)
+            try await eventually { metric(#"reloads_total{result="unchanged"} 3"#) }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTypes
+import ReceiptForge
+import Receipts
+import Synchronization
+import Testing
+
+@testable import Server
+
+/// What a reload takes, refuses and reports, with real files.
+struct ReloaderTests {
+    private static let now = Timestamp(millisecondsSince1970: 1_800_000_000_000)
+    private static let pepper = "a pepper of at least thirty-two bytes"
+    private static let secret = "0123456789abcdef0123456789abcdef"
+
+    // MARK: - The clients file
+
+    @Test func `keys come and go, and whoever began with one keeps it`() throws {
+        let old = APIKey.random(), new = APIKey.random(), other = APIKey.random()
+        let scene = try Scene(clients: [("shop", [old]), ("other", [other])])
+        let began = scene.access.now
+        try scene.write(clients: [("shop", [new]), ("other", [other])])
+        let reload = scene.reload()
+        #expect(reload.result == .success && reload.changed == ["gateway.clients_file"] && reload.problems == [])
+        #expect(scene.owner(of: old) == nil && scene.owner(of: new) == "shop" && scene.owner(of: other) == "other")
+        #expect(try began.authenticator.client(for: [.apiKey: old.exposed], at: Self.now).name == "shop")
+    }
+
+    @Test func `a file with faults is refused as a whole, with all of them`() throws {
+        let key = APIKey.random()
+        let scene = try Scene(clients: [("shop", [key])])
+        let before = scene.access.now
+        try scene.write(
+            "clients:\n- {name: shop, keys: []}\n- {name: x, apps: '*', keys: [], colour: red}\n", to: "clients.yaml")
+        let reload = scene.reload()
+        #expect(reload.result == .refused && reload.changed == [])
+        #expect(reload.problems.count == 2 && reload.problems.allSatisfy { $0.contains("clients.yaml:") })
+        #expect(scene.access.now === before)
+        try scene.write(clients: [("shop", [key])])
+        #expect(scene.reload() == LastReload(time: Self.now, result: .unchanged))
+        #expect(scene.access.now === before)
+    }
+
+    @Test func `a file that is gone is refused, and one that comes back is taken`() throws {
+        let scene = try Scene(clients: [("shop", [APIKey.random()])])
+        try FileManager.default.removeItem(at: scene.folder.url("clients.yaml"))
+        #expect(scene.looks(2) == [false, true])
+        let reload = scene.reload()
+        #expect(reload.result == .refused && reload.problems.contains { $0.hasSuffix("clients.yaml: does not exist") })
+        #expect(scene.looks(2) == [false, false])
+        try scene.write(clients: [("back", [APIKey.random()])])
+        #expect(scene.looks(2) == [false, true])
+        #expect(scene.reload().result == .success && scene.access.now.rules.clients?.map(\.name) == ["back"])
+    }
+
+    @Test func `the folder behind Kubernetes' links is replaced`() throws {
+        let scene = try Scene(clients: [("shop", [APIKey.random()])], isMounted: true)
+        #expect(scene.looks(3) == [false, false, false])
+        try scene.write(clients: [("next", [APIKey.random()])])
+        #expect(scene.looks(2) == [false, true])
+        #expect(scene.reload().changed == ["gateway.clients_file"])
+        #expect(scene.access.now.rules.clients?.map(\.name) == ["next"])
+        #expect(scene.looks(2) == [false, false])
+    }
+
+    // MARK: - Secrets
+
+    @Test func `answers of before go out of date with the secrets, and with nothing else`() throws {
+        let scene = try Scene(clients: [("shop", [APIKey.random()])])
+        #expect(scene.access.now.edition == 0)
+        try scene.write(clients: [("shop", [APIKey.random()])])
+        #expect(scene.reload().result == .success && scene.access.now.edition == 0)
+        try scene.write(String(Self.secret.reversed()), to: "secret")
+        #expect(scene.reload().changed == ["gateway.apple.shared_secret"] && scene.access.now.edition == 1)
+        try scene.write(
+            clients: [("shop", [APIKey.random()])], apps: "apps:\n- {bundle_id: a, shared_secret: \(Self.secret)}\n")
+        #expect(scene.reload().changed == ["gateway.clients_file"] && scene.access.now.edition == 2)
+        #expect(scene.access.now.rules.secrets.secret(forApp: "a") == Secret(Self.secret))
+    }
+
+    @Test func `a pepper alone would lock everybody out, and is refused; with the hashes made anew it is taken`() throws
+    {
+        let key = APIKey.random()
+        let scene = try Scene(clients: [("shop", [key])])
+        let another = "another pepper, just as long as the first"
+        try scene.write(another, to: "pepper")
+        let reload = scene.reload()
+        #expect(
+            reload.result == .refused && reload.problems.first?.hasPrefix("gateway.api_key_pepper: has changed") == true
+        )
+        #expect(!reload.problems.joined().contains("thirty-two") && !reload.problems.joined().contains("just as long"))
+        #expect(scene.owner(of: key) == "shop")
+        try scene.write(clients: [("shop", [key])], pepper: another)
+        #expect(scene.reload().changed == ["gateway.clients_file", "gateway.api_key_pepper"])
+        #expect(scene.owner(of: key) == "shop")
+    }
+
+    // MARK: - What takes a restart
+
+    @Test func `settings that wait for a restart are named, and the others are taken`() throws {
+        let scene = try Scene(clients: [("shop", [APIKey.random()])])
+        try scene.write(configuration: "  log: {requests: false}\n  cache: {near: {size: 1MiB}}\n")
+        try scene.write(clients: [("next", [APIKey.random()])])
+        let reload = scene.reload()
+        #expect(reload.result == .success && reload.changed == ["gateway.clients_file"])
+        #expect(reload.awaitingRestart == ["gateway.cache.near.size", "gateway.log.requests"])
+        // They wait until they are taken back, or the node starts anew.
+        #expect(scene.reload().awaitingRestart == reload.awaitingRestart)
+        try scene.write(configuration: "")
+        #expect(scene.reload() == LastReload(time: Self.now, result: .unchanged))
+    }
+
+    @Test func `so are files that are read at the start only`() throws {
+        let scene = try Scene(clients: [("shop", [APIKey.random()])], roots: true)
+        #expect(scene.reload().awaitingRestart == [])
+        try scene.write(Forged.pki.rootPEM + "the same root, and a word more\n", to: "root.pem")
+        #expect(scene.looks(2) == [false, true])
+        let reload = scene.reload()
+        #expect(reload.result == .unchanged)
+        #expect(reload.awaitingRestart == ["gateway.trust_roots (\(scene.folder.path("root.pem")))"])
+    }
+
+    @Test func `nobody opens a gateway on the network to everybody by taking its clients away`() throws {
+        let key = APIKey.random()
+        let scene = try Scene(clients: [("shop", [key])], configuration: "  http: {host: 0.0.0.0}\n")
+        try scene.write("gateway: {http: {host: 127.0.0.1}}\n", to: "gateway.yaml")
+        let reload = scene.reload()
+        #expect(reload.result == .refused && reload.problems.first?.hasPrefix("gateway.http.host: ") == true)
+        #expect(scene.owner(of: key) == "shop")
+    }
+
+    // MARK: - The stage
+
+    /// A configuration in a folder, and whoever reads it again.
+    private final class Scene: Sendable {
+        let folder: Folder
+        let access: CurrentAccess
+        private let reloader: Mutex<Reloader>
+
+        init(
+            clients: [(String, [APIKey])], configuration: String = "", roots: Bool = false, isMounted: Bool = false
+        ) throws {
+            folder = try Folder(isMounted: isMounted)
+            try folder.write(
+                [
+                    "gateway.yaml": Self.text(configuration, folder, roots), "pepper": pepper, "secret": secret,
+                    "root.pem": Forged.pki.rootPEM, "clients.yaml": Self.text(clients, pepper),
+                ])
+            let source = ConfigurationSource(environment: [:], filePath: folder.path("gateway.yaml"))
+            let files = FileReadings()
+            let read = try source.load(through: files)
+            let file = try ClientsFile(read, at: now, readFile: files.read)
+            access = CurrentAccess(Access(AccessRules(read, file)))
+            reloader = Mutex(Reloader(source, files: files, read, access))
+        }
+
+        func reload() -> LastReload { reloader.withLock { $0.reload(at: now) } }
+
+        func looks(_ count: Int) -> [Bool] { (0..<count).map { _ in reloader.withLock { $0.look() } } }
+
+        func owner(of key: APIKey) -> String? {
+            try? access.now.authenticator.client(for: [.apiKey: key.exposed], at: now).name
+        }
+
+        func write(_ text: String, to name: String) throws { try folder.write([name: text]) }
+
+        func write(configuration: String) throws {
+            try folder.write(["gateway.yaml": Self.text(configuration, folder, false)])
+        }
+
+        func write(clients: [(String, [APIKey])], apps: String = "", pepper: String = ReloaderTests.pepper) throws {
+            try folder.write(["clients.yaml": Self.text(clients, pepper) + apps])
+        }
+
+        private static func text(_ configuration: String, _ folder: Folder, _ roots: Bool) -> String {
+            """
+            gateway:
+              clients_file: \(folder.path("clients.yaml"))
+              api_key_pepper_file: \(folder.path("pepper"))
+              apple: {shared_secret_file: \(folder.path("secret"))}
+            \(roots ? "  trust_roots: \(folder.path("root.pem"))\n" : "")\(configuration)
+            """
+        }
+
+        private static func text(_ clients: [(String, [APIKey])], _ pepper: String) -> String {
+            let hasher = KeyHasher(pepper: Secret(pepper))
+            return "clients:\n"
+                + clients.map { name, keys in
+                    "- name: \(name)\n  apps: '*'\n  keys:\n"
+                        + keys.map { $0.clientsFileSnippet(hasher: hasher) + "\n" }.joined()
+                }.joined()
+        }
+    }
+}
+
+/// A folder with a few files, gone when the test is over; as Kubernetes mounts one, if wanted.
+private final class Folder: Sendable {
+    private let root: URL
+    private let isMounted: Bool
+
+    init(isMounted: Bool) throws {
+        self.isMounted = isMounted
+        root = FileManager.default.temporaryDirectory.appending(path: "reload-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: root) }
+
+    func url(_ name: String) -> URL { root.appending(path: name) }
+    func path(_ name: String) -> String { url(name).path }
+
+    /// Replaces files, each in one step; in a mount all of them in one.
+    func write(_ files: [String: String]) throws {
+        guard isMounted else {
+            for (name, text) in files { try Data(text.utf8).write(to: url(name), options: .atomic) }
+            return
+        }
+        try publish(files)
+    }
+
+    /// Each file is a link into `..data`, which is a link to a folder; another folder takes its place.
+    private func publish(_ files: [String: String]) throws {
+        let manager = FileManager.default
+        let data = url("..data"), next = url("..\(UUID().uuidString)"), link = url("..data_tmp")
+        if manager.fileExists(atPath: data.path) {
+            try manager.copyItem(at: data.resolvingSymlinksInPath(), to: next)
+        } else {
+            try manager.createDirectory(at: next, withIntermediateDirectories: true)
+        }
+        for (name, text) in files {
+            try Data(text.utf8).write(to: next.appending(path: name))
+            if (try? manager.destinationOfSymbolicLink(atPath: path(name))) == nil {
+                try manager.createSymbolicLink(atPath: path(name), withDestinationPath: "..data/\(name)")
+            }
+        }
+        try manager.createSymbolicLink(atPath: link.path, withDestinationPath: next.lastPathComponent)
+        let status = unsafe rename(link.path, data.path)
+        #expect(status == 0)
+    }
+}
