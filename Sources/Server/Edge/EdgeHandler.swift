@@ -271,7 +271,7 @@ extension EdgeHandler {
 
     private func deliver(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
         if let lane = edge.lane, let matter = lane.matter(of: request, over: context.channel) {
-            return answer(matter, lane, context)
+            return proceed(lane.begin(matter), lane, context)
         }
         do {
             context.fireChannelRead(wrapInboundOut(.head(try request.header.forRouter())))
@@ -284,9 +284,17 @@ extension EdgeHandler {
     }
 
     /// Nobody calls the work back when the caller leaves: others may wait for what it finds out.
-    private func answer(_ matter: FastLane.Matter, _ lane: FastLane, _ context: ChannelHandlerContext) {
-        switch lane.begin(matter) {
+    private func proceed(_ progress: FastLane.Progress, _ lane: FastLane, _ context: ChannelHandlerContext) {
+        switch progress {
         case .replied(let reply): send(reply, context)
+        case .verifying(let rest):
+            var isLater = false
+            lane.turns.turns(on: context.eventLoop).take { [self] in
+                guard connection.isAnswering else { return }
+                proceed(rest(), lane, context)
+                if isLater { goOn(context) }
+            }
+            isLater = true
         case .waiting(let rest):
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             Task(executorPreference: LoopExecutor(context.eventLoop)) {

@@ -44,7 +44,7 @@ struct LogLevelRoute: Sendable {
     /// machine may change something.
     private func change(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         guard let peer = context.peer.address, Loopback.contains(peer) else { throw Problem.onlyFromThisMachine }
-        guard RequestMediaType.isJSON(request.headers.only(.contentType)) else { throw Problem.unsupportedMediaType }
+        guard RequestMediaType.isJSON(request.headers.contentType) else { throw Problem.unsupportedMediaType }
         let body = try await request.body.whole()
         let wanted = try LogLevelBody(decoding: body.readableBytesUInt8Span)
         var values = settings.current.values

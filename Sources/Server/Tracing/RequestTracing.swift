@@ -26,6 +26,11 @@ struct RequestTracing: Sendable {
         return try trail.follow(work)
     }
 
+    /// Does a later part of the work for a request, in the same span.
+    func goOn<Value>(_ trail: @autoclosure () -> RequestTrail, _ work: () throws -> Value) rethrows -> Value {
+        isOn ? try trail().follow(work) : try work()
+    }
+
     /// Begins the span of a request, as a child of the sender's.
     func start(_ trail: RequestTrail) {
         if let tracer { start(tracer, trail) }
@@ -82,8 +87,8 @@ struct TraceCarrier: Extractor, Injector {
 
     /// §3.3: `tracestate` counts only beside a valid `traceparent`.
     static func sent(_ fields: HTTPFields) -> [String: String] {
-        guard let parent = fields.only(.traceparent), TraceContext(traceparent: parent) != nil else { return [:] }
-        var carrier = [traceparent: parent]
+        guard TraceContext(fields) != nil else { return [:] }
+        var carrier = [traceparent: fields[.traceparent] ?? ""]
         carrier[tracestate] = TraceState.list(of: fields)
         return carrier
     }

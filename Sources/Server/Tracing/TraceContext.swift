@@ -29,8 +29,9 @@ struct TraceContext: Hashable, Sendable {
 
     /// What the header of a request says; nil if it says nothing, nothing valid, or several things.
     init?(_ fields: HTTPFields) {
-        guard let text = fields.only(.traceparent) else { return nil }
-        self.init(traceparent: text)
+        let values = fields[values: .traceparent]
+        guard values.count == 1 else { return nil }
+        self.init(traceparent: values[0])
     }
 
     /// Reads a value of `traceparent`; nil for one that is to be ignored.

@@ -22,6 +22,8 @@ final class FastLane: Sendable {
     private let log: RequestLog
     private let logger: Logger
     private let date = DateField()
+    /// When receipts are verified.
+    let turns = VerificationTurns.OfEachLoop()
 
     /// - Parameters:
     ///   - desk: has requests answered.
@@ -48,6 +50,8 @@ final class FastLane: Sendable {
     /// How far a request has come.
     enum Progress: Sendable {
         case replied(Reply)
+        /// A receipt has to be verified, which takes computing.
+        case verifying(@Sendable () -> Progress)
         /// Somebody has to be waited for.
         case waiting(@Sendable () async -> Reply)
     }
@@ -66,12 +70,17 @@ final class FastLane: Sendable {
 
     /// Answers a request as far as that is possible without waiting.
     func begin(_ matter: Matter) -> Progress {
+        proceed(matter) {
+            try log.tracing.begin(matter.trail) { try desk.begin(matter.sent, at: matter.endpoint, now: clock()) }
+        }
+    }
+
+    private func proceed(_ matter: Matter, _ step: () throws -> VerifyDesk.Progress) -> Progress {
         do {
-            let progress = try log.tracing.begin(matter.trail) {
-                try desk.begin(matter.sent, at: matter.endpoint, now: clock())
-            }
-            switch progress {
+            switch try step() {
             case .replied(let reply): return .replied(finish(reply, matter))
+            case .verifying(let rest):
+                return .verifying { self.proceed(matter) { try self.log.tracing.goOn(matter.trail, rest) } }
             case .waiting(let rest):
                 return .waiting { await matter.trail.follow { await self.finish(rest, matter) } }
             }

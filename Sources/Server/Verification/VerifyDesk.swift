@@ -39,6 +39,8 @@ final class VerifyDesk: Sendable {
     /// How far a request has come.
     enum Progress: Sendable {
         case replied(Reply)
+        /// A receipt has to be verified, which takes computing.
+        case verifying(@Sendable () throws -> Progress)
         /// Somebody has to be waited for.
         case waiting(@Sendable () async throws -> Reply)
     }
@@ -57,11 +59,15 @@ final class VerifyDesk: Sendable {
                 return .replied(again(known, visit))
             }
         }
-        switch try endpoint.read(sent.body) {
+        return .verifying { try self.verify(visit, key, knowing: known) }
+    }
+
+    private func verify(_ visit: Visit, _ key: NearCache.Key, knowing known: KnownReply?) throws -> Progress {
+        switch try visit.endpoint.read(visit.sent.body) {
         case .reply(let reply): return .replied(announcing(reply, from: nil, visit))
         case .request(var request):
-            request.caller = charging.caller(asking: request.question, in: sent)
-            let progress = try verification.begin(request, knowing: known?.terms, at: now)
+            request.caller = charging.caller(asking: request.question, in: visit.sent)
+            let progress = try verification.begin(request, knowing: known?.terms, at: visit.now)
             return proceed(progress, Case(visit: visit, key: key, question: request.question, known: known))
         }
     }

@@ -23,9 +23,13 @@ struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
         let sent = SentRequest(
             from: client, request.headers, body: try await request.body.whole(), peer: context.peer,
             outcome: context.outcome)
-        switch try desk.begin(sent, at: endpoint, now: now) {
-        case .replied(let reply): return Response(reply)
-        case .waiting(let rest): return Response(try await rest())
+        var progress = try desk.begin(sent, at: endpoint, now: now)
+        while true {
+            switch progress {
+            case .replied(let reply): return Response(reply)
+            case .verifying(let rest): progress = try rest()
+            case .waiting(let rest): return Response(try await rest())
+            }
         }
     }
 }

@@ -1,0 +1,81 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOEmbedded
+import Synchronization
+import Testing
+
+@testable import Server
+
+@Suite struct VerificationTurnsTests {
+    private let loop = EmbeddedEventLoop()
+    private let time = FakeTime()
+    private let journal = Journal()
+
+    @Test func `a verification is made at once while the turn lasts`() {
+        let turns = turns()
+        turns.take { verify("one", taking: .microseconds(40)) }
+        turns.take { verify("two", taking: .microseconds(40)) }
+        #expect(journal.lines == ["one", "two"])
+    }
+
+    @Test func `after a turn's worth the next verification waits until the event loop has seen to everything else`() {
+        let turns = turns()
+        turns.take { verify("long", taking: VerificationTurns.Limits.turn) }
+        turns.take { verify("next", taking: .microseconds(1)) }
+        loop.execute { [journal] in journal.write("known answer") }
+        loop.run()
+        #expect(journal.lines == ["long", "known answer"])
+        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        #expect(journal.lines == ["long", "known answer", "next"])
+    }
+
+    @Test func `those who wait are served in the order in which they came, a turn's worth at a time`() {
+        let turns = turns()
+        for name in ["a", "b", "c", "d"] { turns.take { verify(name, taking: .microseconds(60)) } }
+        #expect(journal.lines == ["a", "b"])
+        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        #expect(journal.lines == ["a", "b", "c", "d"])
+        turns.take { verify("e", taking: .microseconds(1)) }
+        #expect(journal.lines == ["a", "b", "c", "d"])
+        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        #expect(journal.lines == ["a", "b", "c", "d", "e"])
+    }
+
+    @Test func `a verification that brings on another one ends one turn, not two`() {
+        let turns = turns()
+        turns.take {
+            verify("outer", taking: .microseconds(60))
+            turns.take { verify("inner", taking: .microseconds(60)) }
+        }
+        for name in ["a", "b", "c"] { turns.take { verify(name, taking: .microseconds(60)) } }
+        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        #expect(journal.lines == ["outer", "inner", "a", "b"])
+    }
+
+    private func turns() -> VerificationTurns {
+        VerificationTurns(on: loop) { [time] in time.now }
+    }
+
+    private func verify(_ name: String, taking duration: TimeAmount) {
+        journal.write(name)
+        time.pass(duration)
+    }
+}
+
+private final class FakeTime: Sendable {
+    private let value = Mutex(NIODeadline.uptimeNanoseconds(0))
+
+    var now: NIODeadline { value.withLock { $0 } }
+
+    func pass(_ amount: TimeAmount) { value.withLock { $0 = $0 + amount } }
+}
+
+private final class Journal: Sendable {
+    private let written = Mutex<[String]>([])
+
+    var lines: [String] { written.withLock { $0 } }
+
+    func write(_ line: String) { written.withLock { $0.append(line) } }
+}
