@@ -71,7 +71,7 @@ gateway() { # NUMBER
     settings=$(sed -n '/^x-gateway-environment/,/^$/s/^  \(GATEWAY_.*\)/\1/p' compose.yaml | tr -d '"' | here)
     while IFS= read -r line; do export "${line%%: *}=${line#*: }"; done <<<"$settings"
     # A log that grows with every request is not wanted here.
-    export GATEWAY_HTTP_PORT=$(port "808$1") GATEWAY_ADMIN_PORT=$(port "909$1") GATEWAY_LOG_REQUESTS=false
+    export GATEWAY_HTTP_PORT=$(port "808$1") GATEWAY_ADMIN_PORT=$(port "909$1") GATEWAY_LOG_REQUESTS=none
     start "gateway-$1" "$binaries/receipt-gateway" serve
 }
 

@@ -102,7 +102,7 @@ struct ReloaderTests {
 
     @Test func `settings that wait for a restart are named, and the others are taken`() throws {
         let scene = try Scene(clients: [("shop", [APIKey.random()])])
-        try scene.write(configuration: "  log: {requests: false}\n  cache: {near: {size: 1MiB}}\n")
+        try scene.write(configuration: "  log: {requests: none}\n  cache: {near: {size: 1MiB}}\n")
         try scene.write(clients: [("next", [APIKey.random()])])
         let reload = scene.reload()
         #expect(reload.result == .success && reload.changed == ["gateway.clients_file"])
