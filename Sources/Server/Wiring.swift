@@ -202,9 +202,11 @@ private func serviceGroup(
     _ foundations: [any Service], _ listeners: [any Service], _ shutdown: ShutdownService,
     _ configuration: ShutdownConfiguration, _ logger: Logger
 ) -> ServiceGroup {
-    let services = (foundations + listeners).map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
+    let services = (foundations + listeners).map {
+        ServiceGroupConfiguration.ServiceConfiguration(service: UnprintedService(service: $0))
+    }
     let last = ServiceGroupConfiguration.ServiceConfiguration(
-        service: shutdown, successTerminationBehavior: .gracefullyShutdownGroup)
+        service: UnprintedService(service: shutdown), successTerminationBehavior: .gracefullyShutdownGroup)
     var group = ServiceGroupConfiguration(services: services + [last], logger: logger)
     // The edge ends its connections within the grace period; what is left a little later is cancelled.
     group.maximumGracefulShutdownDuration = configuration.grace + .seconds(5)
