@@ -26,7 +26,10 @@ extension FleetTests {
                 }
                 #expect(verdicts.count == 480)
                 for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
-                #expect(fleet.apple.stats.production == 40 && fleet.apple.stats.distinctReceipts == 40)
+                // On a machine that is busy somebody may have waited for another node as long as one does.
+                let overdue = try await fleet.sum("flight_leases_total", ["outcome": "overdue"])
+                let questions = fleet.apple.stats.production
+                #expect(40...(40 + Int(overdue)) ~= questions && fleet.apple.stats.distinctReceipts == 40)
             }
         }
 
