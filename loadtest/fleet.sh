@@ -103,7 +103,7 @@ cat <<TEXT
 The fleet is up: two gateways behind HAProxy, which share a Redis, and an Apple that is simulated ($scenario).
 
   verify a receipt   http://127.0.0.1:$(port 8080)   with the key in .run/fleet/key; receipts are in .run/fleet/receipts
-  the gateways       http://127.0.0.1:$(port 9091)/metrics and http://127.0.0.1:$(port 9092)/metrics
+  the gateways       http://127.0.0.1:$(port 9091)/ and http://127.0.0.1:$(port 9092)/ (status pages; /metrics beside them)
   HAProxy            http://127.0.0.1:$(port 8404)
   Prometheus         http://127.0.0.1:$(port 9095)
 

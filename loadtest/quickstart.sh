@@ -43,7 +43,7 @@ Try it yourself, with a sample or with a real receipt of yours (as base64 in a f
   printf '{"receipt":"%s"}' "\$(tr -d '\\n' <$samples/genuine-2.b64)" |
     curl -sS $url -H 'Content-Type: application/json' --data-binary @-
 
-The gateway is up on port $port, its health on http://127.0.0.1:$admin/readyz, its log in .run/gateway.log.
+The gateway is up on port $port, its status page on http://127.0.0.1:$admin/, its log in .run/gateway.log.
 Stop it with ^C.
 TEXT
 wait $gateway

@@ -44,7 +44,7 @@ struct ClientsExamination {
                 do: "Make a second key beside each with `receipt-gateway hash-key`; both work until the first expires.")
         }
         if locked.isEmpty, ending.isEmpty {
-            chart.ok("keys", "\(keys.count { $0.1.isActive(at: now) }) keys, none expires within 30 days")
+            chart.ok("keys", "none of \(keys.count { $0.1.isActive(at: now) }) expires within 30 days")
         }
     }
 

@@ -31,6 +31,7 @@ struct StatusFinding: Hashable, Sendable {
     /// The runbooks that the page names. A test holds them to docs/runbooks.
     enum Runbook: String, CaseIterable, Sendable {
         case redisMisconfigured = "ReceiptGatewayRedisMisconfigured"
+        case reloadFailed = "ReceiptGatewayReloadFailed"
         case redisAway = "ReceiptGatewayRedisAway"
         case tampered = "ReceiptGatewaySharedDataTampered"
         case breakerOpen = "ReceiptGatewayBreakerOpen"
@@ -72,7 +73,8 @@ extension StatusSources {
     /// Everything somebody should know, what matters most first.
     func findings(_ windows: StatusWindows, at now: Timestamp) -> [StatusFinding] {
         let all =
-            stageFindings + storeFindings + appleFindings(windows) + answerFindings(windows) + sunsetFindings(at: now)
+            stageFindings + reloadFindings + storeFindings + appleFindings(windows) + answerFindings(windows)
+            + sunsetFindings(at: now)
         return [.critical, .warning, .info].flatMap { severity in all.filter { $0.severity == severity } }
     }
 
@@ -84,6 +86,15 @@ extension StatusSources {
             [StatusFinding(.warning, "This node is draining.", "It finishes what is in flight, then it ends.")]
         case .ready: []
         }
+    }
+
+    private var reloadFindings: [StatusFinding] {
+        guard isReloadRefused else { return [] }
+        return [
+            StatusFinding(
+                .warning, "The configuration was read again and refused; the one before stays in force.",
+                "The log says what is wrong with it.", .reloadFailed)
+        ]
     }
 
     private var storeFindings: [StatusFinding] {
@@ -206,8 +217,9 @@ extension StatusSources {
         if exceeds(.degraded, StatusThresholds.degradedShare, of: verdicts) {
             findings.append(
                 StatusFinding(
-                    .warning, "\(minute.count(.degraded)) of \(verdicts) answers in the last minute lack Apple's word.",
-                    "They are right as of the receipt's own date, and say so.", .degraded))
+                    .warning,
+                    "\(minute.count(.degraded)) of \(verdicts) answers in the last minute lack Apple's latest word.",
+                    "They rest on what Apple said before, or on the receipt itself, and say so.", .degraded))
         }
         return findings + loadFindings(windows, verdicts: verdicts)
     }

@@ -27,6 +27,8 @@ struct StatusSources: Sendable {
     private let connections: PrometheusGauge
     private let requestsInFlight: PrometheusGauge
     private let storeConnections: [PrometheusGauge]
+    private let lastReload: PrometheusGauge
+    private let lastReloadSuccessful: PrometheusGauge
     private let started = ProcessStatistics.start.map { Timestamp(millisecondsSince1970: Int64($0 * 1000)) }
     /// The name of the machine or pod.
     let host = (try? TextFile.read("/proc/sys/kernel/hostname"))?.withoutLineEnds ?? ""
@@ -42,6 +44,8 @@ struct StatusSources: Sendable {
         instruments = StatusInstruments(registry)
         connections = registry.gauge(MetricCatalogue.connections)
         requestsInFlight = registry.gauge(MetricCatalogue.requestsInFlight)
+        lastReload = registry.gauge(MetricCatalogue.lastReload)
+        lastReloadSuccessful = registry.gauge(MetricCatalogue.lastReloadSuccessful)
         storeConnections = RedisConnectionRole.allCases.map {
             registry.gauge(MetricCatalogue.storeConnections, $0.labelValues)
         }
@@ -58,6 +62,9 @@ struct StatusSources: Sendable {
 // MARK: - What is so at this moment
 
 extension StatusSources {
+    /// Whether the configuration was read again, and found wrong.
+    var isReloadRefused: Bool { lastReload.value > 0 && lastReloadSuccessful.value == 0 }
+
     private typealias Row = StatusTable.Row
     private typealias Heading = StatusTable.Heading
 
@@ -99,12 +106,12 @@ extension StatusSources {
             rows: [
                 Row("near_share", "Answers from the near cache", .share(minute.share(.fromNearCache, of: .verdicts))),
                 Row("near_limit_bytes", "Near cache, at most", .bytes(nearCacheBytes)),
-                Row("found_share", "Findings of Apple's: found", .share(minute.share(.findingsFresh, of: lookups))),
-                Row("stale_share", "found past their time", .share(minute.share(.findingsStale, of: lookups))),
+                Row("found_share", "Findings of Apple's: fresh", .share(minute.share(.findingsFresh, of: lookups))),
+                Row("stale_share", "past their time", .share(minute.share(.findingsStale, of: lookups))),
                 Row("lookups", "looked up", .rate(minute.rate(lookups))),
                 Row("joined", "Joined a question under way", .rate(minute.rate(.flightsJoined))),
                 Row("found_by_others", "Asked by another node", .rate(minute.rate(.leasesFound))),
-                Row("faults", "Of no use, in 10 min", .count(faults), faults > 0 ? .notable : .plain),
+                Row("faults", "not read or not kept, in 10 min", .count(faults), faults > 0 ? .notable : .plain),
             ])
     }
 

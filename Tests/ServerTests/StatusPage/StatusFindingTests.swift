@@ -38,6 +38,14 @@ struct StatusFindingTests {
         #expect(sample.findings().first?.severity == .critical)
     }
 
+    @Test func `a configuration that was refused is a warning until one is taken`() throws {
+        let sample = try StatusSample()
+        sample.registry.gauge(MetricCatalogue.lastReload).set(1_800_000_000.0)
+        #expect(sample.findings().map(\.runbook) == [.reloadFailed])
+        sample.registry.gauge(MetricCatalogue.lastReloadSuccessful).set(1.0)
+        #expect(sample.findings() == [])
+    }
+
     @Test func `a breaker that is open by order is named with its setting`() throws {
         let sample = try StatusSample { $0.apple.breaker = .forcedOpen }
         #expect(sample.findings().map(\.runbook) == [.breakerOpen, .breakerOpen])
