@@ -86,7 +86,7 @@ extension TransportConfiguration {
         // Both endpoints, each with all its places taken.
         maximumRequests = 2 * configuration.concurrency
         caFile = configuration.caFile
-        proxy = configuration.proxy
+        proxy = configuration.proxy?.exposed
         allowsPlainHTTP = urls.contains(where: \.isPlain)
         allowsPrivateAddresses = configuration.allowsPrivateAddresses || urls.contains(where: \.isLoopback)
         userAgent = "receipt-gateway/\(Version.current)"

@@ -39,13 +39,13 @@ enum CLibrary {
         // SAFETY: both pointers are valid for the call, and `stat` fills the whole structure or returns an error.
         guard unsafe stat(path, &found) == 0 else { return nil }
         #if canImport(Darwin)
-            let modified = found.st_mtimespec
+            let changed = found.st_ctimespec
         #else
-            let modified = found.st_mtim
+            let changed = found.st_ctim
         #endif
         return FileSignature(
             device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(found.st_ino), size: Int64(found.st_size),
-            modified: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec))
+            changed: Int64(changed.tv_sec) * 1_000_000_000 + Int64(changed.tv_nsec))
     }
 
     /// Writes bytes to standard error, and waits until somebody takes them. What cannot be written is lost.

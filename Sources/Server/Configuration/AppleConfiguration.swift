@@ -17,7 +17,7 @@ struct AppleConfiguration: Hashable, Sendable {
     /// A PEM file with the authorities to trust instead of the system's.
     var caFile: String?
     /// The proxy to go through.
-    var proxy: String?
+    var proxy: ProxyURL?
     /// Whether the endpoints may have addresses that are not globally reachable.
     var allowsPrivateAddresses = false
     /// From a question to its answer, a retry and the way through both endpoints included.

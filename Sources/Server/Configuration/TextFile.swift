@@ -27,16 +27,20 @@ enum TextFile {
 
     /// The file's text.
     static func read(_ path: String) throws(FileFault) -> String {
+        // Looked at before it is read, and after: it may grow.
+        guard CLibrary.signature(ofFile: path).map({ $0.size <= maximumBytes }) ?? true else { throw tooLarge(path) }
         guard let data = FileManager.default.contents(atPath: path) else {
             let exists = FileManager.default.fileExists(atPath: path)
             throw FileFault(path: path, description: exists ? "cannot be read" : "does not exist")
         }
-        guard data.count <= maximumBytes else {
-            throw FileFault(path: path, description: "is larger than \(maximumBytes) bytes")
-        }
+        guard data.count <= maximumBytes else { throw tooLarge(path) }
         guard let text = String(bytes: data, encoding: .utf8) else {
             throw FileFault(path: path, description: "is not UTF-8")
         }
         return text
+    }
+
+    private static func tooLarge(_ path: String) -> FileFault {
+        FileFault(path: path, description: "is larger than \(maximumBytes) bytes")
     }
 }

@@ -44,6 +44,8 @@ struct LogLevelRoute: Sendable {
     /// machine may change something.
     private func change(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         guard let peer = context.peer.address, Loopback.contains(peer) else { throw Problem.onlyFromThisMachine }
+        // A browser on this machine speaks for pages from elsewhere, and says so.
+        guard request.headers[.origin] == nil else { throw Problem.onlyFromThisMachine }
         guard RequestMediaType.isJSON(request.headers.contentType) else { throw Problem.unsupportedMediaType }
         let body = try await request.body.whole()
         let wanted = try LogLevelBody(decoding: body.readableBytesUInt8Span)

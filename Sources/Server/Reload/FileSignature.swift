@@ -10,6 +10,6 @@ struct FileSignature: Hashable, Sendable {
     let inode: UInt64
     /// Its length in bytes.
     let size: Int64
-    /// When it was written last, in nanoseconds since 1970.
-    let modified: Int64
+    /// When it was written last, or who may read it was changed, in nanoseconds since 1970.
+    let changed: Int64
 }

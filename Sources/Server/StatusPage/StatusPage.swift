@@ -177,9 +177,19 @@ extension StatusPage {
         return "<tr><th scope=\"row\">\(swatch ?? "")\(escaped(row.heading.title))</th>\(cells.joined())</tr>"
     }
 
-    /// For text and for values of attributes in double quotes.
+    /// For text and for values of attributes in double quotes. By scalars: a character may be one of these and a mark that
+    /// combines with it, and a browser sees two.
     private func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped.append(contentsOf: "&amp;".unicodeScalars)
+            case "<": escaped.append(contentsOf: "&lt;".unicodeScalars)
+            case ">": escaped.append(contentsOf: "&gt;".unicodeScalars)
+            case "\"": escaped.append(contentsOf: "&quot;".unicodeScalars)
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
     }
 }

@@ -14,8 +14,8 @@ internal import NIOPosix
 final class VerificationTurns: Sendable {
     /// How long who waits.
     enum Limits {
-        /// Two or three receipts of an ordinary size.
-        static let turn = TimeAmount.microseconds(100)
+        /// Half a dozen receipts of an ordinary size: long enough that looking at the sockets in between costs little.
+        static let turn = TimeAmount.microseconds(500)
         /// The event loop does all that is due before it looks at its sockets again, so the next turn must not be due yet.
         static let pause = TimeAmount.microseconds(20)
     }
@@ -39,7 +39,9 @@ final class VerificationTurns: Sendable {
 
     /// Makes a verification, at once or when it is its turn.
     func take(_ verification: @escaping () -> Void) {
-        guard !state.value.isPausing else { return state.value.waiting.append(verification) }
+        guard !state.value.isPausing, state.value.waiting.isEmpty else {
+            return state.value.waiting.append(verification)
+        }
         make(verification)
     }
 

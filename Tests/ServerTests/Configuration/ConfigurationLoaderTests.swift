@@ -109,6 +109,17 @@ struct ConfigurationLoaderTests {
         #expect(configuration.apiKeyPepper?.exposed == "0123456789abcdef")
     }
 
+    @Test(arguments: [
+        ("http://proxy:3128", "http://proxy:3128"), ("http://user:hunter2@proxy:3128", "http://<redacted>@proxy:3128"),
+        ("user:p@ss@proxy", "<redacted>@proxy"),
+    ])
+    func `the password of a proxy is never shown`(_ address: String, _ shown: String) throws {
+        let configuration = try load(["GATEWAY_APPLE_PROXY": address])
+        #expect(configuration.effectiveText.contains("gateway.apple.proxy: \(shown)\n"))
+        #expect(!String(reflecting: configuration).contains("hunter2"))
+        #expect(configuration.apple.proxy?.exposed == address)
+    }
+
     @Test func `a secret is never shown`() throws {
         let configuration = try load(["GATEWAY_API_KEY_PEPPER": "0123456789abcdef"])
         #expect(configuration.effectiveText.contains("gateway.api_key_pepper: <redacted>\n"))

@@ -71,6 +71,9 @@ struct LogLevelTests {
         try await RunningGateway.with { gateway in
             let text = try await gateway.changeLog("debug", type: "text/plain")
             #expect(text.status == 415)
+            let page = try await gateway.changeLog(
+                #"{"level":"trace"}"#, type: "application/json\r\nOrigin: http://evil.example")
+            #expect(page.status == 403, "a page in a browser on this machine")
             let post = try await gateway.send("POST /log-level HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)
             #expect(post?.status == 405 && post?.headers["allow"] == "GET, PUT, HEAD, OPTIONS")
             #expect(try await gateway.send("GET /log-level HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 404)

@@ -8,7 +8,7 @@ import Testing
 /// When files are read again; the looks are values here.
 struct FileWatchTests {
     private static func state(_ number: Int64) -> FileSignature {
-        FileSignature(device: 1, inode: 1, size: number, modified: number)
+        FileSignature(device: 1, inode: 1, size: number, changed: number)
     }
 
     /// What is seen at each look, of one file that was read in state 1; and whether each look says that it is time.

@@ -38,6 +38,8 @@ struct StatusPageTests {
         #expect(html.ranges(of: "<script").count == 2 && html.ranges(of: "</script>").count == 2)
         #expect(html.contains("&lt;/pre&gt;&lt;/script&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;amp;"))
         #expect(html.contains("gateway.api_key_pepper: &lt;redacted&gt;"))
+        let marked = try Self.page { $0.clientsFile = "/tmp/\u{d4e}<b id=x\u{600}>" }
+        #expect(marked.html.unicodeScalars.firstRange(of: "<b id".unicodeScalars) == nil)
         #expect(!html.contains("sixteen characters"))
         var configuration = GatewayConfiguration()
         configuration.clientsFile = hostile

@@ -15,8 +15,8 @@ import Testing
 
     @Test func `a verification is made at once while the turn lasts`() {
         let turns = turns()
-        turns.take { verify("one", taking: .microseconds(40)) }
-        turns.take { verify("two", taking: .microseconds(40)) }
+        turns.take { verify("one", taking: .microseconds(200)) }
+        turns.take { verify("two", taking: .microseconds(200)) }
         #expect(journal.lines == ["one", "two"])
     }
 
@@ -33,7 +33,7 @@ import Testing
 
     @Test func `those who wait are served in the order in which they came, a turn's worth at a time`() {
         let turns = turns()
-        for name in ["a", "b", "c", "d"] { turns.take { verify(name, taking: .microseconds(60)) } }
+        for name in ["a", "b", "c", "d"] { turns.take { verify(name, taking: .microseconds(300)) } }
         #expect(journal.lines == ["a", "b"])
         loop.advanceTime(by: VerificationTurns.Limits.pause)
         #expect(journal.lines == ["a", "b", "c", "d"])
@@ -43,13 +43,25 @@ import Testing
         #expect(journal.lines == ["a", "b", "c", "d", "e"])
     }
 
+    @Test func `one that is brought on while others wait goes behind them`() {
+        let turns = turns()
+        turns.take { verify("long", taking: VerificationTurns.Limits.turn) }
+        turns.take {
+            verify("first", taking: .microseconds(1))
+            turns.take { verify("brought on", taking: .microseconds(1)) }
+        }
+        turns.take { verify("second", taking: .microseconds(1)) }
+        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        #expect(journal.lines == ["long", "first", "second", "brought on"])
+    }
+
     @Test func `a verification that brings on another one ends one turn, not two`() {
         let turns = turns()
         turns.take {
-            verify("outer", taking: .microseconds(60))
-            turns.take { verify("inner", taking: .microseconds(60)) }
+            verify("outer", taking: .microseconds(300))
+            turns.take { verify("inner", taking: .microseconds(300)) }
         }
-        for name in ["a", "b", "c"] { turns.take { verify(name, taking: .microseconds(60)) } }
+        for name in ["a", "b", "c"] { turns.take { verify(name, taking: .microseconds(300)) } }
         loop.advanceTime(by: VerificationTurns.Limits.pause)
         #expect(journal.lines == ["outer", "inner", "a", "b"])
     }
