@@ -48,6 +48,8 @@ public final class HTTPTransport: Sendable {
     public func send(
         _ request: TransportRequest, deadline: ContinuousClock.Instant
     ) async throws(TransportError) -> TransportResponse {
+        // What was called off before it began is not begun: the handler below would come too late to stop it.
+        guard !Task.isCancelled else { throw .cancelled }
         let assignment = try admit(request, deadline: deadline)
         let (id, outcome) = (assignment.id, assignment.outcome)
         guard mailbox.start(assignment) else { throw .shuttingDown }
