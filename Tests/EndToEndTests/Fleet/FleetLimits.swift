@@ -29,4 +29,24 @@ extension [Visit] {
         }
         return nil
     }
+
+    /// How many of them were let through, if that is hardly more than half of what one bucket would; else nil.
+    func shortfall(burst: Double, perSecond rate: Double) -> (admitted: Int, possible: Int)? {
+        let admitted = filter { $0.status == 200 }.count, possible = admissions(burst: burst, perSecond: rate)
+        return admitted > possible * 6 / 10 ? nil : (admitted, possible)
+    }
+
+    /// How many of them one bucket would let through, each at the moment when it was answered. A machine that stood still lets
+    /// tokens run over; nobody is to blame for those.
+    private func admissions(burst: Double, perSecond rate: Double) -> Int {
+        let ends = map(\.end).sorted()
+        var tokens = burst, last = ends.first, count = 0
+        for end in ends {
+            tokens = Swift.min(burst, tokens + rate * ((end - (last ?? end)) / .seconds(1)))
+            last = end
+            guard tokens >= 1 else { continue }
+            (tokens, count) = (tokens - 1, count + 1)
+        }
+        return count
+    }
 }
