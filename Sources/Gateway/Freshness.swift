@@ -3,6 +3,11 @@
 
 package import Receipts
 
+extension Duration {
+    /// The span without its direction.
+    package var magnitude: Duration { self < .zero ? .zero - self : self }
+}
+
 extension Timestamp {
     /// The time from here to there; negative if that is earlier.
     package func duration(to other: Timestamp) -> Duration {

@@ -98,11 +98,11 @@ func buildGatewayServer(
         rules: rules, budget: budget, lifecycle: lifecycle, log: log, metrics: metrics.edge,
         lane: surroundings.usesFastLane ? lane : nil)
     let data = dataPlane(configuration, routes, edge, surroundings)
+    let reloads = ReloadLedger()
     let sources = StatusSources(
         configuration, health: HealthRoutes(lifecycle: lifecycle, store: storeHealth), upstreams: knowledge,
-        bodyBudget: budget, registry: metrics.registry, clock: surroundings.clock)
+        reloads: reloads, bodyBudget: budget, registry: metrics.registry, clock: surroundings.clock)
     let shutdown = ShutdownService(configuration.shutdown, lifecycle, surroundings)
-    let reloads = ReloadLedger()
     let foundations: [(any Service)?] = [
         fleet.service, apple.map { TransportService(transport: $0.transport) },
         ReloadService(configuration, access, reloads, metrics.reload, in: surroundings),

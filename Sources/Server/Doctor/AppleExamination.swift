@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
+internal import Gateway
 internal import HTTPTransport
 internal import Receipts
 
@@ -113,11 +114,11 @@ struct AppleExamination {
                 case .success(let reply): reply.head
                 case .failure(let failure): failure.head
                 }
-            return (head?.date).map { answer.times.asked.midpoint(to: answer.times.answered).until($0) }
+            return (head?.date).map { answer.times.asked.midpoint(to: answer.times.answered).duration(to: $0) }
         }
         guard let difference = seen.first else { return }
         let skew = configuration.verification.clockSkew
-        switch abs(difference) {
+        switch difference.magnitude {
         case ...Limits.clockDifference:
             chart.ok("clock", "the same as here, within \(Limits.clockDifference.configurationText)")
         case ...skew:

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import NIOPosix
 internal import Receipts
 internal import Redis
@@ -173,8 +174,8 @@ struct RedisExamination {
     private func noteClock() async {
         let before = clock()
         guard let theirs = (try? await redis.send(RedisCommand("TIME"))).flatMap(Timestamp.init(redis:)) else { return }
-        let difference = before.midpoint(to: clock()).until(theirs)
-        if abs(difference) <= Limits.clockDifference {
+        let difference = before.midpoint(to: clock()).duration(to: theirs)
+        if difference.magnitude <= Limits.clockDifference {
             return chart.ok("clock", "the same as here, within \(Limits.clockDifference.configurationText)")
         }
         chart.warn(

@@ -38,8 +38,10 @@ struct Reloader: Sendable {
         var reload = LastReload(time: now, result: .unchanged)
         do throws(ConfigurationProblems) {
             let found = try source.load(through: files)
-            reload.awaitingRestart = settingsAwaitingRestart(found, files)
-            reload.changed = try adopt(found, files, at: now)
+            // Not only what was found must fit together, but what is then in force: the listener stays where it is.
+            let next = inForce.reloaded(from: found)
+            reload.awaitingRestart = settingsAwaitingRestart(found, next, files)
+            reload.changed = try adopt(next, files, at: now)
             if !reload.changed.isEmpty { reload.result = .success }
         } catch {
             reload.result = .refused
@@ -49,13 +51,11 @@ struct Reloader: Sendable {
         return reload
     }
 
-    /// Puts into force what was found, if nothing speaks against it.
+    /// Puts the next configuration into force, if nothing speaks against it.
     /// - Returns: the settings that changed.
     private mutating func adopt(
-        _ found: GatewayConfiguration, _ files: FileReadings, at now: Timestamp
+        _ next: GatewayConfiguration, _ files: FileReadings, at now: Timestamp
     ) throws(ConfigurationProblems) -> [String] {
-        // Not only what was found must fit together, but what is then in force: the listener stays where it is.
-        let next = inForce.reloaded(from: found)
         let rules = try AccessRules(next, ClientsFile(next, at: now, readFile: files.read))
         let problems = next.contradictions + rules.problems(after: access.now.rules)
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
@@ -65,8 +65,9 @@ struct Reloader: Sendable {
         return changed
     }
 
-    private func settingsAwaitingRestart(_ found: GatewayConfiguration, _ files: FileReadings) -> [String] {
-        let next = inForce.reloaded(from: found)
+    private func settingsAwaitingRestart(
+        _ found: GatewayConfiguration, _ next: GatewayConfiguration, _ files: FileReadings
+    ) -> [String] {
         let settings = ConfigurationKeys.all.filter { $0.differs(next, found) }.map(\.fileName)
         // A file that is away for a moment is none that changed.
         let contents = readOnce.filter { item in

@@ -89,7 +89,7 @@ extension StatusSources {
     }
 
     private var reloadFindings: [StatusFinding] {
-        guard isReloadRefused else { return [] }
+        guard reloads.last?.result == .refused else { return [] }
         return [
             StatusFinding(
                 .warning, "The configuration was read again and refused; the one before stays in force.",

@@ -13,6 +13,8 @@ struct StatusSources: Sendable {
     let health: HealthRoutes
     /// How Apple's endpoints stand.
     let upstreams: UpstreamKnowledge
+    /// What came of the last reload.
+    let reloads: ReloadLedger
     /// Whether Apple is asked at all.
     let asksApple: Bool
     /// The memory for request bodies.
@@ -27,25 +29,23 @@ struct StatusSources: Sendable {
     private let connections: PrometheusGauge
     private let requestsInFlight: PrometheusGauge
     private let storeConnections: [PrometheusGauge]
-    private let lastReload: PrometheusGauge
-    private let lastReloadSuccessful: PrometheusGauge
     private let started = ProcessStatistics.start.map { Timestamp(millisecondsSince1970: Int64($0 * 1000)) }
     /// The name of the machine or pod.
     let host = (try? TextFile.read("/proc/sys/kernel/hostname"))?.withoutLineEnds ?? ""
 
     init(
         _ configuration: GatewayConfiguration, health: HealthRoutes, upstreams: UpstreamKnowledge,
-        bodyBudget: BodyBudget, registry: PrometheusRegistry, clock: @escaping @Sendable () -> Timestamp
+        reloads: ReloadLedger, bodyBudget: BodyBudget, registry: PrometheusRegistry,
+        clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.health, self.upstreams, self.bodyBudget, self.clock) = (health, upstreams, bodyBudget, clock)
+        (self.health, self.upstreams, self.reloads) = (health, upstreams, reloads)
+        (self.bodyBudget, self.clock) = (bodyBudget, clock)
         asksApple = configuration.apple.isEnabled
         nearCacheBytes = configuration.nearCache.size.bytes
         configurationText = configuration.effectiveText
         instruments = StatusInstruments(registry)
         connections = registry.gauge(MetricCatalogue.connections)
         requestsInFlight = registry.gauge(MetricCatalogue.requestsInFlight)
-        lastReload = registry.gauge(MetricCatalogue.lastReload)
-        lastReloadSuccessful = registry.gauge(MetricCatalogue.lastReloadSuccessful)
         storeConnections = RedisConnectionRole.allCases.map {
             registry.gauge(MetricCatalogue.storeConnections, $0.labelValues)
         }
@@ -62,9 +62,6 @@ struct StatusSources: Sendable {
 // MARK: - What is so at this moment
 
 extension StatusSources {
-    /// Whether the configuration was read again, and found wrong.
-    var isReloadRefused: Bool { lastReload.value > 0 && lastReloadSuccessful.value == 0 }
-
     private typealias Row = StatusTable.Row
     private typealias Heading = StatusTable.Heading
 

@@ -40,9 +40,9 @@ struct StatusFindingTests {
 
     @Test func `a configuration that was refused is a warning until one is taken`() throws {
         let sample = try StatusSample()
-        sample.registry.gauge(MetricCatalogue.lastReload).set(1_800_000_000.0)
+        sample.reloads.record(LastReload(time: StatusSample.now, result: .refused))
         #expect(sample.findings().map(\.runbook) == [.reloadFailed])
-        sample.registry.gauge(MetricCatalogue.lastReloadSuccessful).set(1.0)
+        sample.reloads.record(LastReload(time: StatusSample.now, result: .success))
         #expect(sample.findings() == [])
     }
 

@@ -15,6 +15,7 @@ struct StatusSample {
     let lifecycle = ServerLifecycle()
     let store: StoreHealth
     let upstreams: UpstreamKnowledge
+    let reloads = ReloadLedger()
     let sources: StatusSources
 
     /// 2026-11-21T12:00:00Z
@@ -29,7 +30,7 @@ struct StatusSample {
         lifecycle.advance(to: .ready)
         sources = StatusSources(
             configuration, health: HealthRoutes(lifecycle: lifecycle, store: store), upstreams: upstreams,
-            bodyBudget: BodyBudget(.mebibytes(1)), registry: registry, clock: { Self.now })
+            reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), registry: registry, clock: { Self.now })
     }
 
     /// Counts verdicts.

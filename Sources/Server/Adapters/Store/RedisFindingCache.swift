@@ -159,12 +159,10 @@ extension RedisFindingCache {
     private func inOurTime(_ known: KnownFinding, age: Duration) throws(SharedCacheFault) -> KnownFinding {
         let difference = known.askedAt.duration(to: clock().advanced(by: .zero - age))
         guard age >= .zero - Self.tolerance, age <= policy.longestRetention,
-            abs(difference) <= StoredFindingLimits.clockDifference
+            difference.magnitude <= StoredFindingLimits.clockDifference
         else { throw .implausibleTimes }
-        return abs(difference) <= Self.tolerance ? known : known.moved(by: difference)
+        return difference.magnitude <= Self.tolerance ? known : known.moved(by: difference)
     }
-
-    private func abs(_ span: Duration) -> Duration { span < .zero ? .zero - span : span }
 
     /// Clocks that differ by no more than this are the same; writing takes its time too.
     private static let tolerance: Duration = .seconds(1)
