@@ -34,6 +34,8 @@ let package = Package(
         .executable(name: "receipt-gateway", targets: ["Server"]),
         .executable(name: "receipt-loadtest", targets: ["LoadTest"]),
         .executable(name: "receipt-ceilings", targets: ["Ceilings"]),
+        // For tests.
+        .library(name: "WallClock", type: .dynamic, targets: ["WallClock"]),
     ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -245,6 +247,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: house),
+        .target(name: "WallClock", path: "Tests/WallClock"),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

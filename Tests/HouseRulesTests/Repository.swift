@@ -37,7 +37,7 @@ struct Manifest {
     let dependencies: [String: Set<String>]
 
     init(_ text: String) {
-        let declaration = /\.(?:target|executableTarget|systemLibrary)\(\s*name: "(\w+)"/
+        let declaration = /\.(?:target|executableTarget|testTarget|systemLibrary)\(\s*name: "(\w+)"/
         let matches = text.matches(of: declaration)
         let names = Set(matches.map { String($0.output.1) })
         var dependencies: [String: Set<String>] = [:]

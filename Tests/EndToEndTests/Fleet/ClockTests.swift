@@ -6,7 +6,7 @@ import RealServers
 import Testing
 
 extension FleetTests {
-    /// A node whose clock is an hour wrong all of a sudden: its system is told so by libfaketime.
+    /// A node whose clock is an hour wrong all of a sudden.
     @Suite(.serialized, .timeLimit(.minutes(5))) struct ClockTests {
         @Test(arguments: ["+3600", "-3600"])
         func `the clock of one node is stepped by an hour, and no limit is left open`(step: String) async throws {
@@ -14,10 +14,7 @@ extension FleetTests {
             let folder = try ScratchFolder()
             let clock = try folder.write("+0", to: "clock")
             var plan = Fleet.plan(redisURL: "redis://127.0.0.1:\(redis.port)")
-            plan.settingsOfFirst = [
-                "LD_PRELOAD": try Self.library(), "FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1",
-                "DONT_FAKE_MONOTONIC": "1",
-            ]
+            plan.settingsOfFirst = ["LD_PRELOAD": Program("libWallClock.so").url.path, "WALL_CLOCK_STEP": clock]
             try await withFleet(plan) { fleet in
                 // Answers of the simulator are as old as its clock says: what the stepped node makes of them is its own affair,
                 // but it must not tell it to the others.
@@ -34,15 +31,6 @@ extension FleetTests {
                 }
             }
             redis.kill()
-        }
-
-        /// Where Debian keeps it, whatever the machine's architecture.
-        private static func library() throws -> String {
-            let root = URL(filePath: "/usr/lib")
-            let folders = try FileManager.default.contentsOfDirectory(at: root, includingPropertiesForKeys: nil)
-            let places = folders.map { $0.appending(path: "faketime/libfaketimeMT.so.1").path }
-            return try #require(
-                places.first(where: FileManager.default.fileExists), "libfaketime is missing: make deps")
         }
 
         private static func date(of field: String) -> Date? {
