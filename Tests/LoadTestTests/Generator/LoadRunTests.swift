@@ -3,6 +3,7 @@
 
 import Histogram
 import NIOCore
+import Synchronization
 import Testing
 
 @testable import LoadTest
@@ -55,6 +56,19 @@ struct LoadRunTests {
             #expect(slices.reduce(0) { $0 + $1.counts.answered } == 500)
             #expect(result.counts.receivedBytes == 500 * PlayServer.ok.utf8.count)
             #expect(result.keptSchedule(of: plan))
+        }
+    }
+
+    @Test func `a request is made when it is sent, however long it was due`() async throws {
+        try await PlayServer.with { _ in
+            .silence
+        } _: { server in
+            var plan = try Self.plan(server, rate: 500)
+            plan.timeout = .milliseconds(200)
+            let traffic = CountedRequests(request: RequestForm.request("GET", plan.target, [], body: nil))
+            let result = try await LoadRun(plan: plan) { _ in traffic }.run { _ in }
+            #expect(result.counts.intended == 500 && result.counts.unsent > 0)
+            #expect(traffic.made.load(ordering: .relaxed) == result.counts.sent)
         }
     }
 
@@ -282,5 +296,20 @@ struct LoadRunTests {
             #expect(judgement.verdict == .generatorOverloaded && judgement.verdict.exitStatus == 98)
             #expect(judgement.reasons.first?.contains("late by the generator itself") == true)
         }
+    }
+}
+
+/// One request, again and again, counted as they are made.
+private final class CountedRequests: LoadTraffic {
+    let request: ByteBuffer
+    let made = Atomic(0)
+
+    init(request: ByteBuffer) {
+        self.request = request
+    }
+
+    func next() -> ByteBuffer {
+        made.add(1, ordering: .relaxed)
+        return request
     }
 }

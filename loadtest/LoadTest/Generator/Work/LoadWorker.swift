@@ -31,18 +31,14 @@ final class LoadWorker {
     private var connections: [LoadConnection] = []
     private var free = CircularBuffer<LoadConnection>()
     private var dirty: [LoadConnection] = []
-    private var waiting = CircularBuffer<Waiting>()
+    /// When those were due that have no connection. They are made when they are sent: else a server that answers half of
+    /// them would have the generator filling memory with the others, and not reading its answers.
+    private var waiting = CircularBuffer<Int64>()
     /// Attempts whose end is not known, until all have been tried once.
     private var untried = 0
     private var failedConnects = 0
 
     private enum State { case connecting, working, finished }
-
-    /// A request that is due and has no connection.
-    private struct Waiting {
-        let request: ByteBuffer
-        let intended: Int64
-    }
 
     init(
         _ plan: LoadPlan, number: Int, traffic: any LoadTraffic, address: SocketAddress, loop: any EventLoop,
@@ -112,7 +108,7 @@ extension LoadWorker {
         guard state != .finished else { return }
         nextDue = nil
         end = .min
-        let due = connections.flatMap(\.underWay).map(\.intended) + waiting.map(\.intended)
+        let due = connections.flatMap(\.underWay).map(\.intended) + waiting
         recorder.abandoned(due.count { $0 >= start })
         waiting.removeAll()
         finish()
@@ -192,19 +188,17 @@ extension LoadWorker {
     private func role(_ intended: Int64) -> Recorder.Role { intended >= start ? .measured : .warmup }
 
     private func take(_ due: Int64, _ now: Int64) {
-        let request = traffic.next()
         recorder.took(role(due), lag: now - due)
-        if let connection = nextFree() { return send(request, due, now, over: connection) }
+        if let connection = nextFree() { return send(due, now, over: connection) }
         guard waiting.count < plan.limits.maximumWaiting else {
             return recorder.failed(role(due), .queueFull, after: now - due, service: nil)
         }
-        waiting.append(Waiting(request: request, intended: due))
+        waiting.append(due)
     }
 
     private func sendWaiting() {
         while !waiting.isEmpty, let connection = nextFree() {
-            let next = waiting.removeFirst()
-            send(next.request, next.intended, Self.now, over: connection)
+            send(waiting.removeFirst(), Self.now, over: connection)
         }
     }
 
@@ -213,11 +207,12 @@ extension LoadWorker {
             let now = Self.now
             if now >= start { taken += 1 }
             recorder.took(role(now), lag: 0)
-            send(traffic.next(), now, now, over: connection)
+            send(now, now, over: connection)
         }
     }
 
-    private func send(_ request: ByteBuffer, _ intended: Int64, _ now: Int64, over connection: LoadConnection) {
+    private func send(_ intended: Int64, _ now: Int64, over connection: LoadConnection) {
+        let request = traffic.next()
         recorder.sent(role(intended), bytes: request.readableBytes)
         connection.send(request, SentRequest(intended: intended, sent: now))
         if !connection.isDirty {
@@ -340,10 +335,9 @@ extension LoadWorker {
         for connection in connections {
             if let oldest = connection.underWay.first, oldest.sent < moment { connection.end(.timeout) }
         }
-        while let oldest = waiting.first, oldest.intended < moment {
+        while let oldest = waiting.first, oldest < moment {
             waiting.removeFirst()
-            let wait = Self.now - oldest.intended
-            recorder.failed(role(oldest.intended), .noConnection, after: wait, service: nil)
+            recorder.failed(role(oldest), .noConnection, after: Self.now - oldest, service: nil)
         }
     }
 }
