@@ -67,7 +67,7 @@ struct BenchPlan: Hashable, Sendable {
         case .local: Double(distinctReceipts) / 2000 + 2 * warmupSeconds + count * (2 * seconds + 1)
         case .verify: count * seconds
         case .shared: count * (3 * seconds + 2)
-        case .tail: warmupSeconds + seconds + count * seconds
+        case .tail: warmupSeconds + seconds + 2 * count * (seconds + Self.refreshSeconds)
         case .flood: warmupSeconds + seconds + 2 * count * seconds
         case .connections: 12
         case .growth: warmupSeconds + seconds + 60 * minutes

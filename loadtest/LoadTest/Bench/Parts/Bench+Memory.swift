@@ -64,9 +64,9 @@ extension Bench {
     /// Whether memory stays as it is under a load that stays the same.
     func measureGrowth() async throws {
         try await startGateway().whileRunning { gateway in
-            let (contestant, rate) = try await saturation(of: gateway)
+            let (contestant, saturation) = try await saturation(of: gateway)
             let seconds = 60 * plan.minutes
-            let load = try openPlan(for: contestant.port, rate: rate / 2, seconds: seconds)
+            let load = try openPlan(for: contestant.port, rate: saturation.requestsPerSecond / 2, seconds: seconds)
             let source = repeatedTraffic
             let run = LoadRun(plan: load) { source.traffic(worker: $0, load) }
             async let finished = run.run()

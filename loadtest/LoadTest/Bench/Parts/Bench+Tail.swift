@@ -2,45 +2,60 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Bench {
-    /// How long the slowest of a hundred waits at half of what can be done.
+    /// How long the slowest of a hundred waits at half of what can be done: for the gateway, and for a handler that does
+    /// nothing. What that one waits is the machine's.
     func measureTail() async throws {
-        try await startGateway().whileRunning { gateway in
-            let (contestant, rate) = try await saturation(of: gateway)
-            var middles = Rates(), tails = Rates(), ratios = Rates(), lateShares = Rates()
+        try await ProgramGroup().whileRunning { group in
+            let (gateway, saturation) = try await saturation(of: group.add(startGateway()))
+            let answerBytes = saturation.answerBytes, rate = saturation.requestsPerSecond / 2
+            let ceiling = Contestant(
+                .nio, try await group.add(peers.ceiling(.nio, answerBytes: answerBytes, core: cores.server)))
+            var ours = Tails(), bare = Tails()
             for _ in 0..<plan.runs {
-                let measurements = try await drive(
-                    openPlan(for: contestant.port, rate: rate / 2, seconds: plan.seconds), repeatedTraffic)
-                passed(plan.seconds)
-                let middle = measurements.response.milliseconds(atPercentile: 50) ?? .infinity
-                let tail = measurements.response.milliseconds(atPercentile: 99) ?? .infinity
-                middles.append(middle)
-                tails.append(tail)
-                ratios.append(tail / middle)
-                lateShares.append(measurements.lateShare)
+                ours.append(try await tail(of: gateway, rate: rate))
+                bare.append(try await tail(of: ceiling, rate: rate))
             }
-            let late = lateShares.median
-            let note =
-                late <= GeneratorLimits().maximumLateShare
-                ? nil : "the generator sent \((100 * late).fixed(1)) % of the requests late, which counts as waiting"
-            report.figures += [
-                BenchFigure("p99 / p50 at half of saturation", ratios.median, "ratio", .atMost(3), note: note),
-                BenchFigure("p99 at half of saturation", tails.median, "ms", .atMost(2), note: note),
-            ]
-            report.measurements += [
-                .init("half of saturation", rate / 2, "/s"), .init("p50 at half of saturation", middles.median, "ms"),
-            ]
+            add(ours, bare, rate: rate)
         }
         try await cores.useAll()
     }
 
+    private func tail(of contestant: Contestant, rate: Double) async throws -> LoadMeasurements {
+        // What expired while the other had its turn is there again.
+        _ = try await turn(contestant, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+        let load = try openPlan(for: contestant.port, rate: rate, seconds: plan.seconds)
+        let measurements = try await drive(load, repeatedTraffic)
+        passed(plan.seconds)
+        return measurements
+    }
+
+    private func add(_ ours: Tails, _ bare: Tails, rate: Double) {
+        let late = ours.lateShares.median, (tail, ratio) = (bare.p99.median, bare.ratios.median)
+        var note = "the bare SwiftNIO handler: \(tail.fixed(2)) ms, \(ratio.fixed(1)) times its p50"
+        if late > GeneratorLimits().maximumLateShare {
+            note += "; the generator sent \((100 * late).fixed(1)) % of the requests late, which counts as waiting"
+        }
+        report.figures += [
+            BenchFigure("p99 / p50 at half of saturation", ours.ratios.median, "ratio", .atMost(3), note: note),
+            BenchFigure("p99 at half of saturation", ours.p99.median, "ms", .atMost(2), note: note),
+        ]
+        report.measurements += [
+            .init("half of saturation", rate, "/s"), .init("p50 at half of saturation", ours.p50.median, "ms"),
+            .init("p50 of the bare SwiftNIO handler at this rate", bare.p50.median, "ms"),
+            .init("p99 of the bare SwiftNIO handler at this rate", tail, "ms"),
+            .init(
+                "p99 at half of saturation / bare SwiftNIO handler", ours.p99.ratio(to: bare.p99), "ratio"),
+        ]
+    }
+
     /// How many near-cache hits a gateway answers in a second, once it is warm.
-    func saturation(of gateway: RunningGateway) async throws -> (Contestant, perSecond: Double) {
+    func saturation(of gateway: RunningGateway) async throws -> (Contestant, BenchTurn) {
         let contestant = Contestant(gateway)
         try await cores.useGenerators()
         _ = try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
         let turn = try await turn(contestant, repeatedTraffic, seconds: plan.seconds)
         try check(turn, .hitNear)
-        return (contestant, turn.requestsPerSecond)
+        return (contestant, turn)
     }
 
     /// A thousand genuine requests a second, alone and beside twice as many forged ones as can be refused.
@@ -107,5 +122,19 @@ extension Bench {
         let share = genuine.cpuShare(workers: 1) + (try await flooded?.cpuShare(workers: 1) ?? 0)
         passed(seconds)
         return (genuine.response.milliseconds(atPercentile: 99) ?? .infinity, share)
+    }
+}
+
+/// How long the requests of several runs waited, in milliseconds.
+private struct Tails {
+    private(set) var p50 = Rates(), p99 = Rates(), ratios = Rates(), lateShares = Rates()
+
+    mutating func append(_ run: LoadMeasurements) {
+        let middle = run.response.milliseconds(atPercentile: 50) ?? .infinity
+        let tail = run.response.milliseconds(atPercentile: 99) ?? .infinity
+        p50.append(middle)
+        p99.append(tail)
+        ratios.append(tail / middle)
+        lateShares.append(run.lateShare)
     }
 }
