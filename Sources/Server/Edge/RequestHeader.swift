@@ -153,8 +153,10 @@ private struct FieldName {
 
     /// - Parameter pattern: in lower case.
     static func ~= (pattern: String, name: FieldName) -> Bool {
-        let (expected, sent) = (pattern.utf8, name.text.utf8)
-        return expected.count == sent.count && zip(expected, sent).allSatisfy { $0 == $1.lowercased }
+        guard pattern.utf8.count == name.text.utf8.count else { return false }
+        let expected = pattern.utf8.span, sent = name.text.utf8.span
+        for index in sent.indices where sent[index].lowercased != expected[index] { return false }
+        return true
     }
 }
 
