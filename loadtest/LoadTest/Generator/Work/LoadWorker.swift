@@ -189,7 +189,7 @@ extension LoadWorker {
 
     private func take(_ due: Int64, _ now: Int64) {
         recorder.took(role(due), lag: now - due)
-        if let connection = nextFree() { return send(due, now, over: connection) }
+        if let connection = nextFree() { return send(due, over: connection) }
         guard waiting.count < plan.limits.maximumWaiting else {
             return recorder.failed(role(due), .queueFull, after: now - due, service: nil)
         }
@@ -198,7 +198,7 @@ extension LoadWorker {
 
     private func sendWaiting() {
         while !waiting.isEmpty, let connection = nextFree() {
-            send(waiting.removeFirst(), Self.now, over: connection)
+            send(waiting.removeFirst(), over: connection)
         }
     }
 
@@ -207,14 +207,14 @@ extension LoadWorker {
             let now = Self.now
             if now >= start { taken += 1 }
             recorder.took(role(now), lag: 0)
-            send(now, now, over: connection)
+            send(now, over: connection)
         }
     }
 
-    private func send(_ intended: Int64, _ now: Int64, over connection: LoadConnection) {
+    private func send(_ intended: Int64, over connection: LoadConnection) {
         let request = traffic.next()
         recorder.sent(role(intended), bytes: request.readableBytes)
-        connection.send(request, SentRequest(intended: intended, sent: now))
+        connection.send(request, SentRequest(intended: intended, sent: Self.now))
         if !connection.isDirty {
             connection.isDirty = true
             dirty.append(connection)
