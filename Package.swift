@@ -34,7 +34,7 @@ let package = Package(
         .executable(name: "receipt-gateway", targets: ["Server"]),
         .executable(name: "receipt-loadtest", targets: ["LoadTest"]),
         .executable(name: "receipt-ceilings", targets: ["Ceilings"]),
-        // For tests.
+        // Nothing links it: ClockTests loads it into a gateway by LD_PRELOAD, so it must be a file of its own.
         .library(name: "WallClock", type: .dynamic, targets: ["WallClock"]),
     ],
     dependencies: [

@@ -1,13 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-// Steps the wall clock of one process, and nothing else, as settimeofday(2) would for the whole machine: by LD_PRELOAD
-// these functions stand before the C library's. WALL_CLOCK_STEP names a file with the step in seconds, which may change
-// at any time. Timers and the monotonic clock go on, as they do in a kernel. (libfaketime, the usual tool, moves
-// monotonic timerfds too: https://github.com/wolfcw/libfaketime/issues/378. Set back by an hour, a gateway under it
-// waits an hour for each of its deadlines.)
+// Steps what one process reads of the wall clock, and nothing else: by LD_PRELOAD these functions stand before the C
+// library's. WALL_CLOCK_STEP names a file with the step in seconds, which may change at any time. Timers and the monotonic
+// clock go on, as they do in a kernel. (libfaketime, the usual tool, moves monotonic timerfds too:
+// https://github.com/wolfcw/libfaketime/issues/378. Set back by an hour, a gateway under it waits an hour for each of its
+// deadlines.) A wait until a time of the wall clock would end by the clock that was not stepped; the gateway has none.
 
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -16,12 +17,13 @@
 #include <unistd.h>
 
 static time_t step(void) {
+    int before = errno;
     const char *path = getenv("WALL_CLOCK_STEP");
     int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (file < 0) { return 0; }
     char text[16] = "";
     ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
+    if (file >= 0) { close(file); }
+    errno = before;
     return length > 0 ? strtol(text, NULL, 10) : 0;
 }
 

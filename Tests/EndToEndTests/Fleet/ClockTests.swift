@@ -6,7 +6,7 @@ import RealServers
 import Testing
 
 extension FleetTests {
-    /// A node whose clock is an hour wrong all of a sudden.
+    /// A node whose clock is an hour wrong all of a sudden: Tests/WallClock steps it.
     @Suite(.serialized, .timeLimit(.minutes(5))) struct ClockTests {
         @Test(arguments: ["+3600", "-3600"])
         func `the clock of one node is stepped by an hour, and no limit is left open`(step: String) async throws {
@@ -14,7 +14,9 @@ extension FleetTests {
             let folder = try ScratchFolder()
             let clock = try folder.write("+0", to: "clock")
             var plan = Fleet.plan(redisURL: "redis://127.0.0.1:\(redis.port)")
-            plan.settingsOfFirst = ["LD_PRELOAD": Program("libWallClock.so").url.path, "WALL_CLOCK_STEP": clock]
+            let library = Program("libWallClock.so").url.path
+            try #require(FileManager.default.fileExists(atPath: library))
+            plan.settingsOfFirst = ["LD_PRELOAD": library, "WALL_CLOCK_STEP": clock]
             try await withFleet(plan) { fleet in
                 // Answers of the simulator are as old as its clock says: what the stepped node makes of them is its own affair,
                 // but it must not tell it to the others.

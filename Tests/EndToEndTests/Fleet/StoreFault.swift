@@ -38,8 +38,10 @@ extension StoreFault {
         StoreFault(
             name: "frozen", lasts: .seconds(10), strike: { $0.redis.freeze() }, mend: { $0.redis.thaw() }),
         StoreFault(name: "connections killed", lasts: .zero, strike: { try await $0.killClients() }),
+        // Nodes that were refused come back one after the other: for seconds one asks Redis again while others still have
+        // their shares.
         StoreFault(
-            name: "wrong password",
+            name: "wrong password", lostBuckets: 3,
             strike: { stage in
                 try await stage.redis(["config", "set", "requirepass", password])
                 try await stage.killClients(password: password)

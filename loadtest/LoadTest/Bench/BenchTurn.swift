@@ -15,8 +15,8 @@ struct BenchTurn: Hashable, Sendable {
     let answerBytes: Int
 
     var requestsPerSecond: Double { Double(requests) / seconds }
-    /// Requests for each second of the server's own processor time: what one core that does nothing else would do. It does
-    /// not depend on who else uses the machine, nor on whether the generator could keep the core busy.
+    /// Requests for each second of the server's own processor time: what one core that does nothing else would do. Who
+    /// else uses the machine changes it less than the rate, and whether the generator kept the core busy hardly.
     var requestsPerBusySecond: Double { Double(requests) / max(serverCPUSeconds, 0.001) }
 
     /// Beyond this the generator's core had nothing left to give.

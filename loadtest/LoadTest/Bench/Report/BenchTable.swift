@@ -43,7 +43,7 @@ struct BenchTable {
     private var legend: String {
         """
         per busy second   requests for each second of the server's own processor time: what ratios are made of, because
-                          a neighbour on the machine changes it little
+                          a neighbour on the machine changes it less than the rate
         generator busy    of its core; with (!) it was what limited requests/s, and not the server
         ratio             the median of the ratios within each of \(report.runs) runs of \
         \(report.secondsPerRun.significant) s, in which contestants take turns

@@ -31,8 +31,8 @@ final class LoadWorker {
     private var connections: [LoadConnection] = []
     private var free = CircularBuffer<LoadConnection>()
     private var dirty: [LoadConnection] = []
-    /// When those were due that have no connection. They are made when they are sent: else a server that answers half of
-    /// them would have the generator filling memory with the others, and not reading its answers.
+    /// When requests were due that wait for a connection. A request is made when it is sent: made when due, those beyond
+    /// saturation would fill memory and leave no time to read answers.
     private var waiting = CircularBuffer<Int64>()
     /// Attempts whose end is not known, until all have been tried once.
     private var untried = 0
@@ -214,6 +214,7 @@ extension LoadWorker {
     private func send(_ intended: Int64, over connection: LoadConnection) {
         let request = traffic.next()
         recorder.sent(role(intended), bytes: request.readableBytes)
+        // Looked at again: the making of a request is the generator's time, and no part of the service.
         connection.send(request, SentRequest(intended: intended, sent: Self.now))
         if !connection.isDirty {
             connection.isDirty = true
