@@ -90,50 +90,91 @@ extension AppleDesk {
 
     /// What Apple says, from whoever in the fleet knows it; without Apple, the best that is left.
     func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
-        let known = await cache.lookUp(key)
-        var answer =
-            if let finding = known.finding, let answer = cached(finding, assessment, key) {
-                answer
-            } else {
-                await found(assessment, key, knowing: known.finding)
-            }
-        answer.stamp = known.stamp
+        let known = await cache.lookUp(key, naming: assessment.originalTransactionIDs)
+        if let finding = known.finding,
+            let answer = cached(finding, assessment, key, isDetached: known.isDetached)
+        {
+            return stamped(answer, made: finding, of: assessment, since: known.stamp)
+        }
+        let found = await found(assessment, key, knowing: known.finding)
+        return stamped(found.answer, made: found.finding, of: assessment, since: known.stamp)
+    }
+
+    /// The answer, to be repeated until the finding it is made of changes or is purged.
+    private func stamped(
+        _ answer: consuming Answer, made finding: KnownFinding?, of assessment: Assessment,
+        since stamp: InvalidationStamp
+    ) -> Answer {
+        answer.stamp = stamp
+        guard let finding else { return answer }
+        let ids = assessment.originalTransactionIDs + finding.originalTransactionIDs
+        // Watched before it is judged: a purge between the two puts the stamp out of date.
+        let watching = stamp.watching(ids)
+        let isCurrent = cache.judge(finding, naming: assessment.originalTransactionIDs) == .current
+        answer.stamp = isCurrent ? watching : watching.outOfDate
         return answer
     }
 
-    /// What is to be found out, by whoever asks first.
+    /// What is to be found out, by whoever asks first, and the finding that the answer is made of.
     /// - Parameter known: what is known, and not good enough.
-    private func found(_ assessment: Assessment, _ key: FindingKey, knowing known: KnownFinding?) async -> Answer {
+    private func found(
+        _ assessment: Assessment, _ key: FindingKey, knowing known: KnownFinding?
+    ) async -> (answer: Answer, finding: KnownFinding?) {
         observer.observe(.lookedUp(.miss))
-        let found = await flights.value(for: key, patience: patience(for: assessment)) {
-            await self.inquire(assessment, key, since: known)
-        }
+        let found = await join(assessment, key, since: known)
         if !found.isFirst { observer.observe(.joinedFlight) }
         let reason = known.map { assessment.reasonToAsk(knowing: $0) } ?? .miss
         let failed = CacheStatus.forwarded(reason, isCollapsed: !found.isFirst)
-        guard let finding = found.value else { return degraded(assessment, known, because: .upstreamSlow, failed) }
-        if case .unanswered(let trouble) = finding.finding {
-            return degraded(assessment, known, because: trouble, failed)
+        guard let finding = found.value else {
+            return (degraded(assessment, known, because: .upstreamSlow, failed), known)
         }
-        return assessment.answer(
-            finding, from: .miss, .forwarded(reason, found: finding, isCollapsed: !found.isFirst)) ?? assessment.local()
+        if case .unanswered(let trouble) = finding.finding {
+            return (degraded(assessment, known, because: trouble, failed), known)
+        }
+        let answer = assessment.answer(
+            finding, from: .miss, .forwarded(reason, found: finding, isCollapsed: !found.isFirst))
+        return (answer ?? assessment.local(), finding)
+    }
+
+    /// Waits for the flight, or starts it. A flight that began before a purge is no answer to a request that came after
+    /// the purge: that request has Apple asked once more.
+    private func join(
+        _ assessment: Assessment, _ key: FindingKey, since known: KnownFinding?
+    ) async -> Boarding<KnownFinding> {
+        let found = await flights.value(for: key, patience: patience(for: assessment)) {
+            await self.inquire(assessment, key, since: known)
+        }
+        guard !found.isFirst, let finding = found.value,
+            cache.judge(finding, naming: assessment.originalTransactionIDs) == .purged
+        else { return found }
+        return await flights.value(for: key, patience: patience(for: assessment)) {
+            await self.inquire(assessment, key, since: known)
+        }
     }
 
     /// What is known, if it is fresh; or just past its time, while a new answer is fetched for the next who asks.
-    private func cached(_ known: KnownFinding, _ assessment: Assessment, _ key: FindingKey) -> Answer? {
+    /// - Parameter isDetached: whether purges by other nodes may be missing.
+    private func cached(
+        _ known: KnownFinding, _ assessment: Assessment, _ key: FindingKey, isDetached: Bool
+    ) -> Answer? {
         let now = assessment.now, maximumAge = assessment.request.question.maximumAge
+        let reasons: [DegradedReason] = isDetached ? [.sharedStoreUnreachable] : []
         if known.isFresh(at: now, maximumAge: maximumAge) {
             observer.observe(.lookedUp(.shared))
             refreshEarly(known, assessment, key)
             if case .unanswered(let reason) = known.finding { return degraded(assessment, nil, because: reason, nil) }
-            return assessment.answer(known, from: .shared, .hit(freshUntil: known.freshUntil))
+            for reason in reasons { observer.observe(.degraded(reason)) }
+            return assessment.answer(
+                known, from: .shared, .hit(freshUntil: known.freshUntil), degradedBecause: reasons)
         }
         guard maximumAge == nil, known.isStale(within: freshness.staleWhileRevalidate, at: now),
             !known.hasPassedBoundary(at: now)
         else { return nil }
         observer.observe(.lookedUp(.stale))
+        for reason in reasons { observer.observe(.degraded(reason)) }
         flights.start(key) { await self.inquire(assessment, key, since: known) }
-        return assessment.answer(known, from: .stale, .hit(freshUntil: known.freshUntil))
+        return assessment.answer(
+            known, from: .stale, .hit(freshUntil: known.freshUntil), degradedBecause: reasons)
     }
 
     /// Somebody has to wait for the next answer, unless it is fetched before this one's time is over.
@@ -185,44 +226,44 @@ extension AppleDesk {
     private func news(
         of key: FindingKey, for assessment: Assessment, since known: KnownFinding?
     ) async -> KnownFinding? {
-        guard let found = await cache.finding(for: key), known.map({ found.isNewer(than: $0) }) ?? true
+        guard let found = await cache.lookUp(key, naming: assessment.originalTransactionIDs).finding,
+            known.map({ found.isNewer(than: $0) }) ?? true
         else { return nil }
         let maximumAge = found.askedAt < assessment.now ? assessment.request.question.maximumAge : nil
         return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
     }
 
     private func ask(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
-        let (start, stamp) = (ContinuousClock.now, cache.stamp(for: key))
+        let (start, purges) = (ContinuousClock.now, cache.purgePosition)
         let finding = await inquiries.finding(
             about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
         let now = clock()
-        // What was to be forgotten while Apple thought is for those who wait and for nobody else: it may be from before.
-        let isCurrent = stamp.isCurrent
-        let known = KnownFinding(
-            finding, askedAt: now, freshUntil: isCurrent ? assessment.freshUntil(finding, at: now) : now,
-            took: start.duration(to: .now))
-        if isCurrent { await keep(known, for: key, naming: assessment.originalTransactionIDs(with: finding)) }
-        return known
+        func known(until end: Timestamp) -> KnownFinding {
+            KnownFinding(finding, askedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
+        }
+        let fresh = known(until: assessment.freshUntil(finding, at: now))
+        // A purge while Apple was asked: the answer may be from before it. Those who wait get it, and nobody else.
+        guard cache.judge(fresh, naming: assessment.originalTransactionIDs) != .purged else { return known(until: now) }
+        await keep(fresh, for: key, of: assessment)
+        return fresh
     }
 
     /// That Apple now says nothing of a receipt is no reason to forget what it said before.
-    private func keep(_ known: KnownFinding, for key: FindingKey, naming originalTransactionIDs: [String]) async {
+    private func keep(_ known: KnownFinding, for key: FindingKey, of assessment: Assessment) async {
         guard known.isLasting else { return }
         if case .unanswered = known.finding,
-            await cache.finding(for: key)?.answerHolds(
+            await cache.lookUp(key, naming: assessment.originalTransactionIDs).finding?.answerHolds(
                 for: freshness.staleIfError, at: known.askedAt) == true
         {
             return
         }
-        await cache.insert(known, for: key, naming: originalTransactionIDs)
+        await cache.insert(known, for: key)
     }
 
-    /// Forgets what Apple said of every receipt that names this original transaction: something happened since.
-    /// - Returns: how many findings there were.
-    public func forget(originalTransactionID: String) async throws(StoreUnreachable) -> Int {
-        let count = try await cache.forget(originalTransactionID: originalTransactionID)
-        observer.observe(.forgot(findings: count))
-        return count
+    /// Makes what Apple said of every receipt that names this original transaction useless, on all nodes.
+    public func purge(originalTransactionID: String) async throws(StoreUnreachable) {
+        try await cache.purge(originalTransactionID: originalTransactionID)
+        observer.observe(.purged)
     }
 }
 

@@ -52,15 +52,8 @@ extension Assessment {
         known.isFresh(at: now, maximumAge: nil) ? .request : .stale
     }
 
-    /// What a finding can be forgotten by: the original transactions that the receipt or Apple names, those with the
-    /// latest transactions first.
-    func originalTransactionIDs(with finding: Finding) -> [String] {
-        var all = transactions
-        if case .answered(let answer) = finding { all += answer.transactions }
-        let latest = Dictionary(grouping: all, by: \.chainID).mapValues { $0.latest.expiryOrder }
-        return latest.sorted { ($0.value, $0.key) > ($1.value, $1.key) }
-            .prefix(FindingCacheLimits.originalTransactionIDs).map(\.key)
-    }
+    /// The original transactions that the receipt names.
+    var originalTransactionIDs: [String] { transactions.map(\.chainID) }
 
     /// How long what Apple says may be repeated.
     /// - Parameter now: when Apple said it, which is later than the request.

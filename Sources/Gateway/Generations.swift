@@ -11,34 +11,27 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline struct Entry: Sendable {
         @usableFromInline let value: Value
         @usableFromInline let byteCount: Int
-        @usableFromInline let tags: [String]
 
-        @usableFromInline init(value: Value, byteCount: Int, tags: [String]) {
-            (self.value, self.byteCount, self.tags) = (value, byteCount, tags)
+        @usableFromInline init(value: Value, byteCount: Int) {
+            (self.value, self.byteCount) = (value, byteCount)
         }
     }
 
     @usableFromInline struct Generation: Sendable {
         @usableFromInline var entries: [Key: Entry] = [:]
         @usableFromInline var byteCount = 0
-        /// The keys of the entries with a tag.
-        @usableFromInline var tagged: [String: Set<Key>] = [:]
 
         @usableFromInline init() {}
 
         @inlinable mutating func remove(_ key: Key) -> Entry? {
             guard let entry = entries.removeValue(forKey: key) else { return nil }
             byteCount -= entry.byteCount
-            for tag in entry.tags where tagged[tag]?.remove(key) != nil && tagged[tag]?.isEmpty == true {
-                tagged[tag] = nil
-            }
             return entry
         }
 
         @inlinable mutating func insert(_ entry: Entry, for key: Key) {
             entries[key] = entry
             byteCount += entry.byteCount
-            for tag in entry.tags { tagged[tag, default: []].insert(key) }
         }
     }
 
@@ -59,10 +52,9 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return entry.value
     }
 
-    /// Keeps a value that takes so many bytes, its key and tags included. One larger than a generation is not kept.
-    /// - Parameter tags: what it can be forgotten by.
-    @inlinable public mutating func insert(_ value: Value, for key: Key, byteCount: Int, tags: [String] = []) {
-        insert(Entry(value: value, byteCount: byteCount, tags: tags), for: key)
+    /// Keeps a value that takes so many bytes, its key included. One larger than a generation is not kept.
+    @inlinable public mutating func insert(_ value: Value, for key: Key, byteCount: Int) {
+        insert(Entry(value: value, byteCount: byteCount), for: key)
     }
 
     /// Forgets the value for a key.
@@ -71,12 +63,6 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     package mutating func remove(_ key: Key) -> Bool {
         let removed = (young.remove(key), old.remove(key))
         return removed.0 != nil || removed.1 != nil
-    }
-
-    /// Forgets all values with a tag.
-    /// - Returns: their keys.
-    @inlinable public mutating func removeAll(tagged tag: String) -> [Key] {
-        (young.tagged[tag] ?? []).union(old.tagged[tag] ?? []).filter { remove($0) }
     }
 
     @inlinable mutating func insert(_ entry: Entry, for key: Key) {

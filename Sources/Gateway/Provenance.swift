@@ -38,8 +38,10 @@ public struct Provenance: Hashable, Sendable {
     public var isDegraded: Bool { !degradedReasons.isEmpty }
 }
 
-/// Why Apple was not asked, or did not help, although its answer was wanted. The raw values are those of the API.
+/// The reasons why the preferred source did not answer. The raw values are those of the API.
 public enum DegradedReason: String, CaseIterable, Hashable, Sendable {
+    /// The shared store cannot be reached: this node answers from its own copy, and purges by other nodes may be missing.
+    case sharedStoreUnreachable = "shared_store_unreachable"
     /// Apple failed too often lately, so it is not asked for some seconds.
     case circuitOpen = "circuit_open"
     /// Apple asked for a pause (429).

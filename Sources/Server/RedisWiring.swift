@@ -63,7 +63,7 @@ extension FleetStore {
             leases: RedisFlightLeases(store: store, names: keys.first.names, waits: events.leaseWaits), notes: notes,
             service: StoreService(
                 client: redis, store: store, health: health, events: events,
-                registry: NodeRegistry(store, health: health), notes: notes,
+                registry: NodeRegistry(store, health: health), notes: notes, purges: findings.purges,
                 patience: patience))
     }
 }
@@ -101,11 +101,11 @@ extension RedisClientConfiguration {
         commandDeadline = configuration.deadline
         connectDeadline = configuration.connectDeadline
         scripts =
-            RedisFlightLeases.scripts + RedisFleetNotes.scripts + NodeRegistry.scripts
+            RedisFlightLeases.scripts + RedisFleetNotes.scripts + NodeRegistry.scripts + RedisPurges.scripts
             + [RedisTokenBuckets.script]
         trackedPrefixes = [
             FindingNames.findingPrefix, RedisFlightLeases.prefix, RedisFleetNotes.pausePrefix,
-            RedisFleetNotes.lifecyclePrefix,
+            RedisFleetNotes.lifecyclePrefix, RedisPurges.headKey,
         ]
     }
 }

@@ -102,10 +102,16 @@ final class RunningGateway: Sendable {
         return try await answer(to: request)
     }
 
-    func get(_ path: String, port: Int, method: String = "GET") async throws -> Answer {
+    func get(_ path: String, port: Int, method: String = "GET", key: String? = nil) async throws -> Answer {
         var request = URLRequest(url: url(port, path))
         request.httpMethod = method
+        if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
         return try await answer(to: request)
+    }
+
+    /// Purges the cached results of an original transaction.
+    func purge(_ originalTransactionID: String, key: String? = nil) async throws -> Answer {
+        try await get("/v1/cache/transactions/\(originalTransactionID)", port: dataPort, method: "DELETE", key: key)
     }
 
     /// Crowds come on as many connections at once.

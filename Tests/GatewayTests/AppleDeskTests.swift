@@ -232,11 +232,11 @@ struct AppleDeskTests {
         let scene = Scene(sandboxKnows, remembers: true)
         _ = try await scene.ask(at: 150)
         #expect(try await scene.ask(at: 151).provenance.cache == .near)
-        #expect(try await scene.desk.forget(originalTransactionID: "9") == 0)
+        try await scene.desk.purge(originalTransactionID: "9")
         #expect(try await scene.ask(at: 152).provenance.cache == .near)
-        #expect(try await scene.desk.forget(originalTransactionID: "1") == 1)
+        try await scene.desk.purge(originalTransactionID: "1")
         #expect(try await scene.ask(at: 153).provenance.cache == .miss)
-        #expect(scene.events.lines.contains("forgot 1") && scene.upstream.asked.count == 4)
+        #expect(scene.events.lines.contains("purged") && scene.upstream.asked.count == 4)
     }
 
     @Test func `an answer that was on its way while it was to be forgotten is not kept`() async throws {
@@ -248,7 +248,7 @@ struct AppleDeskTests {
         gate.close()
         async let late = scene.ask(.apple, at: 151) { $0.question.maximumAge = .zero }
         while gate.waitingCount == 0 { await Task.yield() }
-        #expect(try await scene.desk.forget(originalTransactionID: "1") == 1)
+        try await scene.desk.purge(originalTransactionID: "1")
         gate.open()
         #expect(try await late.provenance.source == .apple)
         #expect(try await scene.ask(.apple, at: 152).provenance.cache == .miss)
@@ -258,18 +258,25 @@ struct AppleDeskTests {
     @Test func `that an account is gone is forgotten by the transactions of the receipt`() async throws {
         let scene = Scene([.production: [.refusal(.accountNotFound)]])
         _ = try await scene.ask(at: 150)
-        #expect(try await scene.desk.forget(originalTransactionID: "1") == 1)
+        try await scene.desk.purge(originalTransactionID: "1")
         #expect(try await scene.ask(at: 151).provenance.cache == .miss)
     }
 
-    @Test func `of many transactions the latest lead to a finding`() throws {
-        let periods = (0..<100).map { Period("\($0)", $0..<($0 + 10), of: "\($0)") }
-        let receipt = try Samples.verified(Samples.receipt(with: periods))
-        let assessment = Assessment(
-            receipt, for: VerificationRequest(evidence: .appReceipt([])), at: Samples.created,
-            policy: FreshnessPolicy(), skew: .zero)
-        let ids = assessment.originalTransactionIDs(with: .accountNotFound)
-        #expect(ids == (68..<100).reversed().map { "\($0)" })
+    @Test func `a request that comes after a purge is not answered by a flight that began before it`() async throws {
+        let gate = Gate()
+        gate.open()
+        let scene = Scene(sandboxKnows, gate: gate)
+        _ = try await scene.ask(.apple, at: 150)
+        let questions = scene.upstream.asked.count
+        gate.close()
+        async let early = scene.ask(.apple, at: 151) { $0.question.maximumAge = .zero }
+        while gate.waitingCount == 0 { await Task.yield() }
+        try await scene.desk.purge(originalTransactionID: "1")
+        async let late = scene.ask(.apple, at: 152)
+        while scene.events.lines.count(where: { $0 == "looked up miss" }) < 3 { await Task.yield() }
+        gate.open()
+        _ = try await (early, late)
+        #expect(scene.upstream.asked.count == 3 * questions)
     }
 
     // MARK: What caches had to do with it

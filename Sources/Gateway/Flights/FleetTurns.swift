@@ -90,7 +90,7 @@ extension DegradedReason {
     var concernsAllNodes: Bool {
         switch self {
         case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamSlow, .stopping, .upstreamUnreachable,
-            .upstreamTLS, .sharedSecretRejected:
+            .upstreamTLS, .sharedSecretRejected, .sharedStoreUnreachable:
             false
         case .upstreamPaused, .upstreamTimeout, .upstreamReset, .upstreamServerError, .upstreamUnusableAnswer,
             .upstreamUnavailable, .upstreamRequestRefused, .upstreamCallsMalformed, .upstreamDisagrees,

@@ -24,13 +24,25 @@ public struct KnownFinding: Sendable {
     public let freshUntil: Timestamp
     /// How long asking took.
     public let took: Duration
+    /// The purges that were known before Apple was asked.
+    public let purges: PurgePosition
 
     /// A finding.
-    public init(_ finding: Finding, askedAt: Timestamp, freshUntil: Timestamp, took: Duration = .zero) {
+    public init(
+        _ finding: Finding, askedAt: Timestamp, freshUntil: Timestamp, took: Duration = .zero,
+        purges: PurgePosition = .beginning
+    ) {
         self.finding = finding
         self.askedAt = askedAt
         self.freshUntil = freshUntil
         self.took = took
+        self.purges = purges
+    }
+
+    /// The original transactions that Apple named. One with several transactions stands there several times.
+    public var originalTransactionIDs: some Sequence<String> {
+        let transactions: [Transaction] = if case .answered(let answer) = finding { answer.transactions } else { [] }
+        return transactions.lazy.map(\.chainID)
     }
 
     /// Whether it may be repeated at all.
@@ -68,9 +80,11 @@ public struct KnownFinding: Sendable {
     /// is in Apple's time, whoever's clock is wrong: it is not fresh beyond the next of their ends.
     public func moved(by difference: Duration) -> KnownFinding {
         let end = freshUntil.advanced(by: difference)
-        let moved = KnownFinding(finding, askedAt: askedAt.advanced(by: difference), freshUntil: end, took: took)
+        let moved = KnownFinding(
+            finding, askedAt: askedAt.advanced(by: difference), freshUntil: end, took: took, purges: purges)
         return KnownFinding(
-            finding, askedAt: moved.askedAt, freshUntil: min(end, moved.nextBoundary ?? end), took: took)
+            finding, askedAt: moved.askedAt, freshUntil: min(end, moved.nextBoundary ?? end), took: took,
+            purges: purges)
     }
 
     /// Whether it should be refreshed although it is fresh, so that nobody has to wait when it no longer is: XFetch

@@ -5,36 +5,39 @@ internal import Receipts
 internal import Synchronization
 
 /// Keeps what Apple said of receipts. A cache: it may forget anything at any time, and a fault is a miss.
+///
+/// A purge names an original transaction and reaches every finding about it, on all nodes: also one that is being fetched
+/// and one that the store lost and got back. So a finding is kept with the purges that were known before Apple was asked
+/// (`PurgePosition`), and is compared with those since whenever it is looked up.
 public protocol FindingCache: Sendable {
-    /// What is known, and how things stood before it was looked up.
-    func lookUp(_ key: FindingKey) async -> FindingLookup
+    /// Returns the finding, if there is one and it was not purged, and the stamp from before it was looked up.
+    /// - Parameter originalTransactionIDs: those the receipt names; those that Apple named are in the finding.
+    func lookUp(_ key: FindingKey, naming originalTransactionIDs: [String]) async -> FindingLookup
     /// Keeps a finding, in place of an older one.
-    /// - Parameter originalTransactionIDs: what it can be forgotten by, at most
-    ///   `FindingCacheLimits.originalTransactionIDs`.
-    func insert(_ finding: KnownFinding, for key: FindingKey, naming originalTransactionIDs: [String]) async
-    /// Forgets every finding that names this original transaction, on all nodes.
-    /// - Returns: how many there were.
-    func forget(originalTransactionID: String) async throws(StoreUnreachable) -> Int
-    /// How things stand.
+    func insert(_ finding: KnownFinding, for key: FindingKey) async
+    /// Makes every finding that names this original transaction useless, on all nodes.
+    func purge(originalTransactionID: String) async throws(StoreUnreachable)
+    /// The purges that this node knows, to be taken before Apple is asked.
+    var purgePosition: PurgePosition { get }
+    /// Judges a finding by the purges that this node knows.
+    func judge(_ finding: KnownFinding, naming originalTransactionIDs: [String]) -> PurgeJudgement
+    /// The present state of a finding.
     func stamp(for key: FindingKey) -> InvalidationStamp
 }
 
-/// What a look-up brought to light.
+/// The outcome of a look-up.
 public struct FindingLookup: Sendable {
-    /// What is known; nil if nothing is.
+    /// The finding; nil for a miss.
     public let finding: KnownFinding?
-    /// How things stood before, to be kept with the answer that is made of it.
+    /// The state before the look-up, to be kept with the answer that is made of the finding.
     public let stamp: InvalidationStamp
+    /// Whether the shared store could not be asked: then purges by other nodes may be missing.
+    public let isDetached: Bool
 
     /// The outcome of a look-up.
-    public init(_ finding: KnownFinding?, stamp: InvalidationStamp) {
-        (self.finding, self.stamp) = (finding, stamp)
+    public init(_ finding: KnownFinding?, stamp: InvalidationStamp, isDetached: Bool = false) {
+        (self.finding, self.stamp, self.isDetached) = (finding, stamp, isDetached)
     }
-}
-
-extension FindingCache {
-    /// What is known.
-    func finding(for key: FindingKey) async -> KnownFinding? { await lookUp(key).finding }
 }
 
 /// The store that all nodes share cannot be reached, so nothing can be said of what it holds.
@@ -43,16 +46,10 @@ public struct StoreUnreachable: Error, Hashable, Sendable {
     public init() {}
 }
 
-/// What a cache of findings keeps at most.
-public enum FindingCacheLimits {
-    /// Original transactions that one finding can be forgotten by. A customer has a few subscriptions; one with more
-    /// purchases than these is found by the latest.
-    public static let originalTransactionIDs = 32
-}
-
 /// Keeps findings in this process, bounded in bytes.
 public final class EmbeddedFindingCache: FindingCache {
     private let findings: Mutex<Generations<FindingKey, KnownFinding>>
+    private let history = Mutex(PurgeHistory())
     private let board = InvalidationBoard()
 
     /// - Parameter maximumBytes: what all findings together may take; 0 keeps none.
@@ -60,28 +57,45 @@ public final class EmbeddedFindingCache: FindingCache {
         findings = Mutex(Generations(maximumBytes: maximumBytes))
     }
 
-    /// What is known, and how things stood before it was looked up.
-    public func lookUp(_ key: FindingKey) -> FindingLookup {
+    /// Returns the finding, unless it was purged.
+    public func lookUp(_ key: FindingKey, naming originalTransactionIDs: [String]) -> FindingLookup {
         let stamp = stamp(for: key)
-        return FindingLookup(findings.withLock { $0.find(key) }, stamp: stamp)
+        guard let finding = findings.withLock({ $0.find(key) }),
+            judge(finding, naming: originalTransactionIDs) == .current
+        else { return FindingLookup(nil, stamp: stamp) }
+        return FindingLookup(finding, stamp: stamp)
     }
 
     /// Keeps a finding, in place of an older one.
-    public func insert(_ finding: KnownFinding, for key: FindingKey, naming originalTransactionIDs: [String]) {
-        let size =
-            finding.byteCount + originalTransactionIDs.reduce(0) { $0 + $1.utf8.count + KnownFinding.tagByteCount }
-        findings.withLock { $0.insert(finding, for: key, byteCount: size, tags: originalTransactionIDs) }
+    public func insert(_ finding: KnownFinding, for key: FindingKey) {
+        findings.withLock { $0.insert(finding, for: key, byteCount: finding.byteCount) }
     }
 
-    /// Forgets every finding that names this original transaction.
-    public func forget(originalTransactionID: String) -> Int {
-        let forgotten = findings.withLock { $0.removeAll(tagged: originalTransactionID) }
-        for key in forgotten { board.invalidate(key) }
-        return forgotten.count
+    /// Makes every finding that names this original transaction useless.
+    public func purge(originalTransactionID: String) {
+        // The history first: a stamp that is taken between the two is compared with it.
+        history.withLock { $0.append(originalTransactionID) }
+        board.invalidate(originalTransactionID: originalTransactionID)
     }
 
-    /// How things stand.
+    /// The purges so far.
+    public var purgePosition: PurgePosition { history.withLock { $0.position } }
+
+    /// Judges a finding by the purges so far.
+    public func judge(_ finding: KnownFinding, naming originalTransactionIDs: [String]) -> PurgeJudgement {
+        history.withLock { $0.judge(finding, naming: originalTransactionIDs) }
+    }
+
+    /// The present state of a finding.
     public func stamp(for key: FindingKey) -> InvalidationStamp { board.stamp(of: CollectionOfOne(key)) }
+}
+
+extension PurgeHistory {
+    /// Whether a finding may be used, about the original transactions of a receipt and those that Apple named.
+    public func judge(_ finding: KnownFinding, naming originalTransactionIDs: [String]) -> PurgeJudgement {
+        let receipt = judge(finding.purges, naming: originalTransactionIDs)
+        return receipt == .current ? judge(finding.purges, naming: finding.originalTransactionIDs) : receipt
+    }
 }
 
 extension KnownFinding {
@@ -93,8 +107,6 @@ extension KnownFinding {
     }
 
     private static let fixedByteCount = 512
-    /// A text, and its place in an index.
-    fileprivate static let tagByteCount = 128
 }
 
 extension [Transaction] {

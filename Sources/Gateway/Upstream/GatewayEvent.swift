@@ -33,8 +33,8 @@ public enum GatewayEvent: Sendable {
     case lookedUp(Provenance.Cache)
     /// What Apple said is being fetched again before its time is over.
     case refreshedEarly
-    /// Somebody had what Apple said of an original transaction forgotten.
-    case forgot(findings: Int)
+    /// The cached results about an original transaction were purged.
+    case purged
     /// An answer was given without the source one would prefer.
     case degraded(DegradedReason)
 }

@@ -16,23 +16,30 @@ struct RedisProbes: Sendable {
     init(token: String = .randomName()) {
         commands =
             Self.findings(RedisWord("\(FindingNames.findingPrefix)doctor-\(token)"))
-            + Self.index(RedisWord("\(FindingNames.indexPrefix)doctor-\(token)"))
+            + Self.nodes(RedisWord("gw:doctor:nodes-\(token)")) + Self.purges(RedisWord("gw:doctor:purges-\(token)"))
             + [RedisCommand("TIME")] + Self.scripts(token)
     }
 
     private static func findings(_ key: RedisWord) -> [RedisCommand] {
         [
             RedisCommand("SET", key: key, "", "PX", life), RedisCommand("GET", key: key),
-            RedisCommand("PTTL", key: key), RedisCommand("STRLEN", key: key), RedisCommand("DEL", key: key),
+            RedisCommand("PTTL", key: key), RedisCommand("DEL", key: key),
         ]
     }
 
-    private static func index(_ key: RedisWord) -> [RedisCommand] {
+    private static func nodes(_ key: RedisWord) -> [RedisCommand] {
         [
             RedisCommand("ZADD", key: key, 1, "doctor"), RedisCommand("PEXPIRE", key: key, life),
-            RedisCommand("ZREMRANGEBYRANK", key: key, 1, -1), RedisCommand("ZRANGE", key: key, 0, 0),
             RedisCommand("ZCARD", key: key), RedisCommand("ZREMRANGEBYSCORE", key: key, 2, 3),
             RedisCommand("ZREM", key: key, "doctor"),
+        ]
+    }
+
+    private static func purges(_ key: RedisWord) -> [RedisCommand] {
+        [
+            RedisCommand("RPUSH", key: key, "doctor"), RedisCommand("PEXPIRE", key: key, life),
+            RedisCommand("LTRIM", key: key, -1, -1), RedisCommand("LLEN", key: key),
+            RedisCommand("LRANGE", key: key, 0, -1),
         ]
     }
 
@@ -49,6 +56,9 @@ struct RedisProbes: Sendable {
             // Nothing is announced: what it would write has no end.
             RedisFleetNotes.lifecycle.call(
                 keys: [RedisWord("\(RedisFleetNotes.lifecyclePrefix)doctor-\(token)")], ["", 0, life]),
+            // A history that there is not stays as it is.
+            RedisPurges.restart.call(
+                keys: [RedisWord("gw:{doctor-\(token)}:head"), RedisWord("gw:{doctor-\(token)}:log")], ["none", "1"]),
             NodeRegistry.beat.call(keys: [node], ["doctor", life]),
             NodeRegistry.beat.wholeCall(keys: [node], ["doctor", life]),
         ]

@@ -59,7 +59,8 @@ extension DegradedReason {
         case .upstreamUnreachable, .upstreamTLS, .upstreamReset, .upstreamUnusableAnswer, .upstreamRequestRefused,
             .upstreamContradiction, .upstreamCallsMalformed, .upstreamDisagrees, .sharedSecretRejected:
             .badGateway
-        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamServerError, .upstreamUnavailable, .stopping:
+        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamServerError, .upstreamUnavailable, .stopping,
+            .sharedStoreUnreachable:
             .serviceUnavailable
         }
     }

@@ -7,8 +7,7 @@ internal import Hummingbird
 internal import JSON
 internal import Receipts
 
-/// `DELETE /v1/cache/transactions/{id}`: forgets what Apple said of every receipt that names an original transaction,
-/// because something happened to it since.
+/// `DELETE /v1/cache/transactions/{id}`: purges the cached results of every receipt that names an original transaction.
 struct PurgeRoute: Sendable {
     /// Who knows what Apple said; nil if Apple is not asked, so that nothing is known.
     let apple: AppleDesk?
@@ -22,7 +21,7 @@ struct PurgeRoute: Sendable {
     /// The digits of an ID: as many as 64 bits need.
     static let digits = 1...20
 
-    /// Answers with how many answers of Apple's were forgotten.
+    /// Answers once no node that reaches the shared store uses such a result.
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
         let client = try access.now.authenticator.client(for: request.headers, at: clock())
         context.outcome.record { $0.client = client.name }
@@ -31,12 +30,9 @@ struct PurgeRoute: Sendable {
         guard Self.digits.contains(id.utf8.count), id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw Problem.invalidTransactionID
         }
-        let count = try await apple?.forget(originalTransactionID: id) ?? 0
+        try await apple?.purge(originalTransactionID: id)
         var json = JSONWriter()
-        json.object { json in
-            json.key("forgotten")
-            json.integer(count)
-        }
+        json.object { json in json.member("purged", id) }
         return Response(json: json.bytes)
     }
 }

@@ -112,9 +112,9 @@ enum MetricCatalogue {
     static let earlyRefreshes = MetricFamily(
         "receipt_gateway_finding_early_refreshes_total", .counter,
         "What Apple said of a receipt, fetched again before its time was over.")
-    static let findingsForgotten = MetricFamily(
-        "receipt_gateway_findings_forgotten_total", .counter,
-        "What Apple said of receipts, forgotten because somebody named its transaction.")
+    static let cachePurges = MetricFamily(
+        "receipt_gateway_cache_purges_total", .counter,
+        "Original transactions whose cached results this node purged for a client.")
     static let sharedCacheFaults = MetricFamily(
         "receipt_gateway_shared_cache_faults_total", .counter,
         "What was to be found or kept in the store that all nodes share, and could not be used.",
@@ -122,7 +122,7 @@ enum MetricCatalogue {
     private static let upstream = [
         upstreamRequests, upstreamDuration, upstreamHeldBack, upstreamRetries, upstreamInFlight, upstreamWaiting,
         upstreamLimit, upstreamPause, breakerState, breakerTransitions, disagreements, contradictions,
-        unprovenAnswers, flightsJoined, findingLookups, earlyRefreshes, findingsForgotten, sharedCacheFaults,
+        unprovenAnswers, flightsJoined, findingLookups, earlyRefreshes, cachePurges, sharedCacheFaults,
     ]
 
     // MARK: - The end of Apple's endpoints

@@ -21,7 +21,7 @@ final class UpstreamMetrics: GatewayObserver {
     private let joins: PrometheusCounter
     private let lookups: [FindingLookupLabel: PrometheusCounter]
     private let earlyRefreshes: PrometheusCounter
-    private let forgotten: PrometheusCounter
+    private let purges: PrometheusCounter
     private let cacheFaults: [SharedCacheFault: PrometheusCounter]
     private let leases: [LeaseOutcome: PrometheusCounter]
     private let degraded: [DegradedReason: PrometheusCounter]
@@ -42,7 +42,7 @@ final class UpstreamMetrics: GatewayObserver {
         joins = registry.counter(MetricCatalogue.flightsJoined)
         lookups = registry.counters(MetricCatalogue.findingLookups)
         earlyRefreshes = registry.counter(MetricCatalogue.earlyRefreshes)
-        forgotten = registry.counter(MetricCatalogue.findingsForgotten)
+        purges = registry.counter(MetricCatalogue.cachePurges)
         cacheFaults = registry.counters(MetricCatalogue.sharedCacheFaults)
         leases = registry.counters(MetricCatalogue.flightLeases)
         degraded = registry.counters(MetricCatalogue.degraded)
@@ -77,7 +77,7 @@ final class UpstreamMetrics: GatewayObserver {
         case .joinedFlight: joins.increment()
         case .lookedUp(let result): lookups[FindingLookupLabel(cache: result)]?.increment()
         case .refreshedEarly: earlyRefreshes.increment()
-        case .forgot(let count): forgotten.increment(by: Int64(count))
+        case .purged: purges.increment()
         case .leased(let outcome): leases[outcome]?.increment()
         case .degraded(let reason): degraded[reason]?.increment()
         }

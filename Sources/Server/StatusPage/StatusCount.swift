@@ -66,7 +66,10 @@ extension StatusCount {
         case .fromFindings: verifications { $0.cache == .shared || $0.cache == .stale }
         case .fromReceipts: verifications { $0.cache == .miss && $0.source == .local }
         case .fromApple: verifications { $0.cache == .miss && $0.source == .apple }
-        case .degraded: registry.counters(MetricCatalogue.degraded) { (why: DegradedReason) in why != .stopping }
+        case .degraded:
+            registry.counters(MetricCatalogue.degraded) { (why: DegradedReason) in
+                why != .stopping && why != .sharedStoreUnreachable
+            }
         case .secretRejected:
             registry.counters(MetricCatalogue.degraded) { (why: DegradedReason) in why == .sharedSecretRejected }
         case .contradicted: registry.counters(MetricCatalogue.contradictions) { (_: Contradiction) in true }

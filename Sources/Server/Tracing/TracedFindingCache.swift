@@ -9,9 +9,9 @@ struct TracedFindingCache: FindingCache {
     let cache: any FindingCache
     let tracer: any Tracer
 
-    func lookUp(_ key: FindingKey) async -> FindingLookup {
+    func lookUp(_ key: FindingKey, naming originalTransactionIDs: [String]) async -> FindingLookup {
         await tracer.withSpan("GET", ofKind: .client) { span in
-            let found = await cache.lookUp(key)
+            let found = await cache.lookUp(key, naming: originalTransactionIDs)
             span.updateAttributes { attributes in
                 attributes["db.system.name"] = "redis"
                 attributes["db.operation.name"] = "GET"
@@ -21,18 +21,24 @@ struct TracedFindingCache: FindingCache {
         }
     }
 
-    func insert(_ finding: KnownFinding, for key: FindingKey, naming originalTransactionIDs: [String]) async {
+    func insert(_ finding: KnownFinding, for key: FindingKey) async {
         await tracer.withSpan("SET", ofKind: .client) { span in
             span.updateAttributes { attributes in
                 attributes["db.system.name"] = "redis"
                 attributes["db.operation.name"] = "SET"
             }
-            await cache.insert(finding, for: key, naming: originalTransactionIDs)
+            await cache.insert(finding, for: key)
         }
     }
 
-    func forget(originalTransactionID: String) async throws(StoreUnreachable) -> Int {
-        try await cache.forget(originalTransactionID: originalTransactionID)
+    func purge(originalTransactionID: String) async throws(StoreUnreachable) {
+        try await cache.purge(originalTransactionID: originalTransactionID)
+    }
+
+    var purgePosition: PurgePosition { cache.purgePosition }
+
+    func judge(_ finding: KnownFinding, naming originalTransactionIDs: [String]) -> PurgeJudgement {
+        cache.judge(finding, naming: originalTransactionIDs)
     }
 
     func stamp(for key: FindingKey) -> InvalidationStamp { cache.stamp(for: key) }

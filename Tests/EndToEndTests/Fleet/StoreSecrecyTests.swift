@@ -13,7 +13,8 @@ extension FleetTests {
             // Strings as they are, so that the search finds what is there.
             let redis = try await RealServer.redis(["--rdbcompression", "no"])
             var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
-            plan.clients = [("a-client-of-mine", FleetLimits.one(1000, in: 3600, isLeased: false))]
+            let policies = FleetLimits.one(1000, in: 3600, isLeased: false) + "    may: [purge]\n"
+            plan.clients = [("a-client-of-mine", policies)]
             plan.scenario = "stories: {default: renewed}"
             try await withFleet(plan) { fleet in
                 for number in 0..<20 {
@@ -22,9 +23,12 @@ extension FleetTests {
                         #expect(verdict.isApples, "\(verdict)")
                     }
                 }
+                let purge = try await fleet.nodes[0].running.purge(
+                    Sample.transactionID(0), key: fleet.key(of: "a-client-of-mine"))
+                #expect(purge.status == 200)
                 let dump = try await Self.dump(of: redis)
                 // There is something to be found, and the search finds what is there.
-                let kinds = ["rc:2:", "rci:1:", "rl:{"]
+                let kinds = ["rc:3:", "gw:{purges}:log", "rl:{"]
                 for kind in kinds { #expect(dump.range(of: Data(kind.utf8)) != nil, "\(kind)") }
                 let key = try #require(fleet.clients["a-client-of-mine"]?.key)
                 for word in Self.secrets(key) { #expect(dump.range(of: Data(word.utf8)) == nil, "\(word)") }

@@ -108,7 +108,7 @@ extension GatewayEvent {
         case .joinedFlight: "joined"
         case .lookedUp(let result): "looked up \(result)"
         case .refreshedEarly: "refreshed early"
-        case .forgot(let count): "forgot \(count)"
+        case .purged: "purged"
         case .leased(let outcome): "leased \(outcome)"
         case .degraded(let reason): "degraded \(reason)"
         }

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["~rc:*", "~rci:*", "~rcl:*", "~rl:*", "~gw:*", "&__redis__:invalidate"])
+    @Test(arguments: ["~rc:*", "~rcl:*", "~rl:*", "~gw:*", "&__redis__:invalidate"])
     func `a user that is kept from some of the keys is told so`(_ right: String) async throws {
         let redis = try await RealServer.redis(["--acl-pubsub-default", "resetchannels"])
         let faults = try await Self.faults(of: redis, user: "kept", try Self.rights.filter { $0 != right })

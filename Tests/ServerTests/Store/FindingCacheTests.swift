@@ -24,10 +24,10 @@ import Testing
         try await with(kind) { cache, clock in
             let key = try StoreSamples.key()
             #expect(await cache.finding(for: key) == nil)
-            await cache.insert(try StoreSamples.known(), for: key, naming: ["1"])
+            await cache.keep(try StoreSamples.known(), for: key)
             #expect(await cache.finding(for: key)?.askedAt == StoreSamples.time(100))
             clock.set(110)
-            await cache.insert(try StoreSamples.known(at: 110), for: key, naming: ["1"])
+            await cache.keep(try StoreSamples.known(at: 110), for: key)
             #expect(await cache.finding(for: key)?.askedAt == StoreSamples.time(110))
         }
     }
@@ -58,7 +58,7 @@ import Testing
         try await with(kind) { cache, _ in
             for key in keys {
                 #expect(await cache.finding(for: key) == nil)
-                await cache.insert(try StoreSamples.known(), for: key, naming: [])
+                await cache.keep(try StoreSamples.known(), for: key)
             }
             for key in keys { #expect(await cache.finding(for: key) != nil) }
         }
@@ -73,7 +73,7 @@ import Testing
             if index % 76 == 75 { wrapped += [0x0D, 0x0A] }
         }
         try await with(kind) { cache, _ in
-            await cache.insert(try StoreSamples.known(), for: try StoreSamples.key(), naming: [])
+            await cache.keep(try StoreSamples.known(), for: try StoreSamples.key())
             for encoding in [text, wrapped] {
                 let bytes = try Base64.decode(encoding.span)
                 #expect(await cache.finding(for: try StoreSamples.key(bytes)) != nil)
@@ -81,29 +81,76 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases) func `a finding is forgotten by any of its transactions`(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases) func `a purge reaches what Apple or the receipt names, and nothing else`(
+        kind: Kind
+    ) async throws {
         try await with(kind) { cache, _ in
-            let first = try StoreSamples.key(),
-                second = try StoreSamples.key { $0.question.excludesOldTransactions = true }
-            await cache.insert(try StoreSamples.known(), for: first, naming: ["1", "2"])
-            await cache.insert(try StoreSamples.known(), for: second, naming: ["2", "3"])
-            #expect(try await cache.forget(originalTransactionID: "4") == 0)
-            #expect(try await cache.forget(originalTransactionID: "1") == 1)
-            #expect(await cache.finding(for: first) == nil)
-            #expect(await cache.finding(for: second) != nil)
-            #expect(try await cache.forget(originalTransactionID: "2") == 1)
-            #expect(await cache.finding(for: second) == nil)
-            #expect(try await cache.forget(originalTransactionID: "3") == 0)
+            let key = try StoreSamples.key(), named = StoreSamples.originalTransactionID
+            for (purged, isFound) in [("4", true), (named, false), ("4", true), ("7", false)] {
+                await cache.keep(try StoreSamples.known(), for: key)
+                try await cache.purge(originalTransactionID: purged)
+                #expect((await cache.finding(for: key, naming: ["6", "7"]) != nil) == isFound, "\(purged)")
+            }
         }
     }
 
-    @Test(arguments: Kind.allCases) func `what is forgotten puts its stamp out of date`(kind: Kind) async throws {
+    /// Of a receipt with 5,000 purchases the result has them all, and is far too large for the shared store.
+    @Test(
+        arguments: Kind.allCases, [(1, 0), (40, 0), (40, 39), (187, 100), (5000, 2500)] as [(count: Int, purged: Int)])
+    func `a purge is complete however many originals a result names`(
+        kind: Kind, case originals: (count: Int, purged: Int)
+    ) async throws {
         try await with(kind) { cache, _ in
             let key = try StoreSamples.key()
-            await cache.insert(try StoreSamples.known(), for: key, naming: ["1"])
-            let stamp = cache.stamp(for: key)
-            _ = try await cache.forget(originalTransactionID: "1")
-            #expect(!stamp.isCurrent && cache.stamp(for: key).isCurrent)
+            let ids = (0..<originals.count).map { "20000001234\(10_000 + $0)" }
+            await cache.keep(StoreSamples.known(naming: ids), for: key)
+            #expect(await cache.finding(for: key) != nil)
+            try await cache.purge(originalTransactionID: ids[originals.purged])
+            #expect(await cache.finding(for: key) == nil)
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a purge is complete however many results name the transaction`(
+        kind: Kind
+    ) async throws {
+        try await with(kind) { cache, _ in
+            let keys = try (0..<500).map { number in
+                try StoreSamples.key { $0.question.callersSecret = SharedSecret("\(number)") }
+            }
+            for key in keys { await cache.keep(try StoreSamples.known(), for: key) }
+            for key in [keys[0], keys[499]] { #expect(await cache.finding(for: key) != nil) }
+            try await cache.purge(originalTransactionID: StoreSamples.originalTransactionID)
+            for key in keys { #expect(await cache.finding(for: key) == nil) }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a purge reaches a finding that is kept after it but was asked for before`(
+        kind: Kind
+    ) async throws {
+        try await with(kind) { cache, _ in
+            let key = try StoreSamples.key()
+            _ = await cache.finding(for: key)
+            let before = try StoreSamples.known().since(cache.purgePosition)
+            try await cache.purge(originalTransactionID: StoreSamples.originalTransactionID)
+            #expect(cache.judge(before, naming: []) == .purged)
+            await cache.insert(before, for: key)
+            #expect(await cache.finding(for: key) == nil)
+            await cache.keep(try StoreSamples.known(), for: key)
+            #expect(await cache.finding(for: key) != nil)
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a purge puts the stamps that watch the transaction out of date`(
+        kind: Kind
+    ) async throws {
+        try await with(kind) { cache, _ in
+            let key = try StoreSamples.key(), id = StoreSamples.originalTransactionID
+            let many = (0...InvalidationBoard.watchedTransactions).map { "\($0)" }
+            _ = await cache.finding(for: key)
+            let stamps = [[id], many].map { cache.stamp(for: key).watching($0) }
+            try await cache.purge(originalTransactionID: id)
+            for stamp in stamps { #expect(!stamp.isCurrent) }
+            #expect(cache.stamp(for: key).watching([id]).isCurrent)
         }
     }
 }

@@ -20,7 +20,7 @@ import Testing
             let key = try StoreSamples.key()
             // Each step with nodes of the one before still running.
             let steps = [first, "\(first),\(second)", "\(second),\(first)", second].map { redis.cache($0) }
-            await steps[0].insert(try StoreSamples.known(), for: key, naming: Self.ids)
+            await steps[0].keep(try StoreSamples.known(), for: key)
             for step in 0...2 { #expect(await steps[step].finding(for: key) != nil) }
             #expect(await steps[3].finding(for: key) == nil)
             // Under either name: whoever can reads what was found out last. What lies there grows a hundred seconds older.
@@ -30,15 +30,15 @@ import Testing
                 return
             }
             _ = try await redis.node.send(RedisCommand("PEXPIRE", key: old, RedisWord(Int(left) - 100_000)))
-            await steps[2].insert(StoreSamples.gone(at: 100, until: 3700), for: key, naming: Self.ids)
+            await steps[2].keep(StoreSamples.gone(at: 100, until: 3700), for: key)
             for step in 1...3 {
                 guard case .accountNotFound = await steps[step].finding(for: key)?.finding else {
                     Issue.record("step \(step) has found what was found out first")
                     continue
                 }
             }
-            #expect(try await steps[2].forget(originalTransactionID: Self.ids[0]) == 2)
-            for cache in steps { #expect(await cache.finding(for: key) == nil) }
+            try await steps[2].purge(originalTransactionID: Self.ids[0])
+            for cache in steps { #expect(await cache.finding(for: key, naming: Self.ids) == nil) }
         }
     }
 
@@ -46,16 +46,16 @@ import Testing
         try await StoreRedis.with { redis in
             let secret = "0123456789abcdef0123456789abcdef"
             let cache = redis.cache()
-            await cache.insert(try StoreSamples.known(), for: try StoreSamples.key(), naming: Self.ids)
-            await cache.insert(
+            await cache.keep(try StoreSamples.known(), for: try StoreSamples.key())
+            await cache.keep(
                 try StoreSamples.known(),
-                for: try StoreSamples.key { $0.question.callersSecret = SharedSecret(secret) },
-                naming: Self.ids)
-            await cache.insert(
+                for: try StoreSamples.key { $0.question.callersSecret = SharedSecret(secret) })
+            await cache.keep(
                 StoreSamples.gone(at: 100, until: 3700),
-                for: try StoreSamples.key { $0.question.excludesOldTransactions = true }, naming: Self.ids)
+                for: try StoreSamples.key { $0.question.excludesOldTransactions = true })
+            try await cache.purge(originalTransactionID: Self.ids[0])
             let entries = try await redis.dump()
-            #expect(Set(entries.map(\.key)).count == 4 && entries.count >= 8)
+            #expect(Set(entries.map(\.key)).count == 5 && entries.count >= 8)
             let traces = Self.traces(secret: secret)
             #expect(Self.found(traces, in: entries).isEmpty)
             // The search itself finds what lies open.
@@ -95,7 +95,7 @@ import Testing
             for (writer, reader, here, there) in [
                 (wrong, right, 100 + difference, 100), (right, wrong, 100, 100 + difference),
             ] {
-                await writer.insert(StoreSamples.gone(at: here, until: here + 60), for: key, naming: [])
+                await writer.keep(StoreSamples.gone(at: here, until: here + 60), for: key)
                 let seen = try #require(await reader.finding(for: key))
                 // What has passed since is what Redis says has passed.
                 let now = StoreSamples.time(there)
@@ -113,7 +113,7 @@ import Testing
                 .answered(try StoreSamples.answer()), askedAt: StoreSamples.time(400),
                 freshUntil: StoreSamples.time(1000))
             let key = try StoreSamples.key()
-            await redis.cache(clock: StoreClock(400)).insert(known, for: key, naming: [])
+            await redis.cache(clock: StoreClock(400)).keep(known, for: key)
             let seen = try #require(await redis.cache(clock: StoreClock(990)).finding(for: key))
             #expect(seen.freshUntil == StoreSamples.time(1000))
         }
@@ -124,7 +124,7 @@ import Testing
             let clock = StoreClock(100), faults = FaultLog()
             let cache = redis.cache(clock: clock, faults: faults)
             let key = try StoreSamples.key(), name = RedisWord.finding(StoreSamples.name(of: key))
-            await cache.insert(try StoreSamples.known(), for: key, naming: [])
+            await cache.keep(try StoreSamples.known(), for: key)
             for command in [RedisCommand("PERSIST", key: name), RedisCommand("PEXPIRE", key: name, 999_999_999)] {
                 _ = try await redis.node.send(command)
                 #expect(await cache.finding(for: key) == nil)
@@ -146,7 +146,7 @@ import Testing
             for (known, seconds) in [
                 (try StoreSamples.known(), 86_430), (StoreSamples.gone(at: 0, until: 3600), 3660), (disagreement, 300),
             ] as [(KnownFinding, Int64)] {
-                await redis.cache().insert(known, for: key, naming: [])
+                await redis.cache().keep(known, for: key)
                 guard case .integer(let left) = try await redis.node.send(RedisCommand("PTTL", key: name)) else {
                     Issue.record("no number")
                     return
@@ -192,20 +192,21 @@ import Testing
                 kept = try StoreSamples.key { $0.question.excludesOldTransactions = true }
             // Another node found it out, and this one looks it up, once it has heard of it.
             let stamp = cache.stamp(for: found)
-            await redis.cache().insert(try StoreSamples.known(), for: found, naming: Self.ids)
+            await redis.cache().keep(try StoreSamples.known(), for: found)
             while stamp.isCurrent { await Task.yield() }
             #expect(await cache.finding(for: found) != nil)
             store.fail(.timeout)
             #expect(await cache.finding(for: found) != nil)
             #expect(await cache.finding(for: kept) == nil)
-            await cache.insert(try StoreSamples.known(), for: kept, naming: Self.ids)
+            await cache.keep(try StoreSamples.known(), for: kept)
             #expect(await cache.finding(for: kept) != nil)
             await #expect(throws: StoreUnreachable.self) {
-                try await cache.forget(originalTransactionID: Self.ids[0])
+                try await cache.purge(originalTransactionID: Self.ids[0])
             }
             #expect(Set(faults.all) == [.lookupFailed, .insertFailed] && faults.all.count == 4)
+            #expect(await cache.lookUp(kept, naming: []).isDetached)
             store.fail(nil)
-            // Nobody else knows of it, and a purge would not have reached it.
+            // No other node knows of it.
             #expect(await cache.finding(for: kept) == nil)
         }
     }
@@ -214,13 +215,13 @@ import Testing
         try await StoreRedis.with { redis in
             let first = StoreSamples.firstKey, second = StoreSamples.secondKey
             let key = try StoreSamples.key()
-            await redis.cache(first).insert(try StoreSamples.known(), for: key, naming: Self.ids)
+            await redis.cache(first).keep(try StoreSamples.known(), for: key)
             let store = FailingStore(redis.node), cache = redis.cache("\(second),\(first)", through: store)
             #expect(await cache.finding(for: key) != nil)
             store.fail(.timeout)
             #expect(await cache.finding(for: key) != nil)
             store.fail(nil)
-            #expect(try await cache.forget(originalTransactionID: Self.ids[0]) == 1)
+            try await cache.purge(originalTransactionID: Self.ids[0])
             store.fail(.timeout)
             #expect(await cache.finding(for: key) == nil)
         }
@@ -230,47 +231,28 @@ import Testing
         try await StoreRedis.with { redis in
             let faults = FaultLog(), cache = redis.cache(faults: faults), neighbour = redis.cache()
             let key = try StoreSamples.key()
-            await cache.insert(try StoreSamples.known(padding: StoredFindingLimits.bytes), for: key, naming: Self.ids)
+            await cache.keep(try StoreSamples.known(padding: StoredFindingLimits.bytes), for: key)
             #expect(faults.all == [.tooLarge])
             #expect(await cache.finding(for: key) != nil)
             #expect(await neighbour.finding(for: key) == nil)
-            _ = try await neighbour.forget(originalTransactionID: Self.ids[0])
-            while await cache.finding(for: key) != nil { await Task.yield() }
+            try await neighbour.purge(originalTransactionID: Self.ids[0])
+            #expect(await cache.finding(for: key) == nil)
         }
     }
 
     // MARK: Changes
 
-    @Test func `all nodes hear of what is forgotten, also of what the store has lost`() async throws {
+    @Test func `all nodes are told of a purge`() async throws {
         try await StoreRedis.with { redis in
-            let key = try StoreSamples.key(), name = RedisWord.finding(StoreSamples.name(of: key))
-            let one = redis.cache(), other = redis.cache()
-            await one.insert(try StoreSamples.known(), for: key, naming: Self.ids)
-            _ = try await redis.node.send(RedisCommand("DEL", key: name))
-            // What was announced so far has arrived once a flush has: announcements come in order.
-            let flush = other.stamp(for: key)
-            one.invalidateAll()
-            other.invalidateAll()
-            #expect(!flush.isCurrent)
-            let stamp = other.stamp(for: key)
-            #expect(try await one.forget(originalTransactionID: Self.ids[0]) == 0)
+            let key = try StoreSamples.key(), one = redis.cache(), other = redis.cache()
+            await one.keep(try StoreSamples.known(), for: key)
+            #expect(await other.finding(for: key) != nil)
+            let stamp = other.stamp(for: key).watching(Self.ids)
+            try await one.purge(originalTransactionID: Self.ids[0])
             while stamp.isCurrent { await Task.yield() }
-        }
-    }
-
-    @Test func `what lies there in the first form is not read, and forgotten with the other`() async throws {
-        try await StoreRedis.with { redis in
-            let faults = FaultLog(), cache = redis.cache(faults: faults)
-            let key = try StoreSamples.key(), name = StoreSamples.name(of: key)
-            let former = RedisWord(FindingNames.formerFindingPrefix + name)
-            _ = try await redis.node.send(RedisCommand("SET", key: former, "what an older node wrote"))
-            #expect(await cache.finding(for: key) == nil && faults.all.isEmpty)
-            await cache.insert(try StoreSamples.known(), for: key, naming: Self.ids)
-            #expect(try await redis.node.send(RedisCommand("STRLEN", key: former)) == .integer(24))
-            #expect(try await cache.forget(originalTransactionID: Self.ids[0]) == 2)
-            var left = try await redis.node.send(RedisCommand("GET", key: former))
-            while left == .string([]) { left = try await redis.node.send(RedisCommand("GET", key: former)) }
-            #expect(left == .null)
+            // Once the purge itself is known, what is looked up from now on is repeated again.
+            while !other.stamp(for: key).isCurrent { await Task.yield() }
+            #expect(other.purgePosition == one.purgePosition && other.purgePosition.number == 1)
         }
     }
 
@@ -282,7 +264,7 @@ import Testing
                 store: redis.node, keys: StoreSamples.keys(), spareBytes: 1 << 20, clock: { clock.time },
                 observe: faults.add)
             let key = try StoreSamples.key(), word = RedisWord.finding(StoreSamples.name(of: key))
-            await redis.cache().insert(try StoreSamples.known(), for: key, naming: [])
+            await redis.cache().keep(try StoreSamples.known(), for: key)
             let first = try #require(await cache.finding(for: key))
             // Its age is that of the store, also if nothing else is new.
             _ = try await redis.node.send(RedisCommand("PEXPIRE", key: word, 86_420_000))
@@ -307,49 +289,24 @@ import Testing
         }
     }
 
-    @Test func `an index does not grow beyond its limit`() async throws {
-        try await StoreRedis.with { redis in
-            let cache = redis.cache()
-            for number in 0..<Int64(RedisFindingCache.findingsInIndex + 5) {
-                await cache.insert(
-                    StoreSamples.gone(at: number, until: 3600),
-                    for: try StoreSamples.key { $0.question.callersSecret = SharedSecret("\(number)") },
-                    naming: Self.ids)
-            }
-            #expect(
-                try await cache.forget(originalTransactionID: Self.ids[0]) == RedisFindingCache.findingsInIndex)
-        }
-    }
-
-    @Test func `members of an index that are no names are passed over`() async throws {
-        try await StoreRedis.with { redis in
-            let index = RedisWord.index(FindingNames(keys: StoreSamples.keys()).indexNames(of: "1")[0])
-            _ = try await redis.node.send(RedisCommand("SET", key: "rc:2:victim", "x"))
-            for member in ["victim", "", String(repeating: "*", count: 43)] {
-                _ = try await redis.node.send(RedisCommand("ZADD", key: index, 1, RedisWord(member)))
-            }
-            #expect(try await redis.cache().forget(originalTransactionID: "1") == 0)
-            #expect(try await redis.node.send(RedisCommand("GET", key: "rc:2:victim")) == .string(Array("x".utf8)))
-        }
-    }
-
     // MARK: Cost
 
     @Test func `what a finding takes in Redis`() async throws {
         try await StoreRedis.with { redis in
-            let key = try StoreSamples.key(), names = FindingNames(keys: StoreSamples.keys())
-            await redis.cache().insert(try StoreSamples.known(), for: key, naming: Self.ids)
+            let key = try StoreSamples.key(), cache = redis.cache()
+            await cache.keep(try StoreSamples.known(), for: key)
             func bytes(_ name: RedisWord) async throws -> Int64 {
                 let usage = try await redis.node.send(RedisCommand(["MEMORY", "USAGE", name], key: nil))
                 guard case .integer(let bytes) = usage else { return .max }
                 return bytes
             }
             let finding = try await bytes(.finding(StoreSamples.name(of: key)))
-            let index = try await bytes(.index(names.indexNames(of: Self.ids[0])[0]))
+            try await cache.purge(originalTransactionID: Self.ids[0])
+            let log = try await bytes(RedisPurges.log)
             // Beside what Apple said and what was read out of it, as the allocator rounds it up: the name, the header, the
             // nonce and the tag.
             #expect(finding <= Int64(StoreSamples.body().count) * 5 / 4 + 600, "\(finding)")
-            #expect(index <= 400, "\(index)")
+            #expect(log <= 400, "\(log)")
         }
     }
 }

@@ -120,6 +120,19 @@ enum StoreSamples {
             took: .milliseconds(250))
     }
 
+    /// An answer of Apple's about a purchase of each of these original transactions.
+    static func known(naming originalTransactionIDs: [String]) -> KnownFinding {
+        let transactions = originalTransactionIDs.map { id in
+            var transaction = Transaction(productID: "coins", transactionID: id)
+            transaction.originalTransactionID = id
+            return transaction
+        }
+        let answer = UpstreamAnswer(
+            environment: .sandbox, bundleID: bundleID, transactions: transactions, renewals: [], latestReceipt: nil,
+            body: [UInt8](repeating: 0x20, count: 400 * transactions.count))
+        return KnownFinding(.answered(answer), askedAt: time(100), freshUntil: time(130))
+    }
+
     /// That an account is gone, which is fresh until a time.
     static func gone(at seconds: Int64, until end: Int64) -> KnownFinding {
         KnownFinding(.accountNotFound, askedAt: time(seconds), freshUntil: time(end))
@@ -127,6 +140,26 @@ enum StoreSamples {
 }
 
 /// A clock that a test sets.
+extension FindingCache {
+    /// Keeps a finding that Apple was asked for after all purges so far.
+    func keep(_ known: KnownFinding, for key: FindingKey) async {
+        if let redis = self as? RedisFindingCache { await redis.purges.catchUp() }
+        await insert(known.since(purgePosition), for: key)
+    }
+
+    /// Returns what is known for a receipt with these original transactions.
+    func finding(for key: FindingKey, naming originalTransactionIDs: [String] = []) async -> KnownFinding? {
+        await lookUp(key, naming: originalTransactionIDs).finding
+    }
+}
+
+extension KnownFinding {
+    /// The finding as one that Apple was asked for after these purges.
+    func since(_ purges: PurgePosition) -> KnownFinding {
+        KnownFinding(finding, askedAt: askedAt, freshUntil: freshUntil, took: took, purges: purges)
+    }
+}
+
 final class StoreClock: Sendable {
     private let now: Mutex<Timestamp>
 
@@ -182,7 +215,7 @@ struct StoreRedis: Sendable {
         var configuration = RedisNodeConfiguration(address: .host("127.0.0.1", port: server.port))
         configuration.commandDeadline = .seconds(5)
         configuration.connectDeadline = .seconds(5)
-        configuration.trackedPrefixes = [FindingNames.findingPrefix]
+        configuration.trackedPrefixes = [FindingNames.findingPrefix, RedisPurges.headKey]
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1), events = Events()
         let node = RedisNode(configuration, eventLoops: group, observer: events)
         node.start()
@@ -208,10 +241,11 @@ struct StoreRedis: Sendable {
         events.listen { event in
             switch event {
             case .invalidated(let names): cache.invalidate(keys: names)
-            case .flushed: cache.invalidateAll()
+            case .flushed(let flush): cache.flushed(flush)
             default: break
             }
         }
+        Task { await cache.purges.follow() }
         return cache
     }
 
@@ -222,7 +256,7 @@ struct StoreRedis: Sendable {
         for case .string(let key) in keys {
             let commands = [
                 RedisCommand("GET", key: RedisWord(key)),
-                RedisCommand("ZRANGE", key: RedisWord(key), 0, -1, "WITHSCORES"),
+                RedisCommand("LRANGE", key: RedisWord(key), 0, -1),
                 RedisCommand("DUMP", key: RedisWord(key)),
             ]
             for case .success(let value) in await node.send(commands) { entries.append((key, value.allBytes)) }

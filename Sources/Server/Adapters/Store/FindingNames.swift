@@ -5,16 +5,10 @@ internal import Gateway
 internal import Receipts
 internal import Redis
 
-/// What a finding, and the index by an original transaction, are called in the shared store: once for each key, the
-/// one that writes first.
+/// The names of findings in the shared store: one for each key, that of the key that writes first.
 struct FindingNames: Sendable {
-    /// In front of the name of a finding.
-    static let findingPrefix = "rc:2:"
-    /// In front of the name of a finding in its first form, which nodes may still write while a fleet is being replaced:
-    /// not read any more, but forgotten with the other.
-    static let formerFindingPrefix = "rc:1:"
-    /// In front of the name of an index.
-    static let indexPrefix = "rci:1:"
+    /// In front of the name of a finding. The number grows when the values change.
+    static let findingPrefix = "rc:3:"
 
     private let keys: StoreKeys
 
@@ -26,36 +20,16 @@ struct FindingNames: Sendable {
         return keys.all.map { $0.names.name("finding", parts) }
     }
 
-    /// The names of the index for an original transaction.
-    func indexNames(of originalTransactionID: String) -> [String] {
-        keys.all.map { $0.names.name("original transaction", [Array(originalTransactionID.utf8)]) }
-    }
-
     /// The name in a key of the store; nil if the key is not that of a finding.
     static func name(inKey key: [UInt8]) -> String? {
         guard key.starts(with: findingPrefix.utf8) else { return nil }
-        return name(key.dropFirst(findingPrefix.utf8.count))
+        return String(decoding: key.dropFirst(findingPrefix.utf8.count), as: UTF8.self)
     }
-
-    /// The name that stands in an index; nil if it is none.
-    static func name(_ bytes: some Collection<UInt8>) -> String? {
-        guard bytes.count == length, bytes.allSatisfy(\.isBase64URL) else { return nil }
-        return String(decoding: Array(bytes), as: UTF8.self)
-    }
-
-    /// Of base64url of 32 bytes.
-    private static let length = 43
 }
 
 extension RedisWord {
     /// The key of a finding.
     static func finding(_ name: String) -> RedisWord { RedisWord(FindingNames.findingPrefix + name) }
-    /// The keys of a finding, in either form.
-    static func findings(_ name: String) -> [RedisWord] {
-        [finding(name), RedisWord(FindingNames.formerFindingPrefix + name)]
-    }
-    /// The key of an index.
-    static func index(_ name: String) -> RedisWord { RedisWord(FindingNames.indexPrefix + name) }
 }
 
 extension FindingKey {

@@ -8,7 +8,7 @@ internal import Synchronization
 
 /// Keeps findings where all nodes find them, sealed, under names that tell nothing.
 ///
-/// A finding is one `GET` and one `PTTL` in one round trip. Its age is what the store says has passed since it was
+/// A finding is one `GET` and one `PTTL` in one round trip, with a `GET` of the last purge. Its age is what the store says has passed since it was
 /// written, not the difference of two clocks: so a node whose clock is wrong neither misleads the others nor misses what
 /// they found out.
 ///
@@ -21,7 +21,9 @@ final class RedisFindingCache: FindingCache {
     private let policy: FreshnessPolicy
     private let clock: @Sendable () -> Timestamp
     private let observe: @Sendable (SharedCacheFault) -> Void
-    private let board = InvalidationBoard()
+    private let board: InvalidationBoard
+    /// The purges of the fleet.
+    let purges: RedisPurges
     /// By the name under the first key.
     private let spares: Mutex<Generations<String, Spare>>
 
@@ -65,6 +67,8 @@ final class RedisFindingCache: FindingCache {
         self.store = store
         names = FindingNames(keys: keys)
         seal = StoreSeal(keys: keys)
+        board = InvalidationBoard()
+        purges = RedisPurges(store, seal: seal, board: board, observe: observe)
         policy = freshness
         self.clock = clock
         self.observe = observe
@@ -78,32 +82,65 @@ final class RedisFindingCache: FindingCache {
 // MARK: - Looking up
 
 extension RedisFindingCache {
-    /// What is known: under several keys, what was found out last.
-    func lookUp(_ key: FindingKey) async -> FindingLookup {
+    /// Returns the finding: under several keys, the one that Apple was asked for last.
+    func lookUp(_ key: FindingKey, naming originalTransactionIDs: [String]) async -> FindingLookup {
         let names = names.names(of: key)
         let stamp = board.stamp(of: names)
-        return FindingLookup(await finding(under: names, since: stamp), stamp: stamp)
+        let found = await candidate(under: names, since: stamp)
+        guard let known = found.finding, isUsable(known, naming: originalTransactionIDs) else {
+            return FindingLookup(nil, stamp: stamp)
+        }
+        return FindingLookup(known, stamp: stamp, isDetached: found.isDetached)
     }
 
-    private func finding(under names: [String], since stamp: InvalidationStamp) async -> KnownFinding? {
+    private func isUsable(_ known: KnownFinding, naming originalTransactionIDs: [String]) -> Bool {
+        switch purges.judge(known, naming: originalTransactionIDs) {
+        case .current: return true
+        case .purged: observe(.purged)
+        case .unknown: observe(.purgesUnknown)
+        }
+        return false
+    }
+
+    /// The finding in the store, with all purges known; else the one that is kept here, whose purges may be missing.
+    private func candidate(
+        under names: [String], since stamp: InvalidationStamp
+    ) async -> (finding: KnownFinding?, isDetached: Bool) {
         let replies = await store.send(
-            names.flatMap { [RedisCommand("GET", key: .finding($0)), RedisCommand("PTTL", key: .finding($0))] })
+            names.flatMap { [RedisCommand("GET", key: .finding($0)), RedisCommand("PTTL", key: .finding($0))] }
+                + [RedisPurges.readHead])
+        guard case .success(let head)? = replies.last, let entries = entries(replies, for: names) else {
+            return detached(names)
+        }
+        if !purges.isKnown(head) {
+            guard await purges.catchUp() else { return detached(names) }
+        }
+        guard let latest = entries.max(by: { $0.spare.known.askedAt < $1.spare.known.askedAt }) else {
+            return (spare(for: names).flatMap { $0.isAlone ? $0.known : nil }, false)
+        }
+        // By the name it has in the store: that is the one by which changes are announced.
+        keep(latest.spare, for: latest.name, since: stamp)
+        return (latest.spare.known, false)
+    }
+
+    private func detached(_ names: [String]) -> (finding: KnownFinding?, isDetached: Bool) {
+        observe(.lookupFailed)
+        return (spare(for: names)?.known, true)
+    }
+
+    /// Nil if the store did not tell of each.
+    private func entries(
+        _ replies: [Result<RedisValue, RedisError>], for names: [String]
+    ) -> [(name: String, spare: Spare)]? {
         var found: [(name: String, spare: Spare)] = []
         for (index, name) in names.enumerated() {
             switch entry(replies.dropFirst(2 * index).prefix(2), for: name) {
             case .absent: continue
             case .found(let spare): found.append((name, spare))
-            case .unreachable:
-                observe(.lookupFailed)
-                return spare(for: names)?.known
+            case .unreachable: return nil
             }
         }
-        guard let latest = found.max(by: { $0.spare.known.askedAt < $1.spare.known.askedAt }) else {
-            return spare(for: names).flatMap { $0.isAlone ? $0.known : nil }
-        }
-        // By the name it has in the store: that is the one by which it will be forgotten.
-        keep(latest.spare, for: latest.name, since: stamp)
-        return latest.spare.known
+        return found
     }
 
     private func keep(_ spare: Spare, for name: String, since stamp: InvalidationStamp) {
@@ -131,8 +168,7 @@ extension RedisFindingCache {
         guard case .success(let value) = replies.first, case .success(.integer(let remaining)) = replies.last,
             replies.count == 2
         else { return .unreachable }
-        // Empty is what `forget` leaves behind for a moment.
-        guard case .string(let sealed) = value, !sealed.isEmpty else { return .absent }
+        guard case .string(let sealed) = value else { return .absent }
         do throws(SharedCacheFault) {
             let opened = try open(sealed, for: name)
             let age = opened.stored.retention - .milliseconds(remaining)
@@ -172,16 +208,13 @@ extension RedisFindingCache {
 
 extension RedisFindingCache {
     /// Keeps a finding for all nodes; one that is too large, or that the store does not take, for this one.
-    func insert(_ finding: KnownFinding, for key: FindingKey, naming originalTransactionIDs: [String]) async {
+    func insert(_ finding: KnownFinding, for key: FindingKey) async {
         let names = names.names(of: key), stamp = board.stamp(of: names)
         let stored = StoredFinding(known: finding, retention: policy.retention(of: finding))
         guard let bytes = stored.bytes else { return }
         let isAlone = bytes.count > StoredFindingLimits.bytes
         if isAlone { observe(.tooLarge) }
-        let indices = originalTransactionIDs.flatMap { index(names[0], under: $0, finding) }
-        // The index first: what no purge would find must not lie there.
-        var isKept = await carriesOut(indices)
-        if isKept, !isAlone { isKept = await carriesOut([set(bytes, stored, for: names[0])]) }
+        let isKept = isAlone ? true : await carriesOut([set(bytes, stored, for: names[0])])
         if !isKept { observe(.insertFailed) }
         guard !isKept || isAlone else { return }
         let spare = Spare(known: finding, opened: nil, isAlone: isAlone && isKept)
@@ -198,61 +231,33 @@ extension RedisFindingCache {
             "SET", key: .finding(name), RedisWord(seal.seal(bytes, for: name)), "PX",
             RedisWord(stored.retention.wholeMilliseconds))
     }
-
-    /// Writes down that a finding names an original transaction. Of too many, those that were found out first go.
-    private func index(
-        _ name: String, under originalTransactionID: String, _ finding: KnownFinding
-    ) -> [RedisCommand] {
-        let key = RedisWord.index(names.indexNames(of: originalTransactionID)[0])
-        return [
-            RedisCommand("ZADD", key: key, RedisWord(finding.askedAt.millisecondsSince1970), RedisWord(name)),
-            RedisCommand("ZREMRANGEBYRANK", key: key, 0, RedisWord(-1 - Self.findingsInIndex)),
-            // Always as long as any finding in it may last.
-            RedisCommand("PEXPIRE", key: key, RedisWord(policy.longestRetention.wholeMilliseconds)),
-        ]
-    }
-
-    /// Findings that one original transaction leads to: receipts of the same customer, times what callers ask.
-    static let findingsInIndex = 64
 }
 
-// MARK: - Forgetting
+// MARK: - Purging
 
 extension RedisFindingCache {
-    /// Forgets every finding that names this original transaction, on all nodes.
-    func forget(originalTransactionID: String) async throws(StoreUnreachable) -> Int {
-        let indices = names.indexNames(of: originalTransactionID).map { RedisWord.index($0) }
-        let lists = try await ask(
-            indices.map { RedisCommand("ZRANGE", key: $0, 0, RedisWord(Self.findingsInIndex - 1)) })
-        let found = lists.map(Self.names)
-        let all = Set(found.joined())
-        // What is written for a moment makes sure that all nodes hear of it, also of what the store no longer had.
-        let replies = try await ask(
-            all.flatMap { RedisWord.findings($0) }.flatMap { key in
-                [RedisCommand("STRLEN", key: key), RedisCommand("SET", key: key, "", "PX", 1)]
-            })
-        invalidate(names: Array(all))
-        return replies.count { if case .integer(let length) = $0 { length > 0 } else { false } }
+    /// Makes every finding that names this original transaction useless, on all nodes.
+    func purge(originalTransactionID: String) async throws(StoreUnreachable) {
+        try await purges.purge(originalTransactionID)
     }
 
-    private func ask(_ commands: [RedisCommand]) async throws(StoreUnreachable) -> [RedisValue] {
-        guard !commands.isEmpty else { return [] }
-        let values = await store.send(commands).compactMap { try? $0.get() }
-        guard values.count == commands.count else { throw StoreUnreachable() }
-        return values
-    }
+    /// The purges that this node knows.
+    var purgePosition: PurgePosition { purges.position }
 
-    private static func names(_ reply: RedisValue) -> [String] {
-        guard case .array(let members) = reply else { return [] }
-        return members.compactMap { if case .string(let bytes) = $0 { FindingNames.name(bytes) } else { nil } }
+    /// Judges a finding by the purges that this node knows.
+    func judge(_ finding: KnownFinding, naming originalTransactionIDs: [String]) -> PurgeJudgement {
+        purges.judge(finding, naming: originalTransactionIDs)
     }
 }
 
 // MARK: - Hearing of changes
 
 extension RedisFindingCache {
-    /// Redis tells that these keys have changed; those that are none of this cache's are passed over.
-    func invalidate(keys: [[UInt8]]) { invalidate(names: keys.compactMap(FindingNames.name(inKey:))) }
+    /// Redis announces that these keys have changed; those that are none of this cache's are passed over.
+    func invalidate(keys: [[UInt8]]) {
+        invalidate(names: keys.compactMap(FindingNames.name(inKey:)))
+        if keys.contains(RedisPurges.head.bytes) { purges.announce() }
+    }
 
     /// Findings with these names have changed.
     func invalidate(names: [String]) {
@@ -262,6 +267,12 @@ extension RedisFindingCache {
         }
     }
 
-    /// Changes were not heard of for a while. Copies stay: they are for the time when the store is away.
-    func invalidateAll() { board.invalidateAll() }
+    /// Changes may have been missed. Copies stay: they are judged by the purges when they are used.
+    func flushed(_ flush: RedisFlush) {
+        board.invalidateAll()
+        switch flush {
+        case .told, .subscribed: purges.announce()
+        case .subscriberLost: purges.lostConnection()
+        }
+    }
 }

@@ -19,6 +19,12 @@ enum SharedCacheFault: String, Error, CaseIterable, Hashable, Sendable {
     case implausibleTimes = "implausible_times"
     /// A finding that is too large for the store.
     case tooLarge = "too_large"
+    /// A finding that names a purged transaction.
+    case purged
+    /// A finding from before the purges that are known.
+    case purgesUnknown = "purges_unknown"
+    /// The store lacks purges that it had.
+    case purgesLost = "purges_lost"
 }
 
 extension SharedCacheFault {

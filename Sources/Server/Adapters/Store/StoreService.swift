@@ -15,6 +15,7 @@ struct StoreService: Service {
     let events: StoreEvents
     let registry: NodeRegistry
     let notes: RedisFleetNotes
+    let purges: RedisPurges
     /// How long the first connection may keep this node from being ready.
     let patience: Duration
 
@@ -30,6 +31,7 @@ struct StoreService: Service {
             await withDiscardingTaskGroup { group in
                 group.addTask { await watch() }
                 group.addTask { await exchangeNotes() }
+                group.addTask { await purges.follow() }
             }
         }
         await registry.leave()
@@ -42,6 +44,7 @@ struct StoreService: Service {
         await store.probe()
         await registry.beat()
         await notes.exchange()
+        await purges.catchUp()
         health.settle()
     }
 
@@ -54,6 +57,7 @@ struct StoreService: Service {
             await registry.beat()
             // For whatever was not announced.
             events.alarm.ring()
+            purges.announce()
         }
     }
 

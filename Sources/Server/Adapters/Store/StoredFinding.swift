@@ -7,8 +7,9 @@ internal import Receipts
 /// What the shared store keeps of a finding, before it is sealed:
 ///
 /// ```
-/// 1 byte   version, 2
+/// 1 byte   version, 3
 /// 1 byte   kind: 1 answered, 2 account not found, 3 Apple disagrees
+/// 16 bytes the history of purges that were known before Apple was asked, and the number of the last of them
 /// 8 bytes  when Apple was asked, in milliseconds since 1970, by the writer's clock
 /// 8 bytes  for how long after that it is fresh, in milliseconds
 /// 8 bytes  how long asking took, in milliseconds
@@ -44,6 +45,8 @@ extension StoredFinding {
         var fields = StoredFieldWriter()
         fields.write(Self.version)
         fields.write(kind.rawValue)
+        fields.write(Int64(bitPattern: known.purges.history))
+        fields.write(Int64(bitPattern: known.purges.number))
         fields.write(known.askedAt.millisecondsSince1970)
         fields.write(known.askedAt.duration(to: known.freshUntil).wholeMilliseconds)
         fields.write(min(known.took, StoredFindingLimits.took).wholeMilliseconds)
@@ -65,7 +68,7 @@ extension StoredFinding {
         }
     }
 
-    private static let version: UInt8 = 2
+    private static let version: UInt8 = 3
 }
 
 // MARK: - Reading
@@ -79,6 +82,8 @@ extension StoredFinding {
         guard try fields.byte() == Self.version, let kind = Kind(rawValue: try fields.byte()) else {
             throw .unreadable
         }
+        let purges = PurgePosition(
+            history: UInt64(bitPattern: try fields.number()), number: UInt64(bitPattern: try fields.number()))
         let askedAt = Timestamp(millisecondsSince1970: try fields.number())
         let freshness = Duration.milliseconds(try fields.number())
         let took = Duration.milliseconds(try fields.number())
@@ -87,7 +92,8 @@ extension StoredFinding {
             retention <= policy.longestRetention, took >= .zero, took <= StoredFindingLimits.took
         else { throw .implausibleTimes }
         known = KnownFinding(
-            try Self.finding(kind, &fields), askedAt: askedAt, freshUntil: askedAt.advanced(by: freshness), took: took)
+            try Self.finding(kind, &fields), askedAt: askedAt, freshUntil: askedAt.advanced(by: freshness), took: took,
+            purges: purges)
     }
 
     private static func finding(_ kind: Kind, _ fields: inout StoredFieldReader) throws(SharedCacheFault) -> Finding {

@@ -16,6 +16,9 @@ public final class InvalidationBoard: Sendable {
 
     private let counters = InlineArray<4096, Atomic<UInt64>> { _ in Atomic(0) }
     private let epoch = Atomic<UInt64>(0)
+    /// The announcements of changes that are not known yet, and those that were looked up.
+    private let announced = Atomic<UInt64>(0)
+    private let resolved = Atomic<UInt64>(0)
 
     /// Nothing has changed yet.
     public init() {}
@@ -28,6 +31,21 @@ public final class InvalidationBoard: Sendable {
     /// Anything may have changed: whoever tells of changes was not heard for a while.
     public func invalidateAll() {
         epoch.add(1, ordering: .releasing)
+    }
+
+    /// Something has changed, and what it is will be looked up. Until then no stamp is current.
+    public func announceChange() { announced.add(1, ordering: .sequentiallyConsistent) }
+
+    /// The changes that were announced so far, to be taken before they are looked up.
+    public var announcements: UInt64 { announced.load(ordering: .sequentiallyConsistent) }
+
+    /// The changes announced up to `announcements` are known, or cannot be.
+    public func resolve(upTo announcements: UInt64) {
+        resolved.max(announcements, ordering: .sequentiallyConsistent)
+    }
+
+    fileprivate var isBehind: Bool {
+        resolved.load(ordering: .acquiring) < announced.load(ordering: .acquiring)
     }
 
     /// The present state of these names, to be taken before they are looked up.
@@ -48,19 +66,58 @@ public final class InvalidationBoard: Sendable {
     }
 }
 
+// MARK: - Purges
+
+extension InvalidationBoard {
+    /// The original transactions that are watched one by one. An answer about more of them is out of date with any purge.
+    static let watchedTransactions = 32
+
+    /// The name of all original transactions together.
+    private enum AnyPurge: Hashable { case name }
+
+    /// Answers about this original transaction may have changed.
+    public func invalidate(originalTransactionID: String) {
+        invalidate(originalTransactionID)
+        invalidate(AnyPurge.name)
+    }
+
+    fileprivate func slots(ofPurges originalTransactionIDs: [String]) -> [UInt16] {
+        guard originalTransactionIDs.count <= Self.watchedTransactions else {
+            return [UInt16(Self.slot(of: AnyPurge.name))]
+        }
+        return originalTransactionIDs.map { UInt16(Self.slot(of: $0)) }
+    }
+}
+
 /// How things stood when something was looked up.
 public struct InvalidationStamp: Sendable {
     private let board: InvalidationBoard
     private let slots: [UInt16]
     private let count: UInt64
     private let epoch: UInt64
+    /// Whether what was looked up was out of date already.
+    private var isOutOfDate = false
 
     fileprivate init(board: InvalidationBoard, slots: [UInt16], count: UInt64, epoch: UInt64) {
         (self.board, self.slots, self.count, self.epoch) = (board, slots, count, epoch)
     }
 
-    /// Whether nothing has changed since, as far as anybody told.
-    public var isCurrent: Bool { epoch == board.currentEpoch && isUnchanged }
+    /// Whether nothing has changed since, and no change is being looked up.
+    public var isCurrent: Bool { !isOutOfDate && epoch == board.currentEpoch && isUnchanged && !board.isBehind }
+
+    /// The stamp of something that is not to be used again.
+    var outOfDate: InvalidationStamp {
+        var stamp = self
+        stamp.isOutOfDate = true
+        return stamp
+    }
+
+    /// The same, out of date also once one of these original transactions is purged from now on.
+    func watching(_ originalTransactionIDs: [String]) -> InvalidationStamp {
+        let added = board.slots(ofPurges: originalTransactionIDs)
+        return InvalidationStamp(
+            board: board, slots: slots + added, count: count &+ board.count(of: added), epoch: epoch)
+    }
 
     /// The same, whether or not changes could be heard of all the time.
     public var isUnchanged: Bool { count == board.count(of: slots) }

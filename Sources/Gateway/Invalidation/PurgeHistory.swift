@@ -1,0 +1,90 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A point in the order of purges. A result of Apple's is kept with the point from before Apple was asked.
+public struct PurgePosition: Hashable, Sendable {
+    /// The history that numbers the purges. A shared store that lost purges begins another one.
+    public let history: UInt64
+    /// The number of the last purge up to here; 0 for none.
+    public let number: UInt64
+
+    /// A point in a history.
+    public init(history: UInt64, number: UInt64) {
+        (self.history, self.number) = (history, number)
+    }
+
+    /// The beginning of a process that knows of no shared history.
+    public static let beginning = PurgePosition(history: 0, number: 0)
+}
+
+/// The newest purges, by original transaction.
+///
+/// A cached result is used only if none of the original transactions it names was purged after the result's position.
+/// The history is bounded: a result from before the oldest purge that is kept is not used either, and so is a result
+/// of another history. Whatever is lost makes a result useless, never valid again.
+public struct PurgeHistory: Sendable {
+    /// The bounds of a history.
+    public enum Limits {
+        /// The purges that are kept. At ten purges a second these are the last two hours.
+        public static let purges = 65_536
+    }
+
+    /// The point up to which purges are known.
+    public private(set) var position: PurgePosition
+    /// Purges up to this number are not known, or not known any more.
+    private var horizon: UInt64
+    /// The number of the last purge of an original transaction, by the hash of its ID. Two IDs with one hash cost a
+    /// request to Apple.
+    private var numbers: [Int: UInt64] = [:]
+    /// The hashes of the purges after `horizon`, as a ring: the first of them stands at `oldest`.
+    private var ring: [Int] = []
+    private var oldest = 0
+    private let capacity: Int
+
+    /// A history of which the purges up to a point are not known.
+    /// - Parameter start: the point. With number 0 nothing is missing.
+    public init(from start: PurgePosition = .beginning, capacity: Int = Limits.purges) {
+        (position, horizon, self.capacity) = (start, start.number, max(1, capacity))
+    }
+
+    /// Adds the next purge.
+    public mutating func append(_ originalTransactionID: String) {
+        let hash = originalTransactionID.hashValue
+        position = PurgePosition(history: position.history, number: position.number + 1)
+        if ring.count < capacity {
+            ring.append(hash)
+        } else {
+            horizon += 1
+            if numbers[ring[oldest]] == horizon { numbers[ring[oldest]] = nil }
+            ring[oldest] = hash
+            oldest = (oldest + 1) % capacity
+        }
+        numbers[hash] = position.number
+    }
+
+    /// Moves on to a purge without knowing those up to it: results from before it are of no use any more.
+    public mutating func skip(to number: UInt64) {
+        self = PurgeHistory(
+            from: PurgePosition(history: position.history, number: number), capacity: capacity)
+    }
+
+    /// Whether a result from `position` about these original transactions may be used.
+    public func judge(
+        _ position: PurgePosition, naming originalTransactionIDs: some Sequence<String>
+    ) -> PurgeJudgement {
+        guard position.history == self.position.history, position.number >= horizon else { return .unknown }
+        guard position.number < self.position.number else { return .current }
+        let isPurged = originalTransactionIDs.contains { (numbers[$0.hashValue] ?? 0) > position.number }
+        return isPurged ? .purged : .current
+    }
+}
+
+/// The use of a cached result, as far as purges decide it.
+public enum PurgeJudgement: Hashable, Sendable {
+    /// None of its original transactions was purged since.
+    case current
+    /// One of them was.
+    case purged
+    /// The purges since are not known.
+    case unknown
+}

@@ -1,0 +1,98 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import RealServers
+import Testing
+
+extension FleetTests {
+    /// A purge at one node reaches the cached answers of all.
+    @Suite(.serialized, .timeLimit(.minutes(5))) struct PurgeTests {
+        @Test func `after a purge every node has Apple's new answer, and Apple is asked once for it`() async throws {
+            try await withStore { fleet, _ in
+                let receipt = Sample.receipt(0)
+                for _ in 0..<2 {
+                    for node in fleet.nodes.indices { _ = try await fleet.verify(receipt, at: node) }
+                }
+                #expect(try await fleet.verify(receipt, at: 2).cache == "near")
+                #expect(fleet.apple.stats.production == 1)
+                #expect(try await fleet.purge(0, at: 1) == 200)
+                #expect(try await fleet.verify(receipt, at: 1).cache == "miss")
+                for node in fleet.nodes.indices {
+                    try await eventually("node \(node) is told of the purge") {
+                        try await fleet.verify(receipt, at: node).cache != "near"
+                    }
+                }
+                for node in fleet.nodes.indices { #expect(try await fleet.verify(receipt, at: node).isApples) }
+                #expect(fleet.apple.stats.production == 2)
+            }
+        }
+
+        @Test func `a purge reaches each of many answers about one transaction`() async throws {
+            try await withStore { fleet, _ in
+                func ask(_ password: Int, at node: Int) async throws -> Int {
+                    let before = fleet.apple.stats.production
+                    let body = ["receipt-data": Sample.receipt(0), "password": String(format: "%032x", password)]
+                    #expect(try await fleet.nodes[node].running.verifyReceipt(body).status == 200)
+                    return fleet.apple.stats.production - before
+                }
+                var requests = 0
+                for password in 0...70 { requests += try await ask(password, at: password % 3) }
+                requests += try await ask(0, at: 1)
+                #expect(requests == 71)
+                let purge = try await fleet.purge(0, at: 2)
+                #expect(purge == 200)
+                for password in [0, 35, 70] { requests += try await ask(password, at: 2) }
+                #expect(requests == 74)
+            }
+        }
+
+        @Test func `a purge reaches the first request about a receipt, while Apple is asked`() async throws {
+            try await withStore(scenario: "faults: [{requests: 1, latency: 2}]") { fleet, _ in
+                let receipt = Sample.receipt(0)
+                async let early = fleet.verify(receipt, at: 0)
+                try await eventually("Apple is asked") { fleet.apple.stats.production == 1 }
+                #expect(try await fleet.purge(0, at: 1) == 200)
+                // It came before the purge, so it gets what it waited for.
+                #expect(try await early.isApples)
+                for node in [2, 0] { #expect(try await fleet.verify(receipt, at: node).isApples) }
+                #expect(fleet.apple.stats.production == 2)
+            }
+        }
+
+        @Test func `without Redis a purge is an error, and an answer from before says that it may be old`() async throws
+        {
+            try await withStore { fleet, redis in
+                let receipt = Sample.receipt(0)
+                for node in fleet.nodes.indices { _ = try await fleet.verify(receipt, at: node) }
+                redis.kill()
+                #expect(try await fleet.purge(0, at: 0) == 503)
+                try await eventually("the node answers from its own copy") {
+                    let verdict = try await fleet.verify(receipt, at: 1)
+                    return verdict.source == "apple" && verdict.degradedReasons == ["shared_store_unreachable"]
+                }
+                #expect(fleet.apple.stats.production == 1)
+            }
+        }
+
+        private func withStore(
+            scenario: String = "", _ test: (Fleet, RealServer) async throws -> Void
+        ) async throws {
+            let redis = try await RealServer.redis()
+            var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
+            // So that a busy machine is not taken for a store that does not answer.
+            plan.settings = ["GATEWAY_REDIS_DEADLINE": "1s", "GATEWAY_APPLE_PATIENCE": "20s"]
+            plan.scenario = scenario
+            try await withFleet(plan) { try await test($0, redis) }
+            redis.kill()
+        }
+    }
+}
+
+extension Fleet {
+    /// The status of a purge of a sample's transaction.
+    fileprivate func purge(_ number: Int, at node: Int) async throws -> Int {
+        try await nodes[node].running.purge(Sample.transactionID(number)).status
+    }
+}

@@ -1,0 +1,218 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Redis
+import Synchronization
+import Testing
+
+@testable import Gateway
+@testable import Server
+
+/// Purges in Redis: no loss of a key may bring back what was purged.
+@Suite(.timeLimit(.minutes(5))) struct RedisPurgesTests {
+    private static let id = StoreSamples.originalTransactionID
+
+    /// What happens to Redis between a purge and the next look-up.
+    enum Loss: CaseIterable {
+        /// The head is evicted.
+        case head
+        /// The log is evicted.
+        case log
+        /// Both are, as by `FLUSHALL`, and the result comes back from a node that was asking Apple.
+        case both
+        /// The log holds something else.
+        case garbage
+        /// Head and log are those from before the purge.
+        case rolledBack
+        /// The same, and another purge has taken the number of the one that was lost.
+        case rolledBackAndPurged
+        /// Redis claims more purges than there are in the log.
+        case shortened
+    }
+
+    @Test(arguments: Loss.allCases) func `nothing that is lost makes a purged result valid`(loss: Loss) async throws {
+        try await StoreRedis.with { redis in
+            let cache = redis.cache(), key = try StoreSamples.key()
+            await cache.keep(try StoreSamples.known(), for: key)
+            // Another transaction, so that there is something in the log before.
+            try await cache.purge(originalTransactionID: "5")
+            #expect(await cache.finding(for: key) != nil)
+            let result = RedisWord.finding(StoreSamples.name(of: key))
+            let before = try await redis.copies(of: [RedisPurges.head, RedisPurges.log, result])
+            try await cache.purge(originalTransactionID: Self.id)
+            try await redis.apply(loss, before, by: cache)
+            try await redis.restore([before[2]])
+            #expect(await cache.finding(for: key) == nil)
+            // And of one that starts now.
+            #expect(await redis.cache().finding(for: key) == nil)
+            // What is found out from now on is of use.
+            await cache.keep(try StoreSamples.known(), for: key)
+            #expect(await cache.finding(for: key) != nil)
+            try await cache.purge(originalTransactionID: Self.id)
+            #expect(await cache.finding(for: key) == nil)
+        }
+    }
+
+    @Test func `a node that starts reads a log of many pages`() async throws {
+        try await StoreRedis.with { redis in
+            let cache = redis.cache(), key = try StoreSamples.key()
+            await cache.keep(try StoreSamples.known(), for: key)
+            try await cache.purge(originalTransactionID: Self.id)
+            let sealed = StoreSeal(keys: StoreSamples.keys()).seal([0x31], for: RedisPurges.Limits.sealedName)
+            let others = RedisPurges.Limits.page * 2 + 5
+            for _ in 0..<others / 100 + 1 {
+                let command = RedisPurges.append.wholeCall(
+                    keys: RedisPurges.keys, [RedisWord(sealed), RedisWord(PurgeHistory.Limits.purges), "1", "f"])
+                _ = await redis.node.send(Array(repeating: command, count: 100))
+            }
+            let late = redis.cache()
+            #expect(await late.finding(for: key) == nil)
+            #expect(late.purgePosition.number > UInt64(others))
+        }
+    }
+
+    @Test func `a log is no longer than its limit, and what lies before it is not known`() async throws {
+        try await StoreRedis.with { redis in
+            let cache = redis.cache()
+            await cache.purges.catchUp()
+            for _ in 0..<5 {
+                _ = try await redis.node.run(RedisPurges.append, keys: RedisPurges.keys, ["x", 3, "1", "f"])
+            }
+            #expect(try await redis.node.send(RedisCommand("LLEN", key: RedisPurges.log)) == .integer(3))
+        }
+    }
+
+    @Test func `a purge that cannot be read makes everything from before it useless`() async throws {
+        try await StoreRedis.with { redis in
+            let faults = FaultLog(), cache = redis.cache(faults: faults), key = try StoreSamples.key()
+            await cache.keep(try StoreSamples.known(), for: key)
+            let strange = redis.cache(StoreSamples.secondKey)
+            try await strange.purge(originalTransactionID: "5")
+            #expect(await cache.finding(for: key) == nil)
+            #expect(Set(faults.all) == [.sealUnknownKey, .purgesUnknown])
+            await cache.keep(try StoreSamples.known(), for: key)
+            #expect(await cache.finding(for: key) != nil)
+        }
+    }
+
+    @Test func `what a node kept while it was cut off is compared before it is used again`() async throws {
+        try await StoreRedis.with { redis in
+            let store = FailingStore(redis.node), key = try StoreSamples.key()
+            let cache = redis.cache(through: store), other = redis.cache()
+            // Too large for the store: only this node has it.
+            await cache.keep(try StoreSamples.known(padding: StoredFindingLimits.bytes), for: key)
+            cache.flushed(.subscriberLost)
+            store.fail(.timeout)
+            try await other.purge(originalTransactionID: Self.id)
+            let lookUp = await cache.lookUp(key, naming: [])
+            #expect(lookUp.finding != nil && lookUp.isDetached)
+            store.fail(nil)
+            cache.flushed(.subscribed)
+            #expect(await cache.finding(for: key) == nil)
+            store.fail(.timeout)
+            #expect(await cache.finding(for: key) == nil)
+        }
+    }
+
+    @Test func `a purge that Redis did not confirm is an error`() async throws {
+        try await StoreRedis.with { redis in
+            let store = FailingStore(redis.node), cache = redis.cache(through: store)
+            store.fail(.connectionLost)
+            await #expect(throws: StoreUnreachable.self) { try await cache.purge(originalTransactionID: Self.id) }
+        }
+    }
+
+    @Test func `many nodes purge at once, and each knows all of it`() async throws {
+        try await StoreRedis.with { redis in
+            let caches = (0..<4).map { _ in redis.cache() }
+            try await withThrowingTaskGroup { group in
+                for (number, cache) in caches.enumerated() {
+                    group.addTask {
+                        for turn in 0..<50 { try await cache.purge(originalTransactionID: "\(number)\(turn)") }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let key = try StoreSamples.key()
+            for cache in caches {
+                _ = await cache.finding(for: key)
+                #expect(cache.purgePosition.number == 200)
+                #expect(cache.purgePosition.history == caches[0].purgePosition.history)
+            }
+        }
+    }
+
+    @Test func `a look-up and a result are the same commands however many originals there are`() async throws {
+        try await StoreRedis.with { redis in
+            let store = CountingStore(redis.node), cache = redis.cache(through: store), key = try StoreSamples.key()
+            await cache.keep(StoreSamples.known(naming: (0..<187).map { "\($0)" }), for: key)
+            // A purge of another transaction is read once, and judged for all 187.
+            try await cache.purge(originalTransactionID: "other")
+            let before = store.sent
+            #expect(await cache.finding(for: key) != nil)
+            #expect(Array(store.sent.dropFirst(before.count)) == ["GET", "PTTL", "GET"])
+            await cache.insert(StoreSamples.known(naming: ["1", "2"]).since(cache.purgePosition), for: key)
+            #expect(store.sent.last == "SET")
+        }
+    }
+}
+
+/// Writes down the names of the commands on their way to Redis, but not those of catching up in the background.
+private final class CountingStore: RedisCommands {
+    private let redis: any RedisCommands
+    private let names = Mutex<[String]>([])
+
+    init(_ redis: any RedisCommands) { self.redis = redis }
+
+    var sent: [String] { names.withLock(\.self) }
+
+    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+        names.withLock { $0 += commands.map(\.description).filter { $0 != "EVALSHA" && $0 != "EVAL" } }
+        return await redis.send(commands)
+    }
+}
+
+extension StoreRedis {
+    /// A key as Redis dumps it.
+    fileprivate struct Copy {
+        let key: RedisWord
+        let dump: RedisValue
+    }
+
+    fileprivate func copies(of keys: [RedisWord]) async throws -> [Copy] {
+        var copies: [Copy] = []
+        for key in keys { copies.append(Copy(key: key, dump: try await node.send(RedisCommand("DUMP", key: key)))) }
+        return copies
+    }
+
+    fileprivate func restore(_ copies: [Copy]) async throws {
+        for copy in copies {
+            guard case .string(let bytes) = copy.dump else { continue }
+            let isResult = copy.key != RedisPurges.head && copy.key != RedisPurges.log
+            _ = try await node.send(
+                RedisCommand("RESTORE", key: copy.key, isResult ? 86_430_000 : 0, RedisWord(bytes), "REPLACE"))
+        }
+    }
+
+    fileprivate func apply(
+        _ loss: RedisPurgesTests.Loss, _ before: [Copy], by cache: RedisFindingCache
+    ) async throws {
+        switch loss {
+        case .head: _ = try await node.send(RedisCommand("DEL", key: RedisPurges.head))
+        case .log: _ = try await node.send(RedisCommand("DEL", key: RedisPurges.log))
+        case .both: _ = try await node.send(RedisCommand("FLUSHALL"))
+        case .garbage:
+            _ = await node.send([
+                RedisCommand("DEL", key: RedisPurges.log), RedisCommand("RPUSH", key: RedisPurges.log, "a", "b", "c"),
+            ])
+        case .rolledBack: try await restore(Array(before.prefix(2)))
+        case .rolledBackAndPurged:
+            try await restore(Array(before.prefix(2)))
+            let sealed = StoreSeal(keys: StoreSamples.keys()).seal([0x39], for: RedisPurges.Limits.sealedName)
+            _ = try await node.run(
+                RedisPurges.append, keys: RedisPurges.keys,
+                [RedisWord(sealed), RedisWord(PurgeHistory.Limits.purges), "1", "f"])
+        case .shortened: _ = try await node.send(RedisCommand("LTRIM", key: RedisPurges.log, 0, 0))
+        }
+    }
+}
