@@ -43,6 +43,34 @@ package enum ASCII {
         }
     }
 
+    /// Appends the sixteen lowercase digits of a number; the first stands for its highest bits.
+    package static func append(hexadecimal number: UInt64, to text: inout [UInt8]) {
+        text.append(addingCapacity: 16) { text in
+            append(hexadecimalDigits(of: UInt32(truncatingIfNeeded: number >> 32)), to: &text)
+            append(hexadecimalDigits(of: UInt32(truncatingIfNeeded: number)), to: &text)
+        }
+    }
+
+    private static func append(_ digits: UInt64, to text: inout OutputSpan<UInt8>) {
+        var rest = digits
+        for _ in 0..<8 {
+            text.append(UInt8(truncatingIfNeeded: rest >> 56))
+            rest <<= 8
+        }
+    }
+
+    /// The eight lowercase digits of a number, all at once; the first is the highest byte.
+    private static func hexadecimalDigits(of number: UInt32) -> UInt64 {
+        // Each half byte in a byte of its own.
+        var digits = UInt64(number)
+        digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
+        digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
+        digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        // One in the bytes from 10 on, which become letters.
+        let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return digits &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
+    }
+
     private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }

@@ -53,6 +53,16 @@ package struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// Writes the name of the member whose value comes next.
+    package mutating func key(_ name: JSONKey) {
+        if needsComma {
+            bytes.append(contentsOf: name.written)
+        } else {
+            bytes.append(contentsOf: name.written.dropFirst())
+        }
+        needsComma = false
+    }
+
     /// Writes members that another writer wrote, at least one.
     package mutating func members(_ written: ArraySlice<UInt8>) {
         separate()
@@ -100,7 +110,7 @@ package struct JSONWriter: Sendable {
 
     /// Writes a floating-point number; JSON has no infinities and no NaN, they become `null`.
     package mutating func number(_ value: Double) {
-        literal(value.isFinite ? "\(value)" : "null")
+        literal(value.isFinite ? value.description : "null")
     }
 
     /// Writes a number as it was read.
@@ -116,6 +126,19 @@ package struct JSONWriter: Sendable {
     /// Writes `null`.
     package mutating func null() {
         literal("null")
+    }
+
+    /// Ends the line after one JSON text; the next text begins on the next line.
+    package mutating func endLine() {
+        bytes.append(UInt8(ascii: "\n"))
+        needsComma = false
+    }
+
+    /// Removes and returns what has been written; the writer begins anew, with as much room.
+    package mutating func takeBytes() -> [UInt8] {
+        let taken = bytes
+        self = JSONWriter(reservingCapacity: taken.capacity)
+        return taken
     }
 
     @usableFromInline
@@ -141,6 +164,19 @@ package struct JSONWriter: Sendable {
     package mutating func separate() {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         needsComma = true
+    }
+}
+
+/// The name of a member as it stands in a JSON text: escaped once, written many times.
+package struct JSONKey: Sendable {
+    /// A comma, the name in quotation marks, and a colon.
+    fileprivate let written: [UInt8]
+
+    /// Escapes a name.
+    package init(_ name: String) {
+        var json = JSONWriter()
+        json.key(name)
+        written = [UInt8(ascii: ",")] + json.bytes
     }
 }
 

@@ -17,6 +17,8 @@ struct GatewaySurroundings: Sendable {
     var logger: Logger
     /// What is logged: what `logger` goes by.
     var logSettings = LogSettings()
+    /// Takes the log lines of requests; nil for none.
+    var requestLines: LogBatcher?
     /// How many log lines nobody took in time.
     var droppedLogLines: @Sendable () -> Int = { 0 }
     /// Who keeps the spans of requests; nil if nobody does.
@@ -222,8 +224,8 @@ extension RequestLog {
     /// The data plane's.
     fileprivate init(_ sampler: RequestSampler, in surroundings: GatewaySurroundings) {
         self.init(
-            logger: surroundings.logger, settings: surroundings.logSettings, sampler: sampler,
-            tracing: surroundings.tracing)
+            logger: surroundings.logger, lines: surroundings.requestLines, settings: surroundings.logSettings,
+            sampler: sampler, tracing: surroundings.tracing)
     }
 }
 

@@ -36,6 +36,48 @@ struct JSONWriterTests {
         #expect(written { $0.string(value) } == expected)
     }
 
+    @Test(arguments: ["name", "", "a \"b\"\\\n", "é"])
+    func `a name that was escaped once is written as if it were escaped each time`(name: String) {
+        let key = JSONKey(name)
+        func object(_ writeKey: (inout JSONWriter) -> Void) -> String {
+            written {
+                $0.object { json in
+                    for _ in 0..<2 {
+                        writeKey(&json)
+                        json.null()
+                    }
+                }
+            }
+        }
+        #expect(object { $0.key(key) } == object { $0.key(name) })
+    }
+
+    @Test func `a writer of many lines begins each of them anew, also after its bytes were taken`() {
+        var json = JSONWriter(), taken = ""
+        for _ in 0..<2 {
+            for _ in 0..<2 {
+                json.object {
+                    $0.key("a"); $0.integer(1)
+                }
+                json.endLine()
+            }
+            taken += String(decoding: json.takeBytes(), as: UTF8.self) + "|"
+            #expect(json.bytes.isEmpty)
+        }
+        json.string("open")
+        _ = json.takeBytes()
+        json.string("x")
+        #expect(taken == "{\"a\":1}\n{\"a\":1}\n|{\"a\":1}\n{\"a\":1}\n|")
+        #expect(String(decoding: json.bytes, as: UTF8.self) == "\"x\"", "no comma of the text that was taken")
+    }
+
+    @Test(arguments: [(0, "0000000000000000"), (0x0123_4567_89AB_CDEF, "0123456789abcdef"), (.max, "ffffffffffffffff")])
+    func `a number has sixteen hexadecimal digits`(number: UInt64, expected: String) {
+        var digits: [UInt8] = []
+        ASCII.append(hexadecimal: number, to: &digits)
+        #expect(String(decoding: digits, as: UTF8.self) == expected)
+    }
+
     @Test func `numbers JSON does not have become null`() {
         #expect(
             written {

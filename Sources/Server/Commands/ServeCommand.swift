@@ -44,9 +44,12 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = Logger(label: "receipt-gateway") { label in
             JSONLogHandler(label: label, settings: settings, write: StandardError.log.append)
         }
+        let requestLines = LogBatcher(handOn: StandardError.log.append)
+        // Before the log itself is flushed.
+        defer { requestLines.flush() }
         var surroundings = GatewaySurroundings(
-            logger: logger, logSettings: settings, droppedLogLines: { StandardError.log.droppedLines },
-            tracer: .linked, shutdownRequests: await .signals())
+            logger: logger, logSettings: settings, requestLines: requestLines,
+            droppedLogLines: { StandardError.log.droppedLines }, tracer: .linked, shutdownRequests: await .signals())
         surroundings.reloading = Reloading(source: options.source, files: files, occasions: await .ofProcess())
         let server = try options.orExit { [surroundings] () throws(ConfigurationProblems) in
             try buildGatewayServer(configuration, in: surroundings)

@@ -355,9 +355,9 @@ extension RequestLog.Line {
     fileprivate init(
         _ problem: Problem, to request: IncomingRequest?, requestID: String, took: Duration, answerBytes: Int
     ) {
-        let context = request.flatMap { TraceContext($0.header.fields) }
+        let context = request.flatMap { TraceContext($0.header) }
         self.init(
-            requestID: requestID, trace: TraceIDs(following: context), method: request?.header.method.rawValue,
+            requestID: .sent(requestID), trace: TraceIDs(following: context), method: request?.header.method.rawValue,
             status: problem.status.code, duration: took, answerBytes: answerBytes)
         facts.bodyBytes = request?.bodyBytes
         facts.problem = problem.code

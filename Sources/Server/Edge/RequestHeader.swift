@@ -22,6 +22,8 @@ final class RequestHeader: Sendable {
     let client: Client?
     /// The field `Content-Type`; nil for none and for several.
     let contentType: String?
+    /// The field `traceparent`; nil for none and for several.
+    let traceparent: String?
     /// The length the client announced; nil for chunked bodies and for none.
     let announcedBytes: Int?
     /// Whether the client waits for `100 Continue` before it sends the body; nil if it expects something unknown.
@@ -42,6 +44,7 @@ final class RequestHeader: Sendable {
         requestID = RequestID(sent: fields.requestID)
         client = identify(fields.credentials)
         contentType = fields.contentType.only
+        traceparent = fields.traceparent.only
         announcedBytes = fields.announcedBytes
         expectsContinue = fields.expectsContinue
         isLast = !head.isKeepAlive || fields.wantsUpgrade || method == .connect
@@ -82,6 +85,7 @@ extension HTTPRequestHead {
 private struct EdgeFields {
     private(set) var credentials = Credentials()
     private(set) var contentType = SingleValue()
+    private(set) var traceparent = SingleValue()
     private(set) var announcedBytes: Int?
     private(set) var expectsContinue: Bool? = false
     private(set) var wantsUpgrade = false
@@ -106,6 +110,7 @@ private struct EdgeFields {
         // Two of them are one list, and no such list is known.
         case "expect": expectsContinue = expectsContinue == false && value.trimmed.isContinue ? true : nil
         case "transfer-encoding": transferCodings.add(value)
+        case "traceparent": traceparent.add(value.trimmed)
         case "upgrade": wantsUpgrade = true
         default: break
         }

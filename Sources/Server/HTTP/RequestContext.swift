@@ -48,12 +48,14 @@ struct AnswerFacts: Sendable {
     let cache: String
     /// Why the source one would prefer did not answer.
     let degraded: String?
+}
 
+extension AnswerFacts {
     init(_ answer: Answer) {
-        (verdict, reason) = (answer.verdict.name, answer.verdict.reason)
-        environment = answer.receipt?.environment.rawValue
-        (source, cache) = (answer.provenance.source.rawValue, answer.provenance.cache.rawValue)
-        degraded = answer.provenance.degradedReasons.first?.rawValue
+        self.init(
+            verdict: answer.verdict.name, reason: answer.verdict.reason,
+            environment: answer.receipt?.environment.rawValue, source: answer.provenance.source.rawValue,
+            cache: answer.provenance.cache.rawValue, degraded: answer.provenance.degradedReasons.first?.rawValue)
     }
 }
 

@@ -36,6 +36,15 @@ enum RequestID: Hashable, Sendable {
     fileprivate static let process = ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) })
     private static let counter = Atomic<UInt64>(0)
 
+    /// Appends the digits that `ByteBuffer.write` writes of a number.
+    fileprivate static func append(made number: UInt64, to text: inout [UInt8]) {
+        text.append(contentsOf: process.utf8)
+        for shift: UInt64 in [32, 16, 0] {
+            let digits = ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift))
+            for place: UInt32 in [24, 16, 8, 0] { text.append(UInt8(truncatingIfNeeded: digits >> place)) }
+        }
+    }
+
     /// An API key could pass for one; who sends it here must not find it in the log.
     private static func isValid(_ text: String) -> Bool {
         (1...maximumBytes).contains(text.utf8.count) && !text.hasPrefix(APIKey.prefix)
@@ -60,6 +69,16 @@ extension ByteBuffer {
             for shift in [32, 16, 0] {
                 writeInteger(ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift)))
             }
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Writes an identifier as a string.
+    mutating func string(_ identifier: RequestID) {
+        switch identifier {
+        case .sent(let text): string(text)
+        case .made(let number): string { RequestID.append(made: number, to: &$0) }
         }
     }
 }

@@ -17,7 +17,7 @@ struct RequestLogMiddleware: RouterMiddleware {
     ) async throws -> Response {
         let start = ContinuousClock.now
         let trail = RequestTrail(
-            requestID: request.headers[.requestID] ?? "", header: request.headers, outcome: context.outcome)
+            requestID: .sent(request.headers[.requestID] ?? ""), header: request.headers, outcome: context.outcome)
         log.tracing.start(trail)
         let response = try await trail.follow { try await next(request, context) }
         let line = { (took: Duration) in

@@ -31,13 +31,11 @@ final class LogQueue: Sendable {
     /// How many lines were dropped since the start.
     var droppedLines: Int { dropped.load(ordering: .relaxed) }
 
-    /// Takes a line with its end. Never waits.
-    @Sendable func append(_ line: [UInt8]) {
-        switch lines.withLock({ $0.append(line) }) {
-        case .nothing: break
-        case .startWriting: writer.async { self.writeAll() }
-        case .countDropped: dropped.add(1, ordering: .relaxed)
-        }
+    /// Takes whole lines, as many as there is room for, and counts the others. Never waits.
+    @Sendable func append(_ more: [UInt8]) {
+        let taken = lines.withLock { $0.append(more) }
+        if taken.droppedLines > 0 { dropped.add(taken.droppedLines, ordering: .relaxed) }
+        if taken.startsWriting { writer.async { self.writeAll() } }
     }
 
     /// Waits until the lines so far are written, or until nobody has read them for the time that is set. For the end of
@@ -63,8 +61,11 @@ final class LogQueue: Sendable {
 
 /// The lines that wait for the writer, as a value.
 private struct WaitingLines {
-    enum Action {
-        case nothing, startWriting, countDropped
+    /// The outcome of adding lines.
+    struct Taken {
+        var droppedLines = 0
+        /// True if the writer has to be woken.
+        var startsWriting = false
     }
 
     let limit: ByteCount
@@ -76,14 +77,26 @@ private struct WaitingLines {
         self.limit = limit
     }
 
-    mutating func append(_ line: [UInt8]) -> Action {
-        guard line.count <= limit.bytes - bytes.count else {
-            droppedLines += 1
-            return .countDropped
+    private var room: Int { limit.bytes - bytes.count }
+
+    mutating func append(_ lines: [UInt8]) -> Taken {
+        var taken = Taken()
+        if lines.count <= room { bytes += lines } else { taken.droppedLines = appendWhatFits(lines) }
+        droppedLines += taken.droppedLines
+        taken.startsWriting = !isWriting && !bytes.isEmpty
+        isWriting = isWriting || taken.startsWriting
+        return taken
+    }
+
+    /// Adds each line that there is room for, and returns the number of the others.
+    private mutating func appendWhatFits(_ lines: [UInt8]) -> Int {
+        var dropped = 0, rest = lines[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.endIndex
+            if end - rest.startIndex <= room { bytes += rest[..<end] } else { dropped += 1 }
+            rest = rest[end...]
         }
-        bytes += line
-        defer { isWriting = true }
-        return isWriting ? .nothing : .startWriting
+        return dropped
     }
 
     /// Everything that waits; nil if there is nothing, and then the writer is to be started anew.

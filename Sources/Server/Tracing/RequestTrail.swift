@@ -12,7 +12,7 @@ struct RequestTrail: Sendable {
     @TaskLocal static var current: RequestTrail?
 
     /// The request's identifier.
-    let requestID: String
+    let requestID: RequestID
     /// Its header.
     let header: any SentHeader
     /// Where it is noted what becomes of it.
@@ -21,7 +21,7 @@ struct RequestTrail: Sendable {
     /// What log lines say of its trace. A trace begins here if the sender began none; but only when somebody wants to
     /// know, for most requests are answered before anybody does.
     var ids: TraceIDs {
-        outcome.traceIDs { TraceIDs(following: TraceContext(header.fields)) }
+        outcome.traceIDs { TraceIDs(following: TraceContext(header)) }
     }
 
     /// Does work for this request.
@@ -46,6 +46,6 @@ extension Logger.MetadataProvider {
     static let requestTrail = Logger.MetadataProvider {
         guard let trail = RequestTrail.current else { return [:] }
         let ids = trail.ids
-        return ["request_id": "\(trail.requestID)", "trace_id": "\(ids.traceID)", "span_id": "\(ids.spanID)"]
+        return ["request_id": "\(trail.requestID.text)", "trace_id": "\(ids.traceID)", "span_id": "\(ids.spanID)"]
     }
 }

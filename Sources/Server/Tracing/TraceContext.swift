@@ -3,6 +3,7 @@
 
 internal import HTTPTypes
 internal import JSON
+internal import Synchronization
 
 /// Which trace a request belongs to, as its sender says in `traceparent` (W3C Trace Context,
 /// https://www.w3.org/TR/trace-context/ §3.2):
@@ -12,88 +13,151 @@ internal import JSON
 /// version    trace-id                     parent-id    trace-flags
 /// ```
 struct TraceContext: Hashable, Sendable {
+    fileprivate let trace: TraceNumber
+    fileprivate let parent: UInt64
+
     /// 32 lowercase hexadecimal digits, not all of them zero.
-    let traceID: String
+    var traceID: String { trace.text }
     /// The sender's span: 16 lowercase hexadecimal digits, not all of them zero.
-    let parentID: String
+    var parentID: String { String(hexadecimal: parent) }
 
     /// Where the parts of version 00 stand, in bytes.
     private enum Layout {
-        static let version = 0..<2
-        static let traceID = 3..<35
-        static let parentID = 36..<52
-        static let flags = 53..<55
-        static let dashes = [2, 35, 52]
+        static let version = 0
+        static let traceID = 3
+        static let parentID = 36
+        static let flags = 53
         static let count = 55
     }
 
     /// What the header of a request says; nil if it says nothing, nothing valid, or several things.
-    init?(_ fields: HTTPFields) {
-        let values = fields[values: .traceparent]
-        guard values.count == 1 else { return nil }
-        self.init(traceparent: values[0])
+    init?(_ header: some SentHeader) {
+        guard let text = header.traceparent else { return nil }
+        self.init(traceparent: text)
     }
 
     /// Reads a value of `traceparent`; nil for one that is to be ignored.
     init?(traceparent text: String) {
-        let bytes = Array(text.utf8)
-        guard bytes.count >= Layout.count, Layout.dashes.allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
-            [Layout.version, Layout.traceID, Layout.parentID, Layout.flags].allSatisfy({ range in
-                bytes[range].allSatisfy(\.isLowercaseHexadecimal)
-            }), Self.hasLength(bytes)
+        let bytes = text.utf8.span
+        guard bytes.count >= Layout.count, bytes.hasDashes(at: 2, 35, 52),
+            let version = bytes.hexadecimal(from: Layout.version, digits: 2),
+            Self.hasLength(bytes, ofVersion: version), bytes.hexadecimal(from: Layout.flags, digits: 2) != nil,
+            let high = bytes.hexadecimal(from: Layout.traceID, digits: 16),
+            let low = bytes.hexadecimal(from: Layout.traceID + 16, digits: 16),
+            let parent = bytes.hexadecimal(from: Layout.parentID, digits: 16)
         else { return nil }
-        guard let traceID = Self.identifier(bytes[Layout.traceID]),
-            let parentID = Self.identifier(bytes[Layout.parentID])
-        else { return nil }
-        (self.traceID, self.parentID) = (traceID, parentID)
+        // §3.2.2.3, §3.2.2.4: all zeros are invalid.
+        guard high | low != 0, parent != 0 else { return nil }
+        (trace, self.parent) = (TraceNumber(high: high, low: low), parent)
     }
 
     /// §3.2.2: version ff is invalid. Version 00 ends with its flags; later ones may go on behind another dash (§4).
-    private static func hasLength(_ bytes: [UInt8]) -> Bool {
-        switch String(decoding: bytes[Layout.version], as: UTF8.self) {
-        case "ff": false
-        case "00": bytes.count == Layout.count
+    private static func hasLength(_ bytes: Span<UInt8>, ofVersion version: UInt64) -> Bool {
+        switch version {
+        case 0xFF: false
+        case 0: bytes.count == Layout.count
         default: bytes.count == Layout.count || bytes[Layout.count] == UInt8(ascii: "-")
         }
     }
+}
 
-    /// §3.2.2.3, §3.2.2.4: all zeros are invalid.
-    private static func identifier(_ digits: ArraySlice<UInt8>) -> String? {
-        digits.allSatisfy { $0 == UInt8(ascii: "0") } ? nil : String(decoding: digits, as: UTF8.self)
+extension Span<UInt8> {
+    fileprivate func hasDashes(at first: Int, _ second: Int, _ third: Int) -> Bool {
+        let dash = UInt8(ascii: "-")
+        return self[first] == dash && self[second] == dash && self[third] == dash
+    }
+
+    /// The number that so many of `0123456789abcdef` stand for; nil if there are others among them.
+    fileprivate func hexadecimal(from start: Int, digits: Int) -> UInt64? {
+        var number: UInt64 = 0
+        for index in start..<start + digits {
+            switch self[index] {
+            case let digit where (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit):
+                number = number << 4 | UInt64(digit - UInt8(ascii: "0"))
+            case let digit where (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(digit):
+                number = number << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+        }
+        return number
     }
 }
 
-extension UInt8 {
-    /// Whether it is one of `0123456789abcdef`.
-    fileprivate var isLowercaseHexadecimal: Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self)
+/// The 128 bits of a trace's identifier.
+private struct TraceNumber: Hashable, Sendable {
+    let high: UInt64, low: UInt64
+
+    /// 32 lowercase hexadecimal digits.
+    var text: String { String(hexadecimal: high) + String(hexadecimal: low) }
+}
+
+extension String {
+    /// 16 lowercase hexadecimal digits.
+    fileprivate init(hexadecimal number: UInt64) {
+        var digits: [UInt8] = []
+        ASCII.append(hexadecimal: number, to: &digits)
+        self.init(decoding: digits, as: UTF8.self)
     }
 }
 
 /// What the log lines of one request say of its trace.
+///
+/// Numbers, because most requests are answered before any text is made of them.
 struct TraceIDs: Hashable, Sendable {
+    private let trace: TraceNumber
+    private let span: UInt64
+
     /// The trace: 32 lowercase hexadecimal digits.
-    let traceID: String
+    var traceID: String { trace.text }
     /// What this gateway does in it: 16 lowercase hexadecimal digits.
-    let spanID: String
+    var spanID: String { String(hexadecimal: span) }
 
     /// The trace of the sender, or a new one, and a new span in it.
     init(following context: TraceContext?) {
-        traceID = context?.traceID ?? Self.random(words: 2)
-        spanID = Self.random(words: 1)
+        let new = NewTraceNumbers.next()
+        (trace, span) = (context?.trace ?? new.trace, new.span)
     }
 
     /// The span that a tracer has begun.
     init(span: TraceContext) {
-        (traceID, spanID) = (span.traceID, span.parentID)
+        (trace, self.span) = (span.trace, span.parent)
     }
 
-    /// Never all zeros.
-    private static func random(words: Int) -> String {
-        ASCII.hexadecimal(
-            (0..<words).flatMap { _ in
-                let word = UInt64.random(in: 1 ... .max)
-                return (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * UInt64($0))) }
-            })
+    /// Appends the digits of `traceID`.
+    func appendTraceID(to text: inout [UInt8]) {
+        ASCII.append(hexadecimal: trace.high, to: &text)
+        ASCII.append(hexadecimal: trace.low, to: &text)
+    }
+
+    /// Appends the digits of `spanID`.
+    func appendSpanID(to text: inout [UInt8]) {
+        ASCII.append(hexadecimal: span, to: &text)
+    }
+}
+
+/// Numbers for traces and spans that begin here: a counter, mixed with numbers that the system chose at the start. They
+/// differ from each other and from those of other processes, and cost no system call. They are no secrets: with enough
+/// of them the next can be computed.
+private enum NewTraceNumbers {
+    private static let high = Start(), low = Start(), span = Start()
+    private static let counter = Atomic<UInt64>(0)
+
+    static func next() -> (trace: TraceNumber, span: UInt64) {
+        let number = counter.wrappingAdd(1, ordering: .relaxed).newValue
+        return (TraceNumber(high: high.mixed(number), low: low.mixed(number)), span.mixed(number))
+    }
+
+    /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014), which gives each count
+    /// another number.
+    private struct Start {
+        private let first = UInt64.random(in: .min ... .max)
+
+        /// Never zero, which stands for no trace.
+        func mixed(_ count: UInt64) -> UInt64 {
+            var number = first &+ count &* 0x9E37_79B9_7F4A_7C15
+            number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
+            return max(1, number ^ (number >> 31))
+        }
     }
 }

@@ -120,7 +120,7 @@ final class FastLane: Sendable {
 extension FastLane.Matter {
     /// By what its log lines and spans are joined.
     fileprivate var trail: RequestTrail {
-        RequestTrail(requestID: header.requestID.text, header: header, outcome: sent.outcome)
+        RequestTrail(requestID: header.requestID, header: header, outcome: sent.outcome)
     }
 
     /// What the log says of it.

@@ -57,6 +57,8 @@ final class SentRequest: Sendable {
 protocol SentHeader: Sendable {
     /// The field `Content-Type`; nil for none and for several.
     var contentType: String? { get }
+    /// The field `traceparent`; nil for none and for several.
+    var traceparent: String? { get }
     /// All fields. To be asked for if they are wanted: they may have to be made.
     var fields: HTTPFields { get }
 }
@@ -66,6 +68,11 @@ extension RequestHeader: SentHeader {}
 extension HTTPFields: SentHeader {
     var contentType: String? {
         let values = self[values: .contentType]
+        return values.count == 1 ? values[0] : nil
+    }
+
+    var traceparent: String? {
+        let values = self[values: .traceparent]
         return values.count == 1 ? values[0] : nil
     }
 

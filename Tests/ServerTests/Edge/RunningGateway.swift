@@ -42,7 +42,8 @@ struct RunningGateway: Sendable {
         let settings = LogSettings(configuration.log)
         var surroundings = GatewaySurroundings(
             logger: Logger(label: "test") { JSONLogHandler(label: $0, settings: settings, write: log.append) },
-            logSettings: settings, shutdownRequests: requests, onListening: { listening.yield(($0, $1)) })
+            logSettings: settings, requestLines: LogBatcher(limits: .eachLine, handOn: log.append),
+            shutdownRequests: requests, onListening: { listening.yield(($0, $1)) })
         changeSurroundings(&surroundings)
         let server = try buildGatewayServer(configuration, in: surroundings)
         let running = Task { try await server.services.run() }
@@ -59,6 +60,11 @@ struct RunningGateway: Sendable {
         try await running.value
         try outcome.get()
     }
+}
+
+extension LogBatcher.Limits {
+    /// Hands on each line at once, for tests that look for it.
+    static let eachLine = LogBatcher.Limits(batch: .bytes(0))
 }
 
 /// The lines a logger wrote.

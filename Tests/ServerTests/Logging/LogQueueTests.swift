@@ -28,6 +28,18 @@ struct LogQueueTests {
         #expect(queue.droppedLines == 3)
     }
 
+    @Test func `of a batch that does not fit whole lines are left out, and each of them is counted`() {
+        let queue = stalledQueue(waiting: 10)
+        queue.append(Array("12\n123456789\n34\n5\n6\n7".utf8))
+        #expect(queue.droppedLines == 2, "the one that is too long for what is left, and the last one")
+        queue.append(Array("\n\n".utf8))
+        #expect(queue.droppedLines == 4)
+        reader.readOn()
+        queue.flush()
+        #expect(lines.containing("").prefix(2) == ["first\n", "12\n34\n5\n6\n"])
+        #expect(lines.containing(#""dropped_lines":4}"#).count == 1)
+    }
+
     @Test func `lines stay in order and whole, whoever logs them`() {
         let queue = LogQueue(write: lines.append)
         DispatchQueue.concurrentPerform(iterations: 8) { thread in

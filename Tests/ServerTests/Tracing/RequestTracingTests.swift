@@ -53,7 +53,7 @@ struct RequestTracingTests {
     @Test func `without a tracer no trace is looked at before somebody writes a line`() async throws {
         let outcome = RequestOutcome()
         let trail = RequestTrail(
-            requestID: "x",
+            requestID: .sent("x"),
             header: HTTPFields([HTTPField(name: .traceparent, value: "00-\(Self.traceID)-00f067aa0ba902b7-01")]),
             outcome: outcome)
         let isAlone = RequestTracing.off.begin(trail) { RequestTrail.current == nil }

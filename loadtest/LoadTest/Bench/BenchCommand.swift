@@ -14,7 +14,8 @@ struct BenchCommand: AsyncParsableCommand {
             run, and prints each figure with its target. `make bench` builds for release first.
 
               near         near-cache hits beside a bare SwiftNIO handler, a bare
-                           Hummingbird route, nginx and Varnish
+                           Hummingbird route, nginx and Varnish; with the log of all
+                           requests, of some and of none
               local        local verification of distinct receipts over HTTP
               verify       parse-and-verify in process
               shared       shared-cache hits over Redis beside redis-benchmark

@@ -63,7 +63,7 @@ struct BenchPlan: Hashable, Sendable {
     func estimate(_ part: BenchPart) -> Double {
         let count = Double(runs)
         return switch part {
-        case .near: 5 * (warmupSeconds + 1 + count * (seconds + Self.refreshSeconds))
+        case .near: 7 * (warmupSeconds + 1 + count * (seconds + Self.refreshSeconds))
         case .local: Double(distinctReceipts) / 2000 + 2 * warmupSeconds + count * (2 * seconds + 1)
         case .verify: count * seconds
         case .shared: count * (3 * seconds + 2)

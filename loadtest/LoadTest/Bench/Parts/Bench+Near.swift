@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Bench {
-    /// Near-cache hits of the gateway beside servers that verify nothing, all with the same requests and answers.
+    /// Near-cache hits of the gateway beside servers that verify nothing, all with the same requests and answers; and
+    /// beside gateways that log fewer requests, or none.
     func measureNear() async throws {
         try await ProgramGroup().whileRunning { group in
             let gateway = Contestant(try await group.add(startGateway()))
@@ -11,14 +12,16 @@ extension Bench {
             let upstream = try await group.add(
                 peers.ceiling(.nio, answerBytes: warm.answerBytes, core: cores.generator))
             let behind = ProcessTree(root: upstream.program.processIdentifier)
-            let others = try await contestants(answerBytes: warm.answerBytes, upstream: upstream.port, in: group)
+            let others =
+                try await quieterGateways(in: group)
+                + contestants(answerBytes: warm.answerBytes, upstream: upstream.port, in: group)
             for other in others { _ = try await turn(other, repeatedTraffic, seconds: plan.warmupSeconds) }
             let turns = try await turns([gateway] + others) { contestant in
                 // What expired while others had their turn is there again.
                 _ = try await self.turn(contestant, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
                 let before = behind.cpuSeconds
                 let turn = try await self.turn(contestant, repeatedTraffic, seconds: plan.seconds)
-                if contestant.name == .gateway { try check(turn, .hitNear) }
+                if contestant.name.isGateway { try check(turn, .hitNear) }
                 guard behind.cpuSeconds - before <= Self.idleShare * plan.seconds else {
                     throw BenchError.notCached(contestant.name.rawValue)
                 }
@@ -32,6 +35,14 @@ extension Bench {
 
     /// What an upstream that is not asked may use of its core.
     private static let idleShare = 0.05
+
+    private func quieterGateways(in group: ProgramGroup) async throws -> [Contestant] {
+        let (sampled, none) = (["GATEWAY_LOG_REQUESTS": "sampled"], ["GATEWAY_LOG_REQUESTS": "none"])
+        return [
+            Contestant(try await group.add(startGateway(sampled)), as: .gatewaySampled),
+            Contestant(try await group.add(startGateway(none)), as: .gatewayUnlogged),
+        ]
+    }
 
     private func contestants(
         answerBytes: Int, upstream: Int, in group: ProgramGroup
@@ -67,8 +78,14 @@ extension Bench {
             BenchFigure("\(hits) / nginx caching POST", turns.ratio(.gateway, to: .nginx), "ratio", .atLeast(3)),
             BenchFigure(
                 "\(hits) / Varnish with bodyaccess", turns.ratio(.gateway, to: .varnish), "ratio", .atLeast(1.5)),
+            BenchFigure(
+                "\(hits), log of all requests / no log", turns.ratio(.gateway, to: .gatewayUnlogged), "ratio",
+                .atLeast(0.9)),
         ]
-        report.measurements.append(
-            .init("\(hits) / bare Hummingbird route", turns.ratio(.gateway, to: .hummingbird), "ratio"))
+        report.measurements += [
+            .init("\(hits) / bare Hummingbird route", turns.ratio(.gateway, to: .hummingbird), "ratio"),
+            .init(
+                "\(hits), log sampled / no log", turns.ratio(.gatewaySampled, to: .gatewayUnlogged), "ratio"),
+        ]
     }
 }

@@ -12,15 +12,21 @@ struct Contestant: Sendable {
     let processes: ProcessTree
 
     enum Name: String, CaseIterable, Codable, Sendable {
+        /// With the default configuration: each request has its line in the log.
         case gateway = "receipt-gateway"
+        case gatewaySampled = "receipt-gateway, log sampled"
+        case gatewayUnlogged = "receipt-gateway, no log"
         case nio = "bare SwiftNIO"
         case hummingbird = "bare Hummingbird"
         case nginx
         case varnish = "Varnish"
+
+        var isGateway: Bool { [.gateway, .gatewaySampled, .gatewayUnlogged].contains(self) }
     }
 
-    init(_ gateway: RunningGateway) {
-        (name, port, processes) = (.gateway, gateway.dataPort, ProcessTree(root: gateway.program.processIdentifier))
+    init(_ gateway: RunningGateway, as name: Name = .gateway) {
+        (self.name, port) = (name, gateway.dataPort)
+        processes = ProcessTree(root: gateway.program.processIdentifier)
     }
 
     init(_ name: Name, _ server: ListeningProgram) {

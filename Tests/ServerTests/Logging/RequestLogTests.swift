@@ -1,0 +1,145 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Receipts
+import Testing
+
+@testable import Server
+
+/// The lines of requests do not go through a logger, and look as if they did.
+@Suite("The lines of requests")
+struct RequestLogTests {
+    /// Members that a line may have or not, each a bit of a number.
+    private static let choices = 16
+
+    @Test(arguments: 0..<16)
+    func `each combination of members is written as a logger writes metadata`(slice: Int) {
+        for choice in stride(from: slice, to: 1 << Self.choices, by: 16 * 13) { expectSame(Self.line(choice)) }
+        for bit in 0..<Self.choices {
+            expectSame(Self.line(1 << bit, seed: slice))
+            expectSame(Self.line(~(1 << bit), seed: slice))
+        }
+    }
+
+    @Test(arguments: [
+        Duration.zero, .nanoseconds(1), .nanoseconds(100), .microseconds(13), .milliseconds(7), .seconds(2),
+        .nanoseconds(1_234_567), .seconds(86_400), .seconds(-1), Duration(secondsComponent: 0, attosecondsComponent: 1),
+    ])
+    func `durations are written as a logger writes them`(duration: Duration) {
+        var line = Self.line(0)
+        line.duration = duration
+        expectSame(line)
+    }
+
+    @Test(arguments: [0, 1, 999, 1000, 1_767_225_600_000, 1_767_225_599_999, -1, 253_402_300_800_000])
+    func `the time is written as a logger writes it`(milliseconds: Int64) {
+        expectSame(Self.line(0), at: Timestamp(millisecondsSince1970: milliseconds))
+    }
+
+    @Test(arguments: ["receipt-gateway", "", "a \"label\"\\\n"])
+    func `the label of the logger stands in each line`(label: String) {
+        expectSame(Self.line(-1), label: label)
+    }
+
+    @Test func `without a logger, below its level, or without a place to go there is no line`() {
+        let lines = LogLines()
+        let batcher = LogBatcher(limits: .eachLine, handOn: lines.append)
+        var quiet = Self.logger("x", lines)
+        quiet.logLevel = .notice
+        let logs = [
+            RequestLog(logger: nil, lines: batcher), RequestLog(logger: quiet, lines: batcher),
+            RequestLog(logger: Self.logger("x", lines)),
+            RequestLog(
+                logger: Self.logger("x", lines), lines: batcher,
+                settings: LogSettings(LogSettings.Values(requests: .none))),
+        ]
+        for log in logs {
+            #expect(!log.isKept)
+            log.write(200, took: .zero) { _ in
+                Issue.record("nobody wants this line")
+                return Self.line(0)
+            }
+        }
+        #expect(lines.containing("").isEmpty)
+    }
+
+    // MARK: - Steps
+
+    private func expectSame(
+        _ line: RequestLog.Line, at time: Timestamp = Timestamp(millisecondsSince1970: 1500), label: String = "test",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let written = LogLines(), logged = LogLines()
+        let log = RequestLog(
+            logger: Self.logger(label, written), lines: LogBatcher(limits: .eachLine, handOn: written.append),
+            clock: { time })
+        log.write(line.status, took: .zero) { _ in line }
+        let logger = Logger(label: label) {
+            JSONLogHandler(label: $0, level: .info, clock: { time }, write: logged.append)
+        }
+        logger.info("request", metadata: Self.metadata(line))
+        #expect(logged.containing("").count == 1)
+        #expect(written.containing("") == logged.containing(""), sourceLocation: sourceLocation)
+    }
+
+    private static func logger(_ label: String, _ lines: LogLines) -> Logger {
+        Logger(label: label) { JSONLogHandler(label: $0, level: .info, write: lines.append) }
+    }
+
+    /// All that a line says, for a logger.
+    private static func metadata(_ line: RequestLog.Line) -> Logger.Metadata {
+        let (facts, sampling) = (line.facts, line.sampling)
+        let numbers = [
+            "status": line.status, "body_bytes": facts.bodyBytes, "answer_bytes": line.answerBytes,
+            "one_in": sampling?.oneIn, "suppressed_lines": sampling.flatMap { $0.suppressed > 0 ? $0.suppressed : nil },
+        ]
+        let durations = ["duration_ms": line.duration, "upstream_ms": facts.upstream?.took]
+        var metadata = line.texts.mapValues { Logger.MetadataValue.string($0) }
+        metadata["logged_because"] = sampling.map { "\($0.occasion)" }
+        metadata.merge(numbers.compactMapValues { $0.map { .stringConvertible($0) } }) { $1 }
+        metadata.merge(durations.compactMapValues { $0.map { .stringConvertible($0 / .milliseconds(1)) } }) { $1 }
+        return metadata
+    }
+
+    /// A line with the members whose bits are set.
+    private static func line(_ choice: Int, seed: Int = 0) -> RequestLog.Line {
+        var number = choice &+ seed
+        func has(_ bit: Int) -> Bool { choice >> bit & 1 == 1 }
+        func text() -> String {
+            number &+= 1
+            return texts[abs(number % texts.count)]
+        }
+        var line = RequestLog.Line(
+            status: [200, 404, 503][abs(number % 3)], duration: .nanoseconds(abs(number) % 1_000_000))
+        if has(0) { line.requestID = has(1) ? .sent(text()) : RequestID(sent: nil) }
+        if has(2) { line.trace = TraceIDs(following: nil) }
+        if has(3) { line.method = text() }
+        if has(4) { line.route = text() }
+        if has(5) { line.answerBytes = [0, 7, .max, .min][abs(number % 4)] }
+        if has(6) { line.facts.client = text() }
+        if has(7) { line.facts.bodyBytes = abs(number) }
+        if has(8) {
+            line.facts.answer = AnswerFacts(
+                verdict: text(), reason: has(9) ? text() : nil, environment: has(10) ? text() : nil, source: text(),
+                cache: text(), degraded: has(9) ? nil : text())
+        }
+        if has(11) {
+            line.facts.upstream = UpstreamFacts(
+                environment: text(), outcome: has(12) ? text() : nil, took: has(12) ? .microseconds(abs(number)) : nil)
+        }
+        if has(13) { line.facts.problem = Problem.Code.allCases[abs(number) % Problem.Code.allCases.count] }
+        if has(14) { line.facts.limitedBy = [text(), text()] }
+        if has(10) { line.facts.limitedInShadowBy = [text()] }
+        if has(15) {
+            line.sampling = RequestLog.Sampling(
+                occasion: has(1) ? .sampled : .notable(.slow), oneIn: has(1) ? 100 : nil, suppressed: has(3) ? 7 : 0)
+        }
+        return line
+    }
+
+    private static let texts = [
+        "", "near", "a \"quoted\" word", "back\\slash", "two\nlines\r\n", "\u{0}\u{1}\u{1F}\u{7F}\t", "é, 領収書, 🧾",
+        "sixteen bytes on", String(repeating: "long ", count: 40), "/v1/verify", "\"", "\\", "</script>\u{2028}",
+    ]
+}
