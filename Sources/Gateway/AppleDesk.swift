@@ -98,7 +98,18 @@ extension AppleDesk {
                 await found(assessment, key, knowing: known.finding)
             }
         answer.stamp = known.stamp
+        if answer.upstreamBody == nil, answer.verdict == .genuine, assessment.showsLatestReceipt {
+            answer.earlierUpstreamBody = await earlierBody(about: key, knowing: known.finding)
+        }
         return answer
+    }
+
+    /// Apple's JSON of an earlier answer to this receipt, however old and whichever transactions it leaves out.
+    private func earlierBody(about key: FindingKey, knowing known: KnownFinding?) async -> [UInt8]? {
+        if let body = known?.upstreamBody { return body }
+        var other = key
+        other.excludesOldTransactions.toggle()
+        return await cache.finding(for: other)?.upstreamBody
     }
 
     /// What is to be found out, by whoever asks first.
