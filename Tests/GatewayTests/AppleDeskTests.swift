@@ -390,6 +390,33 @@ struct AppleDeskTests {
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
     }
 
+    // MARK: Volume licences
+
+    @Test func `Apple's word lasts no longer than the app's licence, and says when it has ended`() async throws {
+        var scene = Scene(sandboxKnows, remembers: true)
+        let end = Samples.forge.contents.creationDate.advanced(bySeconds: 155)
+        scene.receipt = Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end }
+        let licensed = try await scene.ask(at: 150)
+        #expect(licensed.provenance.source == .apple && licensed.isAppExpired == false)
+        #expect(licensed.freshUntil == Samples.time(155))
+        #expect(try await scene.ask(at: 154).provenance.cache == .near)
+        for seconds in [155, 156, 1000] as [Int64] {
+            let expired = try await scene.ask(at: seconds)
+            #expect(expired.verdict == .genuine && expired.isAppExpired == true, "\(seconds)")
+        }
+    }
+
+    @Test func `an answer from a node whose clock is behind does not outlast the licence`() throws {
+        let end = Samples.forge.contents.creationDate.advanced(bySeconds: 155)
+        let receipt = try Samples.verified(
+            Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end })
+        let assessment = Assessment(
+            receipt, for: VerificationRequest(evidence: .appReceipt([])), at: Samples.time(150),
+            policy: FreshnessPolicy(), skew: .zero)
+        let known = KnownFinding(.answered(.renewed), askedAt: Samples.time(140), freshUntil: Samples.time(160))
+        #expect(assessment.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
+    }
+
     @Test func `a trouble that passes is overcome by asking once more`() async throws {
         let scene = Scene([
             .production: [.refusal(.malformed), .otherEnvironment],
