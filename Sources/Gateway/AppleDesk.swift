@@ -91,6 +91,14 @@ extension AppleDesk {
     /// What Apple says, from whoever in the fleet knows it; without Apple, the best that is left.
     func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
         let known = await cache.lookUp(key, naming: assessment.originalTransactionIDs)
+        var answer = await answer(assessment, key, knowing: known)
+        if answer.upstreamBody == nil, answer.verdict == .genuine, assessment.showsLatestReceipt {
+            answer.earlierUpstreamBody = await earlierBody(about: key, of: assessment, knowing: known.finding)
+        }
+        return answer
+    }
+
+    private func answer(_ assessment: Assessment, _ key: FindingKey, knowing known: FindingLookup) async -> Answer {
         if let finding = known.finding,
             let answer = cached(finding, assessment, key, isDetached: known.isDetached)
         {
@@ -113,6 +121,16 @@ extension AppleDesk {
         let isCurrent = cache.judge(finding, naming: assessment.originalTransactionIDs) == .current
         answer.stamp = isCurrent ? watching : watching.outOfDate
         return answer
+    }
+
+    /// Apple's JSON of an earlier answer to this receipt, however old and whichever transactions it leaves out.
+    private func earlierBody(
+        about key: FindingKey, of assessment: Assessment, knowing known: KnownFinding?
+    ) async -> [UInt8]? {
+        if let body = known?.upstreamBody { return body }
+        var other = key
+        other.excludesOldTransactions.toggle()
+        return await cache.lookUp(other, naming: assessment.originalTransactionIDs).finding?.upstreamBody
     }
 
     /// What is to be found out, by whoever asks first, and the finding that the answer is made of.

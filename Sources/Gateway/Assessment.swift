@@ -44,6 +44,9 @@ extension Assessment {
         return now >= min(end, boundary ?? end)
     }
 
+    /// Whether the answer is read in Apple's form, which has a `latest_receipt` where there are subscriptions.
+    var showsLatestReceipt: Bool { request.question.mode == .appleFirst && !subscriptions.isEmpty }
+
     /// Whether the receipt alone says that everything that was bought is still paid for.
     var standsAlone: Bool { subscriptions.allSatisfy { $0.state == .active } }
 
@@ -75,6 +78,9 @@ extension Assessment {
         let expiration = receipt.expirationDate.flatMap { $0 > now ? $0 : nil }
         return [boundary, expiration].compactMap(\.self).reduce(end) { min($0, $1) }
     }
+
+    /// Whether the app's volume licence has ended; nil if it has no end.
+    private var isAppExpired: Bool? { receipt.expirationDate.map { $0 <= now } }
 }
 
 // MARK: - Answers
@@ -87,7 +93,7 @@ extension Assessment {
         return Answer(
             verdict: .genuine, receipt: receipt, transactions: shown(transactions), subscriptions: subscriptions,
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons),
-            freshUntil: reasons.isEmpty ? end : now, upstreamBody: nil)
+            freshUntil: reasons.isEmpty ? end : now, upstreamBody: nil, isAppExpired: isAppExpired)
     }
 
     /// What Apple says, as far as it said something; nil if it did not.
@@ -101,13 +107,13 @@ extension Assessment {
         case .answered(let answer):
             // The states below are those at the request: what ended while Apple thought must not be repeated.
             let boundary = nextBoundary(after: now, in: answer.transactions, answer.renewals)
-            let end = cache == .stale ? now : min(known.freshUntil, boundary ?? known.freshUntil)
+            let end = cache == .stale ? now : earliest(known.freshUntil, boundary, after: now)
             return Answer(
                 verdict: .genuine, receipt: receipt, transactions: shown(answer.transactions),
                 subscriptions: Subscription.all(
                     in: answer.transactions, renewals: answer.renewals, at: now, skew: skew),
                 provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
-                upstreamBody: answer.body, cacheStatus: cacheStatus)
+                upstreamBody: answer.body, isAppExpired: isAppExpired, cacheStatus: cacheStatus)
         case .accountNotFound:
             // Not for the near cache, which could not tell any more whose app it is about.
             var answer = Answer(.rejected(.accountNotFound), provenance, freshUntil: now)

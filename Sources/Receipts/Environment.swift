@@ -12,7 +12,7 @@ public enum Environment: String, CaseIterable, Hashable, Sendable {
 }
 
 extension Environment {
-    /// The environment that a `receipt_type` (attribute 0) stands for; nil for a type Apple does not document.
+    /// The environment that a `receipt_type` (attribute 0) stands for; nil for an unknown type.
     init?(receiptType: Span<UInt8>) {
         for (type, environment) in Self.receiptTypes where receiptType.equals(type) {
             self = environment
@@ -24,6 +24,6 @@ extension Environment {
     private static let receiptTypes: [(type: [UInt8], environment: Environment)] = [
         (Array("Production".utf8), .production), (Array("ProductionVPP".utf8), .production),
         (Array("ProductionSandbox".utf8), .sandbox), (Array("ProductionVPPSandbox".utf8), .sandbox),
-        (Array("Xcode".utf8), .xcode),
+        (Array("Sandbox".utf8), .sandbox), (Array("Xcode".utf8), .xcode),
     ]
 }

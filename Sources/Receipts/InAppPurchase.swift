@@ -59,8 +59,11 @@ public struct InAppPurchase: Sendable {
     public var isInIntroOfferPeriod: Bool? { fields.isInIntroOfferPeriod }
     /// What kind of product was bought; nil if Apple did not say or gave a number without a meaning.
     public var productType: ProductType? { fields.productType.flatMap(ProductType.init(rawValue:)) }
+    /// Attribute 1722, which Apple does not document: 0 in every receipt seen so far, which has it since December 2021.
+    /// It may be the ownership. That is not proven, so nothing is derived from it. Nil if absent or no INTEGER.
+    public var attribute1722: Int64? { fields.undocumented1722 }
 
-    /// The attributes that have no name here, as they stand.
+    /// The attributes that have no name here, as they stand; attribute 1722 is among them.
     public var otherAttributes: [ReceiptAttribute] {
         ReceiptAttribute.all(in: fields.attributes.range, of: receipt, except: AttributeType.ofPurchase)
     }

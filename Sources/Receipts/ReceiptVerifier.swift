@@ -68,7 +68,8 @@ public final class ReceiptVerifier: Sendable {
             throw ReceiptError(.creationDateInFuture)
         }
         return VerifiedReceipt(
-            der: receipt.der, content: receipt.container.eContent, fields: fields, environment: environment)
+            der: receipt.der, ber: receipt.ber, content: receipt.container.eContent, fields: fields,
+            environment: environment)
     }
 
     private func chain(of receipt: UnverifiedReceipt) throws(ReceiptError) -> CertificateChain {

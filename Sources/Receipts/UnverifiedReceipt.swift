@@ -6,8 +6,10 @@ public struct UnverifiedReceipt: Sendable {
     /// The receipt in DER.
     let der: [UInt8]
     let container: SignedData
+    /// The receipt in Xcode's BER form; nil if it came in DER.
+    let ber: [UInt8]?
     /// Whether the receipt came in Xcode's BER form.
-    let wasBER: Bool
+    var wasBER: Bool { ber != nil }
 
     /// Reads the container (PKCS #7 SignedData, RFC 5652) of a receipt after base64.
     ///
@@ -22,10 +24,11 @@ public struct UnverifiedReceipt: Sendable {
     /// Reads a receipt that may also have Xcode's BER form.
     init(_ bytes: [UInt8], acceptsBER: Bool, limits: Limits) throws(ReceiptError) {
         guard bytes.count <= limits.maximumReceiptBytes else { throw ReceiptError(.receiptTooLarge) }
-        wasBER = acceptsBER && BERNormalizer.recognizes(bytes.span)
-        let der = wasBER ? try BERNormalizer(maximumDepth: limits.maximumDepth).normalize(bytes.span) : bytes
+        let isBER = acceptsBER && BERNormalizer.recognizes(bytes.span)
+        let der = isBER ? try BERNormalizer(maximumDepth: limits.maximumDepth).normalize(bytes.span) : bytes
         container = try SignedData(der.span, limits: limits)
         self.der = der
+        ber = isBER ? bytes : nil
     }
 }
 

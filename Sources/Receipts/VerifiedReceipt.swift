@@ -9,11 +9,16 @@ public struct VerifiedReceipt: Sendable {
     /// The environment the receipt was issued in.
     public let environment: Environment
     private let der: [UInt8]
+    /// The receipt in Xcode's BER form, if it came in that form.
+    private let ber: [UInt8]?
     private let content: Range<Int>
     private let fields: ReceiptFields
 
-    init(der: [UInt8], content: Range<Int>, fields: ReceiptFields, environment: Environment) {
+    init(
+        der: [UInt8], ber: [UInt8]? = nil, content: Range<Int>, fields: ReceiptFields, environment: Environment
+    ) {
         self.der = der
+        self.ber = ber
         self.content = content
         self.fields = fields
         self.environment = environment
@@ -25,10 +30,15 @@ public struct VerifiedReceipt: Sendable {
         get { der.span.extracting(content) }
     }
 
-    /// What the receipt takes in memory, in bytes.
-    public var byteCount: Int { der.count + fields.purchases.count * MemoryLayout<PurchaseFields>.stride }
+    /// The receipt as it was given to the verifier.
+    public var bytes: [UInt8] { ber ?? der }
 
-    /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox` or `Xcode`.
+    /// What the receipt takes in memory, in bytes.
+    public var byteCount: Int {
+        der.count + (ber?.count ?? 0) + fields.purchases.count * MemoryLayout<PurchaseFields>.stride
+    }
+
+    /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox`, `Sandbox` or `Xcode`.
     public var receiptType: String { fields.receiptType.text(in: der) ?? "" }
     /// The app the receipt was issued for.
     public var bundleID: String { fields.bundleID.text(in: der) ?? "" }

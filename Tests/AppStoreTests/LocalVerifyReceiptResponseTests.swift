@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import JSON
 import ReceiptForge
 import Receipts
 import Testing
@@ -59,12 +60,38 @@ struct LocalVerifyReceiptResponseTests {
         }
     }
 
-    @Test func `only the purchases that are to be shown are shown`() throws {
+    @Test func `without old transactions the receipt still lists all of its purchases`() throws {
         var contents = ReceiptContents(bundleID: "com.example", creationDate: Self.created)
         contents.purchases = [Self.period("1", days: 0), Self.period("2", days: 30)]
         let response = try VerifyReceiptResponse(parsing: Self.body(contents) { $0.transactionID == "2" })
-        #expect(response.receipt?.inApp.map(\.transactionID) == ["2"])
+        #expect(response.receipt?.inApp.map(\.transactionID) == ["1", "2"])
         #expect(response.latestReceiptInfo.map(\.transactionID) == ["2"])
+    }
+
+    @Test func `the latest receipt is the one that was sent, or Apple's if that is known`() throws {
+        var contents = ReceiptContents(bundleID: "com.example", creationDate: Self.created)
+        contents.purchases = [Self.period("1", days: 0)]
+        let sent = try VerifyReceiptResponse(parsing: Self.body(contents)).latestReceipt
+        #expect(try Base64.decode(#require(sent)) == Self.pki.sign(contents))
+        let known = try VerifyReceiptResponse(parsing: Self.body(contents, latestReceipt: "QUJD")).latestReceipt
+        #expect(known == "QUJD")
+    }
+
+    @Test func `without subscriptions there is no latest receipt`() throws {
+        var contents = ReceiptContents(bundleID: "com.example", creationDate: Self.created)
+        contents.purchases = [PurchaseContents(productID: "item", transactionID: "1", purchaseDate: Self.created)]
+        let json = try VerifyReceiptResponse(parsing: Self.body(contents, latestReceipt: "QUJD")).json
+        #expect(json["latest_receipt"] == nil && json["latest_receipt_info"] == nil)
+    }
+
+    @Test(arguments: [0, 1, 2] as [Int64]) func `attribute 1722 is not reported as ownership`(number: Int64) throws {
+        var contents = ReceiptContents(bundleID: "com.example", creationDate: Self.created)
+        contents.purchases = [Self.period("1", days: 0)]
+        contents.purchases[0].attribute1722 = number
+        let response = try VerifyReceiptResponse(parsing: Self.body(contents))
+        let listed = try #require(response.receipt).inApp + response.latestReceiptInfo
+        #expect(listed.count == 2 && listed.allSatisfy { $0.ownershipType == nil })
+        #expect(!String(decoding: response.body, as: UTF8.self).contains("ownership"))
     }
 
     private static func period(_ transactionID: String, days: Int64) -> PurchaseContents {
@@ -80,11 +107,14 @@ struct LocalVerifyReceiptResponseTests {
     }
 
     private static func body(
-        _ contents: ReceiptContents, showing isShown: (InAppPurchase) -> Bool = { _ in true }
+        _ contents: ReceiptContents, latestReceipt: String? = nil,
+        showing isShown: (InAppPurchase) -> Bool = { _ in true }
     ) throws -> [UInt8] {
         var store = TrustStore.apple
         try store.add(pem: pki.rootPEM, environments: [.sandbox])
         let receipt = try ReceiptVerifier(trustStore: store).verify(pki.sign(contents), at: now)
-        return LocalVerifyReceiptResponse(receipt, showing: receipt.purchases.filter(isShown), at: now).body
+        return LocalVerifyReceiptResponse(
+            receipt, showing: receipt.purchases.filter(isShown), latestReceipt: latestReceipt, at: now
+        ).body
     }
 }

@@ -55,6 +55,17 @@ struct VerifyReceiptResponseTests {
         #expect(receipt.requestDate == Self.time(5))
     }
 
+    @Test(
+        arguments: [
+            (#"{"status":0,"latest_receipt":"QUJD","receipt":{}}"#, "QUJD"),
+            (#" {"a":[1,{"latest_receipt":"no"}],"b":{"latest_receipt":"no"},"latest_receipt" : "QU\/D"}"#, "QU/D"),
+            (#"{"status":0}"#, nil), (#"{"latest_receipt":null}"#, nil), (#"{"latest_receipt":7}"#, nil),
+            (#"{"latest_receipt":"QUJD"#, nil), ("[]", nil), ("", nil),
+        ] as [(String, String?)])
+    func `the latest receipt is found in a body again`(body: String, latest: String?) {
+        #expect(VerifyReceiptResponse.latestReceipt(ofKnown: Array(body.utf8).span) == latest)
+    }
+
     @Test func `iOS 6 style answers are read by the same names`() throws {
         let transaction = """
             {"bid":"com.example","bvrs":"7","product_id":"monthly","transaction_id":"2","original_transaction_id":"1",

@@ -35,7 +35,7 @@ struct ScenarioTests {
             status: 21104, retryable: .init(name: "is-retryable", literal: "1"))
         #expect(faults.contains(.receiptStatus(retryable)))
         #expect(faults.contains(.receiptStatus(.init(status: 21003, hasReceipt: true))))
-        #expect(Set(scenario.stories.rules.map(\.story)).count == 13)
+        #expect(Set(scenario.stories.rules.map(\.story)).count == 14)
         #expect(scenario.sharedSecret?.count == 32 && scenario.seed == 7)
     }
 

@@ -80,7 +80,7 @@ struct StoryTests {
         #expect(try renewal(answer)["grace_period_expires_date"] == nil)
     }
 
-    @Test(arguments: ["in_grace_period", "in_billing_retry", "{expired: 3}"])
+    @Test(arguments: ["in_grace_period", "in_billing_retry", "{expired: 3}", "switched"])
     func `nothing lapses while the receipt's period runs`(story: String) throws {
         let answer = try answer(story, endingAfterDays: 10)
         #expect(days(answer.newest, "expires_date") == 10)
@@ -113,6 +113,41 @@ struct StoryTests {
         #expect(upgraded.allSatisfy { $0["cancellation_date_ms"] != nil })
         #expect(answer.newest["product_id"] as? String == product)
         #expect(try renewal(answer)["auto_renew_product_id"] == product)
+    }
+
+    @Test(arguments: [("switched", "com.example.app.monthly.other"), ("{switched: gold}", "gold")])
+    func `switched: two plans for one original transaction, grace for the newer product`(
+        story: String, product: String
+    ) throws {
+        let answer = try answer(story, endingAfterDays: -50)
+        #expect(days(answer.newest, "expires_date") == -1 && answer.newest["product_id"] as? String == product)
+        #expect(answer.renewals.allSatisfy { $0["original_transaction_id"] as? String == "1000" })
+        let plans = Dictionary(grouping: answer.renewals) { $0["product_id"] as? String ?? "" }
+        #expect(plans.keys.sorted() == ["com.example.app.monthly", product].sorted())
+        let former = try #require(plans["com.example.app.monthly"]?.first as? [String: String])
+        #expect(former["auto_renew_product_id"] == "com.example.app.monthly" && former["auto_renew_status"] == "0")
+        #expect(former["expiration_intent"] == "1" && former["is_in_billing_retry_period"] == "0")
+        let newer = try #require(plans[product]?.first as? [String: String])
+        #expect(newer["auto_renew_product_id"] == product && newer["auto_renew_status"] == "1")
+        #expect(days(newer, "grace_period_expires_date") == 15 && newer["is_in_billing_retry_period"] == "1")
+        let latest = try answer.latestReceipt(at: ManualClock().now)
+        #expect(latest.purchases.contains { $0.productID == product && $0.originalTransactionID == "1000" })
+    }
+
+    @Test func `switched: the plans stand in either order`() throws {
+        let first = try (1...20).map { seed in
+            let store = try TestStore("seed: \(seed)\nstories: {default: {switched: gold}}")
+            return try store.answer(to: Samples.receipt(endingAfterDays: -50)).renewals[0]["product_id"] as? String
+        }
+        #expect(Set(first) == ["gold", "com.example.app.monthly"])
+    }
+
+    @Test(arguments: [10, 0, -1]) func `switched: nothing while the receipt's period has not been over for a day`(
+        end: Int64
+    ) throws {
+        let answer = try answer("switched", endingAfterDays: end)
+        #expect(days(answer.newest, "expires_date") == end && answer.renewals.count == 1)
+        #expect(try renewal(answer)["product_id"] == "com.example.app.monthly")
     }
 
     @Test func `family shared: all periods are`() throws {

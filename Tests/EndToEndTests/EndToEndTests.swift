@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import ReceiptForge
 import Testing
 
 /// The real binaries, as an operator runs them.
@@ -78,6 +79,33 @@ import Testing
         #expect(try await cache([:]) == "miss")
         #expect(try await cache([:]) == "near")
         #expect(try await cache(["mode": "local"]) == "miss")
+    }
+
+    @Test(arguments: [(-1, true), (30, false), (nil, nil)] as [(Int64?, Bool?)])
+    func `an app whose volume licence has ended is genuine and expired`(endsAfterDays: Int64?, isExpired: Bool?)
+        async throws
+    {
+        let folder = try ScratchFolder()
+        var contents = ReceiptContents(bundleID: "com.example.app", creationDate: Sample.now.advanced(byDays: -40))
+        contents.receiptType = "ProductionVPP"
+        contents.expirationDate = endsAfterDays.map { Sample.now.advanced(byDays: $0) }
+        let gateway = try await RunningGateway([
+            "GATEWAY_TRUST_ROOTS": folder.write(Sample.pki.rootPEM, to: "root.pem") + "=Production"
+        ])
+        let text = Data(Sample.pki.sign(contents)).base64EncodedString()
+        // Once worked out, and once given again.
+        for _ in 1...2 {
+            let answer = try await gateway.verify(text)
+            #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/verify") == [])
+            let receipt = try #require(try answer.json["receipt"] as? [String: Any])
+            #expect(try answer.json["verdict"] as? String == "genuine" && receipt["is_expired"] as? Bool == isExpired)
+            #expect((receipt["expiration_date_ms"] != nil) == (endsAfterDays != nil))
+        }
+        // Apple's form has the date only.
+        let dropIn = try await gateway.verifyReceipt(["receipt-data": text]).json
+        let receipt = try #require(dropIn["receipt"] as? [String: Any])
+        #expect(dropIn["status"] as? Int == 0 && receipt["is_expired"] == nil)
+        #expect((receipt["expiration_date_ms"] != nil) == (endsAfterDays != nil))
     }
 
     @Test func `a receipt of another app is rejected`() async throws {

@@ -20,6 +20,21 @@ enum RealReceipts {
         return try JSONDecoder().decode([Entry].self, from: Data(contentsOf: folder.appending(path: "index.json")))
     }
 
+    /// Receipts with what Apple answered to them, which lie beside the receipts.
+    static func answered() throws -> [(receipt: String, answer: [String: Any])] {
+        guard let pairs = folder?.appending(path: "../responses/pairs").standardizedFileURL,
+            FileManager.default.fileExists(atPath: pairs.path)
+        else { return [] }
+        let files = try FileManager.default.contentsOfDirectory(at: pairs, includingPropertiesForKeys: nil)
+        return try files.filter { $0.pathExtension == "json" }.compactMap { file in
+            let pair = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any]
+            guard let receipt = pair?["receipt-data"] as? String, let answer = pair?["response"] as? [String: Any],
+                answer["status"] as? Int == 0
+            else { return nil }
+            return (receipt, answer)
+        }
+    }
+
     static func text(of entry: Entry) throws -> String {
         guard let folder else { return "" }
         return try String(contentsOf: folder.appending(path: entry.file), encoding: .utf8)

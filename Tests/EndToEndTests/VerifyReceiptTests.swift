@@ -95,6 +95,60 @@ struct VerifyReceiptTests {
         #expect(ours == apples)
     }
 
+    @Test(arguments: [false, true]) func `without Apple old transactions are left out of the latest ones alone`(
+        excludesOld: Bool
+    ) async throws {
+        let pair = try await Pair("faults: [{fault: html}]")
+        let question: [String: Any] = [
+            "receipt-data": Self.receipt.text, "password": "secret", "exclude-old-transactions": excludesOld,
+        ]
+        let answer = try await pair.gateway.verifyReceipt(question)
+        #expect(answer.headers["gateway-source"] == "local")
+        pair.apple.play(.healthy)
+        let (ours, apples) = (try answer.json, try await pair.appleAnswer(question))
+        #expect(Self.transactions(ours["receipt"], "in_app") == Self.transactions(apples["receipt"], "in_app"))
+        #expect(Self.transactions(ours, "latest_receipt_info") == Self.transactions(apples, "latest_receipt_info"))
+        #expect(Self.transactions(ours["receipt"], "in_app").count == 2)
+        #expect(Self.transactions(ours, "latest_receipt_info").count == (excludesOld ? 1 : 2))
+        #expect(ours["latest_receipt"] as? String == Self.receipt.text)
+        #expect(Set(apples.keys).subtracting(ours.keys) == ["pending_renewal_info"])
+    }
+
+    @Test func `without Apple the latest receipt is the one that Apple sent earlier`() async throws {
+        let pair = try await Pair()
+        func ask(password: String, excludesOld: Bool) async throws -> (source: String?, latestReceipt: String?) {
+            let answer = try await pair.gateway.verifyReceipt([
+                "receipt-data": Self.receipt.text, "password": password, "exclude-old-transactions": excludesOld,
+            ])
+            return (answer.headers["gateway-source"], try answer.json["latest_receipt"] as? String)
+        }
+        let known = try await ask(password: "one", excludesOld: false)
+        #expect(known.source == "apple" && known.latestReceipt != Self.receipt.text)
+        pair.apple.play(try Scenario(yaml: "faults: [{fault: html}]"))
+        let earlier = try await ask(password: "one", excludesOld: true)
+        #expect(earlier.source == "local" && earlier.latestReceipt == known.latestReceipt)
+        // Who knows another password learns nothing of what Apple said to this one.
+        let stranger = try await ask(password: "two", excludesOld: true)
+        #expect(stranger.source == "local" && stranger.latestReceipt == Self.receipt.text)
+    }
+
+    @Test(.enabled(if: RealReceipts.folder != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
+    func `real receipts are answered as Apple answered them, but for what only Apple knows`() async throws {
+        let gateway = try await RunningGateway()
+        let pairs = try RealReceipts.answered()
+        for (receipt, apples) in pairs {
+            let ours = try await gateway.verifyReceipt(["receipt-data": receipt]).json
+            #expect(ours["status"] as? Int == apples["status"] as? Int)
+            #expect(ours["environment"] as? String == apples["environment"] as? String)
+            #expect(Self.signed(ours) as NSDictionary == Self.signed(apples) as NSDictionary)
+            let known = Set(Self.transactions(ours, "latest_receipt_info"))
+            #expect(known.isSubset(of: Self.transactions(apples, "latest_receipt_info")))
+            #expect(Set(apples.keys).subtracting(ours.keys).isSubset(of: ["pending_renewal_info"]))
+            #expect(Set(ours.keys).isSubset(of: apples.keys))
+        }
+        #expect(!pairs.isEmpty)
+    }
+
     @Test func `a false receipt gets Apple's status and the rule, and never reaches Apple`() async throws {
         let pair = try await Pair()
         for (fault, status) in [
@@ -143,6 +197,21 @@ struct VerifyReceiptTests {
         let strict = try await RunningGateway(["GATEWAY_VERIFY_RECEIPT_UNDECIDED": "503"])
         let unavailable = try await strict.verifyReceipt(transactionReceipt)
         #expect(unavailable.status == 503 && unavailable.headers["retry-after"] == "5")
+    }
+
+    /// The identifiers of a list of transactions, in order of time.
+    private static func transactions(_ object: Any?, _ name: String) -> [String] {
+        let list = (object as? [String: Any])?[name] as? [[String: Any]] ?? []
+        return list.compactMap { $0["transaction_id"] as? String }.sorted()
+    }
+
+    /// `receipt` of an answer, without what Apple adds to what it signed.
+    private static func signed(_ answer: [String: Any]) -> [String: Any] {
+        var receipt = timeless(answer)["receipt"] as? [String: Any] ?? [:]
+        receipt["in_app"] = (receipt["in_app"] as? [[String: Any]] ?? []).map { purchase in
+            purchase.filter { $0.key != "in_app_ownership_type" }
+        }
+        return receipt
     }
 
     /// Without what follows from the moment at which Apple was asked.

@@ -338,6 +338,92 @@ struct AppleDeskTests {
         #expect(scene.upstream.asked.count == trouble.calls)
     }
 
+    // MARK: The latest receipt, for who reads Apple's form
+
+    private static let body = Array("{\"status\":0}".utf8)
+
+    @Test func `without Apple an earlier answer about other transactions is handed on`() async throws {
+        let scene = Scene(sandboxKnows)
+        _ = try await scene.ask(.appleFirst, at: 150)
+        scene.upstream.rewrite([.production: [.failure(.tls)]])
+        let answer = try await scene.ask(.appleFirst, at: 151) { $0.question.excludesOldTransactions = true }
+        #expect(answer.provenance.source == .local && answer.upstreamBody == nil)
+        #expect(answer.earlierUpstreamBody == Self.body)
+        // Whoever reads the gateway's own form has no use for it.
+        for mode in [Mode.auto, .local, .apple] {
+            let other = try await scene.ask(mode, at: 151) { $0.question.excludesOldTransactions = true }
+            #expect(other.earlierUpstreamBody == nil, "\(mode)")
+        }
+    }
+
+    @Test func `without Apple an answer that is too old to be given is handed on`() async throws {
+        let scene = Scene(sandboxKnows)
+        let known = try await scene.ask(.appleFirst, at: 150)
+        scene.upstream.rewrite([.production: [.failure(.tls)]])
+        let stale = try await scene.ask(.appleFirst, at: 80_000)
+        #expect(stale.upstreamBody == known.upstreamBody && stale.earlierUpstreamBody == nil)
+        let answer = try await scene.ask(.appleFirst, at: 200_000)
+        #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == Self.body)
+    }
+
+    @Test func `what was learned with one secret is not handed on with another`() async throws {
+        let scene = Scene(sandboxKnows)
+        _ = try await scene.ask(.appleFirst, at: 150) { $0.question.callersSecret = SharedSecret("right") }
+        scene.upstream.rewrite([.production: [.failure(.tls)]])
+        for excludesOld in [false, true] {
+            let answer = try await scene.ask(.appleFirst, at: 151) {
+                $0.question.callersSecret = SharedSecret("wrong")
+                $0.question.excludesOldTransactions = excludesOld
+            }
+            #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
+        }
+    }
+
+    @Test func `what was forgotten is not handed on`() async throws {
+        let scene = Scene(sandboxKnows)
+        _ = try await scene.ask(.appleFirst, at: 150)
+        #expect(try await scene.desk.forget(originalTransactionID: "1") == 1)
+        scene.upstream.rewrite([.production: [.failure(.tls)]])
+        let answer = try await scene.ask(.appleFirst, at: 151) { $0.question.excludesOldTransactions = true }
+        #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
+    }
+
+    @Test func `a receipt without subscriptions has no latest receipt`() async throws {
+        var scene = Scene(sandboxKnows)
+        scene.receipt = Samples.receipt(with: [Period(item: "9", at: 0)])
+        #expect(try await scene.ask(.appleFirst, at: 150).provenance.source == .apple)
+        scene.upstream.rewrite([.production: [.failure(.tls)]])
+        let answer = try await scene.ask(.appleFirst, at: 151) { $0.question.excludesOldTransactions = true }
+        #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
+    }
+
+    // MARK: Volume licences
+
+    @Test func `Apple's word lasts no longer than the app's licence, and says when it has ended`() async throws {
+        var scene = Scene(sandboxKnows, remembers: true)
+        let end = Samples.forge.contents.creationDate.advanced(bySeconds: 155)
+        scene.receipt = Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end }
+        let licensed = try await scene.ask(at: 150)
+        #expect(licensed.provenance.source == .apple && licensed.isAppExpired == false)
+        #expect(licensed.freshUntil == Samples.time(155))
+        #expect(try await scene.ask(at: 154).provenance.cache == .near)
+        for seconds in [155, 156, 1000] as [Int64] {
+            let expired = try await scene.ask(at: seconds)
+            #expect(expired.verdict == .genuine && expired.isAppExpired == true, "\(seconds)")
+        }
+    }
+
+    @Test func `an answer from a node whose clock is behind does not outlast the licence`() throws {
+        let end = Samples.forge.contents.creationDate.advanced(bySeconds: 155)
+        let receipt = try Samples.verified(
+            Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end })
+        let assessment = Assessment(
+            receipt, for: VerificationRequest(evidence: .appReceipt([])), at: Samples.time(150),
+            policy: FreshnessPolicy(), skew: .zero)
+        let known = KnownFinding(.answered(.renewed), askedAt: Samples.time(140), freshUntil: Samples.time(160))
+        #expect(assessment.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
+    }
+
     @Test func `a trouble that passes is overcome by asking once more`() async throws {
         let scene = Scene([
             .production: [.refusal(.malformed), .otherEnvironment],

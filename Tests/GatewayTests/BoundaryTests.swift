@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import ReceiptForge
 import Receipts
 import Testing
 
@@ -17,7 +18,12 @@ struct BoundaryTests {
             upstream: upstream, cache: EmbeddedFindingCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle(),
             verifier: Samples.verifier, observer: EventLog(), clock: { clock.time }, chance: { 0.5 })
         let service = RememberingService(VerificationService(verifier: Samples.verifier, apple: desk))
-        let receipts = (0..<3).map { _ in Samples.receipt(with: chance.periods()) }
+        let receipts = (0..<3).map { _ in
+            Samples.receipt(with: chance.periods()) { receipt in
+                guard chance.isOne(in: 3) else { return }
+                receipt.expirationDate = receipt.creationDate.advanced(bySeconds: chance.number(2000))
+            }
+        }
         var paths: Set<Provenance.Cache> = []
         for _ in 0..<120 {
             if chance.isOne(in: 4) {
@@ -36,6 +42,9 @@ struct BoundaryTests {
             }
             for subscription in answer.subscriptions where subscription.state == .inGracePeriod {
                 #expect(subscription.renewal?.gracePeriodExpiresDate.map { now < $0 } == true)
+            }
+            if let receipt = answer.receipt, let end = receipt.expirationDate {
+                #expect(answer.isAppExpired == true || (now < end && answer.freshUntil <= end))
             }
             if let boundary = nextBoundary(
                 after: now, in: answer.transactions, answer.subscriptions.compactMap(\.renewal))

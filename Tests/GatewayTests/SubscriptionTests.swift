@@ -217,6 +217,96 @@ struct SubscriptionTests {
         #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == nil)
     }
 
+    /// Plans for one subscription, and the one that counts for its latest transaction, of the product `monthly`.
+    struct Choice: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let plans: [Renewal]
+        /// The index of the plan that counts.
+        let chosen: Int?
+
+        /// - Parameter plans: of each its product and the one it renews to.
+        init(_ name: String, _ plans: [(String?, String?)], _ chosen: Int?) {
+            testDescription = name
+            self.chosen = chosen
+            self.plans = plans.enumerated().map { index, products in
+                var renewal = Renewal(originalTransactionID: "1")
+                (renewal.productID, renewal.renewalProductID) = products
+                // Tells them apart, whatever they name.
+                renewal.offerCodeName = "\(index)"
+                return renewal
+            }
+        }
+    }
+
+    static let choices = [
+        Choice("none", [], nil),
+        Choice("the product's", [("yearly", "yearly"), ("monthly", "monthly")], 1),
+        Choice("the product's, whatever it renews to", [("yearly", "monthly"), ("monthly", "yearly")], 1),
+        Choice("the one that renews to it", [("weekly", "weekly"), ("yearly", "monthly")], 1),
+        Choice("the product's before one without a product", [(nil, nil), ("monthly", nil)], 1),
+        Choice("the one that renews to it before one without a product", [(nil, nil), ("yearly", "monthly")], 1),
+        Choice("one without a product before another product's", [("yearly", "yearly"), (nil, "yearly")], 1),
+        Choice("other products' alone", [("yearly", "yearly"), ("weekly", "weekly")], nil),
+        Choice("the only one, without a product", [(nil, nil)], 0),
+        Choice("the only one, of the product", [("monthly", "yearly")], 0),
+        Choice("the only one, of the product that follows", [("yearly", "yearly")], 0),
+    ]
+
+    @Test(arguments: choices) func `of several plans for one subscription that of its latest product counts`(
+        choice: Choice
+    ) throws {
+        let transactions = try Samples.transactions([
+            Period("1", 0..<100).with(\.product, "yearly"), Period("2", 100..<200),
+        ])
+        let chosen = choice.chosen.map { choice.plans[$0] }
+        var elsewhere = Renewal(originalTransactionID: "2")
+        elsewhere.productID = "monthly"
+        for plans in [choice.plans, choice.plans.reversed()] {
+            for now in [150, 250] as [Int64] {
+                let seen = Subscription.all(
+                    in: transactions, renewals: [elsewhere] + plans, at: Samples.time(now), skew: .zero)
+                #expect(seen.map(\.renewal) == [chosen])
+            }
+        }
+    }
+
+    @Test func `grace is that of the product bought last, not of one that was left`() throws {
+        let transactions = try Samples.transactions([
+            Period("1", 0..<100).with(\.product, "yearly"), Period("2", 100..<200),
+        ])
+        var former = Renewal(originalTransactionID: "1"), newer = former
+        (former.productID, former.isInBillingRetry) = ("yearly", false)
+        (newer.productID, newer.isInBillingRetry, newer.gracePeriodExpiresDate) = ("monthly", true, Samples.time(300))
+        for plans in [[former, newer], [newer, former]] {
+            let seen = Subscription.all(in: transactions, renewals: plans, at: Samples.time(250), skew: .zero)
+            #expect(seen.map(\.state) == [.inGracePeriod] && seen.first?.renewal == newer)
+        }
+        former.gracePeriodExpiresDate = Samples.time(300)
+        newer.gracePeriodExpiresDate = nil
+        newer.isInBillingRetry = false
+        for plans in [[former, newer], [newer, former]] {
+            let seen = Subscription.all(in: transactions, renewals: plans, at: Samples.time(250), skew: .zero)
+            #expect(seen.map(\.state) == [.expired] && seen.first?.renewal == newer)
+        }
+    }
+
+    @Test func `a year that was upgraded to months does not count as the latest period`() throws {
+        var transactions = try Samples.transactions([
+            Period("1", 0..<1000).cancelled.with(\.product, "yearly"), Period("2", 100..<200),
+        ])
+        transactions[0].isUpgraded = true
+        var grace = Renewal(originalTransactionID: "1")
+        (grace.productID, grace.gracePeriodExpiresDate) = ("monthly", Samples.time(300))
+        for order in [transactions, transactions.reversed()] {
+            func seen(_ seconds: Int64, _ renewals: [Renewal]) -> [Subscription] {
+                Subscription.all(in: order, renewals: renewals, at: Samples.time(seconds), skew: .zero)
+            }
+            #expect(seen(150, []).map(\.state) == [.active] && seen(250, []).map(\.state) == [.expired])
+            #expect(seen(250, [grace]).map(\.state) == [.inGracePeriod])
+            #expect(order.withoutOldTransactions().map(\.transactionID) == ["2"])
+        }
+    }
+
     @Test func `an upgraded period does not serve although it is not over`() throws {
         var transactions = try Samples.transactions([Period("1", 0..<100), Period("2", 0..<50, of: "2")])
         transactions[0].isUpgraded = true

@@ -173,6 +173,23 @@ struct VerificationServiceTests {
         }
     }
 
+    @Test func `no answer outlives the app's licence, and after it the receipt is genuine and expired`() async throws {
+        let gateway = Self.gateway()
+        let end = Samples.forge.contents.creationDate.advanced(bySeconds: 100)
+        let receipt = Samples.receipt(with: [Period("1", 0..<1_000_000)]) { $0.expirationDate = end }
+        for (milliseconds, cache, isExpired) in [
+            (99_000, Provenance.Cache.miss, false), (99_999, .near, false), (100_000, .miss, true),
+            (100_001, .near, true), (500_000, .miss, true),
+        ] {
+            let now = Samples.created.advanced(by: .milliseconds(Int64(milliseconds)))
+            let answer = try await gateway.verify(Self.request(receipt), at: now)
+            #expect(answer.verdict == .genuine && answer.isAppExpired == isExpired, "\(milliseconds)")
+            #expect(answer.provenance.cache == cache && answer.subscriptions.map(\.state) == [.active])
+        }
+        let unlimited = try await gateway.verify(Self.request(), at: Samples.time(0))
+        #expect(unlimited.verdict == .genuine && unlimited.isAppExpired == nil)
+    }
+
     @Test func `a caller who accepts no old answer gets a new one`() async throws {
         let gateway = Self.gateway()
         var strict = Self.request()

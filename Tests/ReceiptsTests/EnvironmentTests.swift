@@ -10,7 +10,7 @@ struct EnvironmentTests {
     @Test(
         arguments: [
             ("Production", .production), ("ProductionVPP", .production), ("ProductionSandbox", .sandbox),
-            ("ProductionVPPSandbox", .sandbox), ("Xcode", .xcode),
+            ("ProductionVPPSandbox", .sandbox), ("Sandbox", .sandbox), ("Xcode", .xcode),
         ] as [(String, Environment)])
     func `a receipt is genuine exactly where its root may sign`(receiptType: String, environment: Environment) throws {
         let receipt = Samples.forge.receipt { $0.receiptType = receiptType }
@@ -25,8 +25,8 @@ struct EnvironmentTests {
         }
     }
 
-    @Test(arguments: ["production", "Production ", "ProductionVpp", "Sandbox", "PROD", "XcodeXcode", "P"])
-    func `a type Apple does not document is not guessed at`(receiptType: String) throws {
+    @Test(arguments: ["production", "Production ", "ProductionVpp", "sandbox", "Sandbox ", "PROD", "XcodeXcode", "P"])
+    func `an unknown type is not guessed at`(receiptType: String) throws {
         let receipt = Samples.forge.receipt { $0.receiptType = receiptType }
         let verifier = try ReceiptVerifier.trustingSamples(for: Set(Environment.allCases))
         #expect(verifier.brokenRule(of: receipt) == .receiptTypeUnknown)

@@ -96,6 +96,24 @@ struct FieldTests {
         #expect(unknown.purchases.map(\.productType).contains(nil) && unknown.purchases.count == 2)
     }
 
+    @Test(
+        arguments: [
+            ([0x02, 1, 0], 0), ([0x02, 1, 1], 1), ([0x02, 2, 0x7F, 0xFF], 32_767), ([0x0C, 1, 0x31], nil),
+            ([0x0C, 0], nil), ([0x02, 9] + Array(repeating: 0x7F, count: 9), nil), ([0x02, 1, 0, 0], nil), ([], nil),
+        ] as [([UInt8], Int64?)])
+    func `attribute 1722 is a number where it is one, and kept in any form`(value: [UInt8], number: Int64?) throws {
+        let attribute = ReceiptForge.ReceiptAttribute(1722, value: value)
+        let receipt = try Self.verified(Samples.forge.receipt(replacingInFirstPurchase: attribute))
+        // Two purchases: the other one has a zero.
+        #expect(receipt.purchases.contains { $0.attribute1722 == number && $0.keeps(1722, value) })
+        #expect(receipt.purchases.allSatisfy { $0.keeps(1722, value) || $0.attribute1722 == 0 })
+    }
+
+    @Test func `attribute 1722 may be absent`() throws {
+        let receipt = try Self.verified(Samples.forge.receipt(withoutInFirstPurchase: 1722))
+        #expect(receipt.purchases.contains { $0.attribute1722 == nil })
+    }
+
     // MARK: Integers
 
     @Test(
@@ -224,5 +242,12 @@ struct FieldTests {
 
     private static func verified(_ receipt: [UInt8]) throws -> VerifiedReceipt {
         try verifier.verify(receipt, at: Samples.now)
+    }
+}
+
+extension InAppPurchase {
+    /// Whether the attribute is kept as it stands.
+    fileprivate func keeps(_ type: Int, _ value: [UInt8]) -> Bool {
+        otherAttributes.contains { $0.type == type && $0.value == value }
     }
 }

@@ -37,6 +37,15 @@ struct XcodeReceiptTests {
         try receipt.check(deviceIdentifier: Samples.contents.deviceIdentifier)
     }
 
+    @Test func `a receipt is kept as it was sent, in Xcode's form too`() throws {
+        let xcode = try Self.verifier.verify(Samples.xcodeReceipt, at: Samples.now)
+        #expect(xcode.bytes == Samples.xcodeReceipt)
+        // The form that was sent and the DER it stands for.
+        #expect(xcode.byteCount >= 2 * xcode.signedContent.count)
+        let receipt = try ForgedReceiptTests.verifier.verify(Samples.receipt, at: Samples.now)
+        #expect(receipt.bytes == Samples.receipt)
+    }
+
     @Test func `an Xcode receipt cut short anywhere is no receipt`() {
         for count in Samples.xcodeReceipt.indices {
             let broken = Self.verifier.brokenRule(of: Array(Samples.xcodeReceipt[..<count]))

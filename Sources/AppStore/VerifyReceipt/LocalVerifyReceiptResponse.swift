@@ -11,38 +11,53 @@ package import Receipts
 /// `pending_renewal_info`, ownership, subscription groups.
 package struct LocalVerifyReceiptResponse: Sendable {
     private let receipt: VerifiedReceipt
-    private let purchases: [InAppPurchase]
+    private let latest: [InAppPurchase]
+    private let latestReceipt: String?
     private let requestDate: Timestamp
 
     /// - Parameters:
     ///   - receipt: what is answered about.
-    ///   - purchases: those to show, in the receipt's order; with `exclude-old-transactions`, only the latest
-    ///     transaction of each subscription.
+    ///   - latest: the purchases of `latest_receipt_info`, in the receipt's order; with `exclude-old-transactions`, only
+    ///     the latest transaction of each subscription. `receipt.in_app` always has all purchases.
+    ///   - latestReceipt: the `latest_receipt` of an earlier answer of Apple's to this receipt; nil for the receipt itself.
     ///   - now: becomes `request_date`.
-    package init(_ receipt: VerifiedReceipt, showing purchases: some Sequence<InAppPurchase>, at now: Timestamp) {
-        (self.receipt, self.purchases, requestDate) = (receipt, Array(purchases), now)
+    package init(
+        _ receipt: VerifiedReceipt, showing latest: some Sequence<InAppPurchase>, latestReceipt: String? = nil,
+        at now: Timestamp
+    ) {
+        (self.receipt, self.latest, self.latestReceipt) = (receipt, Array(latest), latestReceipt)
+        requestDate = now
     }
 
     /// The body.
     package var body: [UInt8] {
-        var json = JSONWriter(reservingCapacity: 1024 + purchases.count * 2048)
+        var json = JSONWriter(reservingCapacity: expectedByteCount)
         json.object { json in
             json.member("status", .number(JSONNumber(0)))
             json.member("environment", .string(receipt.environment.rawValue))
             json.key("receipt")
-            json.receipt(receipt, purchases, requestDate)
-            // Apple gives it for receipts with auto-renewable subscriptions, which alone have an expiry date.
-            if purchases.contains(where: { $0.expiresDate != nil }) {
-                json.key("latest_receipt_info")
-                json.purchases(purchases)
-            }
+            json.receipt(receipt, requestDate)
+            guard hasSubscriptions else { return }
+            json.key("latest_receipt_info")
+            json.purchases(latest)
+            json.key("latest_receipt")
+            if let latestReceipt { json.string(latestReceipt) } else { json.base64(receipt.bytes) }
         }
         return json.bytes
+    }
+
+    /// Apple tells of the latest receipt where there are auto-renewable subscriptions, which alone have an expiry date.
+    private var hasSubscriptions: Bool { receipt.purchases.contains { $0.expiresDate != nil } }
+
+    private var expectedByteCount: Int {
+        let purchases = 1024 + (receipt.purchases.count + latest.count) * 1024
+        guard hasSubscriptions else { return purchases }
+        return purchases + (latestReceipt?.utf8.count ?? Base64.encodedCount(of: receipt.bytes.count))
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func receipt(_ receipt: VerifiedReceipt, _ purchases: [InAppPurchase], _ now: Timestamp) {
+    fileprivate mutating func receipt(_ receipt: VerifiedReceipt, _ now: Timestamp) {
         object { json in
             json.text("receipt_type", receipt.receiptType)
             json.number("adam_id", receipt.adamID)
@@ -58,11 +73,15 @@ extension JSONWriter {
             json.date("preorder_date", receipt.preorderDate)
             json.date("expiration_date", receipt.expirationDate)
             json.key("in_app")
-            json.purchases(purchases)
+            json.purchases(receipt.purchases)
         }
     }
 
-    fileprivate mutating func purchases(_ purchases: [InAppPurchase]) {
+    fileprivate mutating func base64(_ bytes: [UInt8]) {
+        string { Base64.append(encoding: bytes, to: &$0) }
+    }
+
+    fileprivate mutating func purchases(_ purchases: some Sequence<InAppPurchase>) {
         array { json in
             for purchase in purchases { json.purchase(purchase) }
         }

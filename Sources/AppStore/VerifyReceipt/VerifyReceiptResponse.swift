@@ -52,6 +52,22 @@ extension VerifyReceiptResponse {
     package var exception: String? { text("exception") }
     /// `latest_receipt`: a newer receipt for the same purchases, in base64.
     package var latestReceipt: String? { status.vouchesForReceipt ? json["latest_receipt"]?.string : nil }
+
+    /// Returns the `latest_receipt` of a body that was read before and vouches for its receipt, or nil if it has none.
+    /// Nothing else of the body is built again.
+    package static func latestReceipt(ofKnown body: Span<UInt8>) -> String? {
+        var reader = JSONReader(body)
+        do throws(JSONFault) {
+            try reader.beginObject()
+            while let key = try reader.nextKey() {
+                if try reader.string(of: key) == "latest_receipt" { return try reader.string(of: reader.string()) }
+                try reader.skipValue(maximumDepth: JSONValue.Limits().depth, maximumBytes: body.count)
+            }
+            return nil
+        } catch {
+            return nil
+        }
+    }
 }
 
 // MARK: - Reading

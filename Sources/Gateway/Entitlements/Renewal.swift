@@ -27,9 +27,9 @@ public struct Renewal: Hashable, Sendable {
         case given
     }
 
-    /// The subscription it is about.
+    /// The subscription it is about. Where the customer changed between products, one plan for each may name it.
     public var originalTransactionID: String
-    /// The product that was bought last.
+    /// The product it is about: of several plans, that of the latest transaction counts.
     public var productID: String?
     /// The product of the next period.
     public var renewalProductID: String?
@@ -51,5 +51,16 @@ public struct Renewal: Hashable, Sendable {
     /// A plan of which no more is known.
     public init(originalTransactionID: String) {
         self.originalTransactionID = originalTransactionID
+    }
+}
+
+extension [Renewal] {
+    /// Returns the plan that belongs to a transaction with this product, of the plans for one subscription: the one about
+    /// the product, else the one that renews to it, else one that names no product.
+    ///
+    /// A subscription with only one plan has that plan: Apple may name the next product before its transaction is listed.
+    func plan(forProduct productID: String) -> Renewal? {
+        first { $0.productID == productID } ?? first { $0.renewalProductID == productID }
+            ?? first { $0.productID == nil } ?? (count == 1 ? self[0] : nil)
     }
 }

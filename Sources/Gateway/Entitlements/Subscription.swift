@@ -27,7 +27,8 @@ public struct Subscription: Sendable {
     public let state: SubscriptionState
     /// The transaction that decides: the one that is active, or else the latest.
     public let transaction: Transaction
-    /// What Apple plans for it; nil if only the receipt was asked.
+    /// What Apple plans for it, or for the product of `transaction` if Apple has several plans; nil if only the receipt was
+    /// asked.
     public let renewal: Renewal?
     /// Whether no period so far in the subscription's group was a free trial or at an introductory price: then the
     /// customer may still have one (Apple, "Implementing introductory offers in your app"). A receipt does not name groups;
@@ -46,10 +47,10 @@ extension Subscription {
         let subscriptions = transactions.indices.filter { transactions[$0].isSubscription }
         let groupsWithOffer = Set(
             subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
-        let plans = Dictionary(renewals.map { ($0.originalTransactionID, $0) }) { first, _ in first }
+        let plans = Dictionary(grouping: renewals, by: \.originalTransactionID)
         return Dictionary(grouping: subscriptions) { transactions[$0].chainID }
             .map { id, chain in
-                Subscription(id, transactions, chain, plans[id], groupsWithOffer, Moment(now: now, skew: skew))
+                Subscription(id, transactions, chain, plans[id] ?? [], groupsWithOffer, Moment(now: now, skew: skew))
             }
             .sorted {
                 ($0.transaction.expiryOrder, $0.originalTransactionID) > (
@@ -58,13 +59,16 @@ extension Subscription {
             }
     }
 
-    /// - Parameter chain: the indices of its transactions, at least one.
+    /// - Parameters:
+    ///   - chain: the indices of its transactions, at least one.
+    ///   - plans: what Apple plans for it.
     private init(
-        _ originalTransactionID: String, _ transactions: [Transaction], _ chain: [Int], _ renewal: Renewal?,
+        _ originalTransactionID: String, _ transactions: [Transaction], _ chain: [Int], _ plans: [Renewal],
         _ groupsWithOffer: Set<String>, _ moment: Moment
     ) {
         let active = chain.filter { transactions[$0].isActive(at: moment.now, skew: moment.skew) }
         let transaction = transactions.latest(among: active.isEmpty ? chain : active)
+        let renewal = plans.plan(forProduct: transaction.productID)
         state = active.isEmpty ? SubscriptionState(lapsed: transaction, renewal, at: moment.now) : .active
         self.transaction = transaction
         self.renewal = renewal

@@ -100,7 +100,10 @@ extension Transaction {
 
     /// Orders transactions by the end of their period, then by its start, then by their names: of two that end together,
     /// an upgrade and what it replaced for instance, the same one must count in whichever order they stand.
+    ///
+    /// The period that an upgrade replaced ended with the upgrade: a year that became months must not count as later.
     fileprivate func endsEarlier(than other: Transaction) -> Bool {
+        if isUpgraded != other.isUpgraded { return isUpgraded }
         if expiryOrder != other.expiryOrder { return expiryOrder < other.expiryOrder }
         if start != other.start { return start < other.start }
         return transactionID < other.transactionID

@@ -45,6 +45,11 @@ public struct KnownFinding: Sendable {
         return transactions.lazy.map(\.chainID)
     }
 
+    /// Apple's JSON; nil if Apple said nothing of the receipt's contents.
+    var upstreamBody: [UInt8]? {
+        if case .answered(let answer) = finding { answer.body } else { nil }
+    }
+
     /// Whether it may be repeated at all.
     var isLasting: Bool { askedAt < freshUntil }
 
@@ -106,7 +111,7 @@ public struct FindingKey: Hashable, Sendable {
     /// SHA-256 of what Apple signed.
     public let signedContent: Fingerprint
     /// Whether old transactions were left out.
-    public let excludesOldTransactions: Bool
+    public internal(set) var excludesOldTransactions: Bool
     /// SHA-256 of the secret that Apple is asked with, if any: another secret is another question.
     public let secret: Fingerprint?
 

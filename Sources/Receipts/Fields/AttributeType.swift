@@ -36,6 +36,7 @@ enum AttributeType {
     static let isInIntroOfferPeriod = 1719  // INTEGER
     static let cancellationReason = 1720  // INTEGER
     static let promotionalOfferID = 1721  // UTF8String
+    static let undocumented1722 = 1722  // INTEGER; 0 in all receipts seen
 
     /// The types of a receipt that `ReceiptFields` gives a name.
     static let ofReceipt: Set<Int> = [

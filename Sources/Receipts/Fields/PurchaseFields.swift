@@ -19,6 +19,7 @@ struct PurchaseFields: Sendable {
     private(set) var cancellationReason: Int64?
     private(set) var isTrialPeriod: Bool?
     private(set) var isInIntroOfferPeriod: Bool?
+    private(set) var undocumented1722: Int64?
 
     /// Reads the SET in the value of an attribute 17. A purchase has at least a product and a transaction.
     init(_ reader: borrowing FieldReader, in range: Range<Int>, limits: Limits) throws(ReceiptError) {
@@ -43,6 +44,8 @@ struct PurchaseFields: Sendable {
             case AttributeType.isInIntroOfferPeriod: isInIntroOfferPeriod = try reader.flag(attribute)
             case AttributeType.cancellationReason: cancellationReason = try reader.integer(attribute)
             case AttributeType.promotionalOfferID: promotionalOfferID = try reader.text(attribute)
+            // Apple does not document it, so another form of it breaks no rule.
+            case AttributeType.undocumented1722: undocumented1722 = try? reader.integer(attribute)
             default: break  // Kept where it stands; see `InAppPurchase.otherAttributes`.
             }
         }

@@ -119,13 +119,21 @@ extension UpstreamReply {
         switch failure {
         case .transport(let error): self = .failure(UpstreamFailure(error))
         case .throttled(let head): self = .throttled(head.retryAfter ?? Self.pauseIfApplesIsUnknown)
-        case .serverError: self = .failure(.serverError)
+        case .serverError(let head): self = head.pauseWhileUnavailable.map(Self.throttled) ?? .failure(.serverError)
         case .unexpectedStatus: self = .failure(.requestRefused)
         case .unusable: self = .failure(.unusableAnswer)
         }
     }
 
     private static let pauseIfApplesIsUnknown: Duration = .seconds(5)
+}
+
+extension ReplyHead {
+    /// How long Apple asks to wait with 503 (RFC 9110 §15.6.4); nil if it does not, or if it may be asked again at once.
+    fileprivate var pauseWhileUnavailable: Duration? {
+        guard httpStatus == 503, let retryAfter, retryAfter > .zero else { return nil }
+        return retryAfter
+    }
 }
 
 extension UpstreamFailure {

@@ -49,7 +49,7 @@ extension JSONWriter {
     fileprivate mutating func contents(of answer: Answer) {
         if let receipt = answer.receipt {
             key("receipt")
-            self.receipt(receipt, answer.transactions)
+            self.receipt(receipt, answer)
         }
         key("subscriptions")
         array { json in
@@ -70,7 +70,7 @@ extension JSONWriter {
         }
     }
 
-    private mutating func receipt(_ receipt: VerifiedReceipt, _ transactions: [Transaction]) {
+    private mutating func receipt(_ receipt: VerifiedReceipt, _ answer: Answer) {
         object { json in
             json.member("receipt_type", receipt.receiptType)
             json.member("bundle_id", receipt.bundleID)
@@ -83,10 +83,11 @@ extension JSONWriter {
             json.member("receipt_creation_date", receipt.creationDate)
             json.member("original_purchase_date", receipt.originalPurchaseDate)
             json.member("expiration_date", receipt.expirationDate)
+            json.member("is_expired", answer.isAppExpired)
             json.member("preorder_date", receipt.preorderDate)
             json.key("in_app")
             json.array { json in
-                for transaction in transactions { json.purchase(transaction) }
+                for transaction in answer.transactions { json.purchase(transaction) }
             }
         }
     }

@@ -26,6 +26,31 @@ import Testing
         }
     }
 
+    @Test func `after a 503 that names a time nobody asks before it has passed`() async throws {
+        let fault = #"faults: [{requests: 1, fault: {http_status: 503}, headers: {Retry-After: "12"}}]"#
+        try await withStage(fault) { stage in
+            let earliest = Date().timeIntervalSince1970 + 12
+            let first = try await stage.verify(Sample.receipt(0))
+            let latest = Date().timeIntervalSince1970 + 12
+            #expect(first.isLabelled("upstream_paused"), "\(first)")
+            let until = try await stage.metric(Self.pause)
+            #expect((earliest - 0.01...latest + 0.01).contains(until))
+            #expect(try await stage.questions("throttled") == 1)
+            try await Self.expectSilence(of: stage, until: until)
+            try await eventually("Apple is asked again") { try await stage.verify(Sample.receipt(0)).isApples }
+            #expect(Date().timeIntervalSince1970 >= until - 0.01)
+            #expect(stage.apple.stats.production == 2)
+        }
+    }
+
+    @Test func `a 503 without a time is asked about again at once`() async throws {
+        try await withStage("faults: [{requests: 1, fault: {http_status: 503}}]") { stage in
+            let verdict = try await stage.verify(Sample.receipt(0))
+            #expect(verdict.isApples && stage.apple.stats.production == 2, "\(verdict)")
+            #expect(try await stage.metric(Self.pause) == 0)
+        }
+    }
+
     private static func expectSilence(of stage: Stage, until: Double) async throws {
         for number in 0..<10 {
             let verdict = try await stage.verify(Sample.receipt(number))

@@ -34,6 +34,7 @@ import Testing
         Story("refunded", endingAfterDays: 5, "revoked", ("cancellation_reason", "0")),
         Story("{upgraded: com.example.gold}", "active", ("product_id", "com.example.gold")),
         Story("upgraded", endingAfterDays: 5, "active", ("product_id", "com.example.app.monthly.upgraded")),
+        Story("{switched: com.example.gold}", "in_grace_period", ("renewal.auto_renew_product_id", "com.example.gold")),
         Story("family_shared", endingAfterDays: 5, "active", ("in_app_ownership_type", "FAMILY_SHARED")),
         Story("price_increase", "active", ("renewal.price_consent", "pending")),
         Story("{offer_code: SUMMER}", endingAfterDays: 5, "active", ("offer_code_ref_name", "SUMMER")),
@@ -49,6 +50,22 @@ import Testing
             guard let detail = story.detail else { return }
             let subscription = try #require(verdict.subscriptions.first)
             #expect(subscription[detail.name] == detail.value, "\(subscription)")
+        }
+    }
+
+    @Test func `of two plans for one original transaction the newer product's counts, in whichever order they stand`()
+        async throws
+    {
+        try await withStage { stage in
+            for seed in 1...8 {
+                try stage.play("seed: \(seed)\nstories: {default: {switched: com.example.gold}}")
+                let verdict = try await stage.verify(Sample.receipt(seed), mode: "apple")
+                #expect(verdict.isApples && verdict.states == ["in_grace_period"], "\(verdict)")
+                let subscription = try #require(verdict.subscriptions.first)
+                #expect(subscription["product_id"] == "com.example.gold")
+                #expect(subscription["renewal.auto_renew_product_id"] == "com.example.gold")
+                #expect(subscription["renewal.will_renew"] == "true")
+            }
         }
     }
 

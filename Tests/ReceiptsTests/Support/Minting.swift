@@ -162,6 +162,11 @@ extension FaultForge {
         receipt(attributes: { $0.remove(type) })
     }
 
+    /// The sample receipt with another attribute of this type in its first purchase.
+    func receipt(replacingInFirstPurchase attribute: ReceiptAttribute) -> [UInt8] {
+        receipt(attributes: { $0.editFirstPurchase { $0.replace(with: attribute) } })
+    }
+
     /// The sample receipt with a purchase that has these attributes beside the usual ones.
     func receipt(addingToFirstPurchase attributes: [ReceiptAttribute]) -> [UInt8] {
         receipt(attributes: { $0.editFirstPurchase { $0.attributes += attributes } })

@@ -39,6 +39,7 @@ extension PurchaseContents {
         isTrialPeriod = purchase.isTrialPeriod
         isInIntroOfferPeriod = purchase.isInIntroOfferPeriod
         promotionalOfferID = purchase.promotionalOfferID
+        attribute1722 = purchase.attribute1722 ?? 0
         productType = (purchase.productType?.rawValue).flatMap(ProductType.init(rawValue:))
     }
 }

@@ -5,6 +5,8 @@ internal import ReceiptForge
 
 /// What happens when a subscription's period ends: an element of `pending_renewal_info`.
 struct Renewal: Hashable, Sendable {
+    /// The product it is about.
+    var productID: String
     /// Whether the customer wants to go on.
     var isOn = true
     /// The product of the next period.
@@ -19,4 +21,15 @@ struct Renewal: Hashable, Sendable {
     var awaitsPriceConsent = false
     /// The offer code of the period that runs.
     var offerCode: String?
+}
+
+extension Renewal {
+    /// A plan to renew one product as it is.
+    init(
+        of productID: String, isOn: Bool = true, expirationIntent: Int? = nil, isInBillingRetry: Bool? = nil
+    ) {
+        self.init(
+            productID: productID, isOn: isOn, nextProductID: productID, expirationIntent: expirationIntent,
+            isInBillingRetry: isInBillingRetry)
+    }
 }

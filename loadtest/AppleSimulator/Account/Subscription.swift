@@ -8,6 +8,8 @@ struct Subscription: Hashable, Sendable {
     /// In the order they were bought. Never empty.
     private(set) var periods: [Transaction]
     private(set) var renewal: Renewal
+    /// What follows, or followed, products that the customer left: further elements with the same original transaction.
+    private var formerRenewals: [Renewal] = []
     private let now: UTCDate
 
     /// - Parameters:
@@ -17,11 +19,14 @@ struct Subscription: Hashable, Sendable {
     init(_ periods: [PurchaseContents], story: Story, start: UTCDate, now: UTCDate) {
         self.periods = periods.sorted { $0.purchaseDate < $1.purchaseDate }.map(Transaction.init)
         self.now = now
-        renewal = Renewal(nextProductID: self.periods[self.periods.count - 1].purchase.productID)
+        renewal = Renewal(of: self.periods[self.periods.count - 1].purchase.productID)
         tell(story, start)
-        renewal.nextProductID = newest.purchase.productID
+        (renewal.productID, renewal.nextProductID) = (newest.purchase.productID, newest.purchase.productID)
         settle()
     }
+
+    /// The elements of `pending_renewal_info` about it.
+    var renewals: [Renewal] { [renewal] + formerRenewals }
 
     /// The period that was bought last.
     var newest: Transaction { periods[periods.count - 1] }
@@ -44,6 +49,7 @@ struct Subscription: Hashable, Sendable {
         case .expired(let intent): expire(intent)
         case .refunded(let reason): changeNewest { $0.refund(at: start.advanced(bySeconds: -3600), .init(reason)) }
         case .upgraded(let productID): upgrade(to: productID, at: start.advanced(bySeconds: -3600))
+        case .switched(let productID): switchProduct(to: productID, lapsingAt: start.advanced(byDays: -1))
         case .familyShared: for index in periods.indices { periods[index].isFamilyShared = true }
         case .priceIncrease:
             goOn(until: now)
@@ -114,6 +120,16 @@ extension Subscription {
             period.purchase.cancellationDate = moment
         }
         periods.append(better)
+    }
+
+    /// Ends the product of the last period for good, and adds a period of another one that could not be renewed either.
+    private mutating func switchProduct(to productID: String?, lapsingAt date: UTCDate) {
+        guard end < date else { return }
+        let former = newest.purchase.productID
+        lapse(at: date)
+        changeNewest { $0.purchase.productID = productID ?? former + ".other" }
+        formerRenewals = [Renewal(of: former, isOn: false, expirationIntent: 1, isInBillingRetry: false)]
+        failToCollect(graceDays: 16)
     }
 
     private mutating func changeNewest(_ change: (inout Transaction) -> Void) {

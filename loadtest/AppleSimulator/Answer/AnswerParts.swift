@@ -56,10 +56,10 @@ extension JSONText {
     }
 
     /// Writes an element of `pending_renewal_info`.
-    mutating func renewalMembers(of subscription: Subscription) {
-        let (renewal, newest) = (subscription.renewal, subscription.newest.purchase)
+    mutating func members(of renewal: Renewal, in subscription: Subscription) {
+        let newest = subscription.newest.purchase
         member("auto_renew_product_id", renewal.nextProductID)
-        member("product_id", newest.productID)
+        member("product_id", renewal.productID)
         member("original_transaction_id", newest.originalTransactionID)
         member("auto_renew_status", renewal.isOn ? "1" : "0")
         if let intent = renewal.expirationIntent { member("expiration_intent", String(intent)) }
@@ -70,6 +70,8 @@ extension JSONText {
             member("price_increase_status", "0")
         }
         if let code = renewal.offerCode { member("offer_code_ref_name", code) }
-        if let offer = newest.promotionalOfferID { member("promotional_offer_id", offer) }
+        if renewal.productID == newest.productID, let offer = newest.promotionalOfferID {
+            member("promotional_offer_id", offer)
+        }
     }
 }

@@ -69,8 +69,11 @@ struct GenuineAnswer {
         }
         json.member("latest_receipt", latestReceipt)
         json.array("pending_renewal_info") { list in
-            for subscription in account.subscriptions.shuffled(using: &generator) {
-                list.object { $0.renewalMembers(of: subscription) }
+            let renewals = account.subscriptions.flatMap { subscription in
+                subscription.renewals.map { (renewal: $0, subscription: subscription) }
+            }
+            for (renewal, subscription) in renewals.shuffled(using: &generator) {
+                list.object { $0.members(of: renewal, in: subscription) }
             }
         }
     }

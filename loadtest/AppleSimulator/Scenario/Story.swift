@@ -22,6 +22,10 @@ enum Story: Hashable, Sendable {
     case refunded(reason: Int)
     /// The customer moved to a better product an hour before the scenario began.
     case upgraded(to: String?)
+    /// The customer cancelled, and bought another product of the group when the receipt's last period had ended. That one
+    /// ended a day before the scenario began; Apple tries to collect and lets the customer go on. There is a plan for each
+    /// product, both of the same original transaction. Needs a period that ended more than a day before the scenario began.
+    case switched(to: String?)
     /// Bought by another member of the family.
     case familyShared
     /// A period runs now, and the customer has not agreed to the next one's price yet.

@@ -41,9 +41,9 @@ extension PurchaseContents {
         ].compactMap { $0 }
     }
 
-    /// Attributes every genuine purchase has and nobody documents: six empty strings and a zero.
+    /// Attributes every genuine purchase has and nobody documents: six empty strings and an integer.
     private var padding: [ReceiptAttribute] {
         let emptyTexts: [AttributeType] = [1709, 1714, 1715, 1716, 1717, 1718]
-        return emptyTexts.map { .text($0, "") } + [.integer(1722, 0)]
+        return emptyTexts.map { .text($0, "") } + [.integer(1722, attribute1722)]
     }
 }

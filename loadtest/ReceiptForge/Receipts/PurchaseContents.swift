@@ -51,6 +51,8 @@ public struct PurchaseContents: Sendable, Hashable {
     public var promotionalOfferID: String?
     /// Nil leaves the attribute out.
     public var productType: ProductType? = .autoRenewableSubscription
+    /// Attribute 1722, which Apple does not document; 0 in every genuine receipt seen so far.
+    public var attribute1722: Int64 = 0
 
     /// A purchase that is the first of its chain.
     public init(productID: String, transactionID: String, purchaseDate: UTCDate) {

@@ -3,7 +3,7 @@
 
 /// What an app receipt says, before anyone signs it.
 public struct ReceiptContents: Sendable, Hashable {
-    /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox`, or `Xcode`.
+    /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox`, `Sandbox`, or `Xcode`.
     public var receiptType = "ProductionSandbox"
     /// The app's number in the App Store; 0 in the sandbox.
     public var adamID: Int64 = 0

@@ -93,18 +93,24 @@ extension DropInEndpoint {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
         guard let receipt = answer.receipt else { return nothingToSay(nil) }
-        let shown = Set(answer.transactions.map(\.transactionID))
-        let body =
-            answer.upstreamBody
-            ?? LocalVerifyReceiptResponse(
-                receipt, showing: receipt.purchases.filter { shown.contains($0.transactionID) }, at: now
-            ).body
+        let body = answer.upstreamBody ?? localBody(receipt, answer, at: now)
         var reply = Reply(body: ByteBuffer(bytes: body))
         reply.fields[.gatewaySource] = provenance.source.rawValue
         if provenance.isDegraded {
             reply.fields[.gatewayDegraded] = provenance.degradedReasons.map(\.rawValue).joined(separator: ", ")
         }
         return reply
+    }
+
+    private func localBody(_ receipt: VerifiedReceipt, _ answer: Answer, at now: Timestamp) -> [UInt8] {
+        let latest = Set(answer.transactions.map(\.transactionID))
+        return LocalVerifyReceiptResponse(
+            receipt, showing: receipt.purchases.filter { latest.contains($0.transactionID) },
+            latestReceipt: answer.earlierUpstreamBody.flatMap {
+                VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
+            },
+            at: now
+        ).body
     }
 
     /// Apple's "the receipt server could not provide the receipt", which callers take as "ask again later".

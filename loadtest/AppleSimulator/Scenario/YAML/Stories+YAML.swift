@@ -31,7 +31,7 @@ extension Stories.Rule {
 }
 
 extension Story {
-    /// `renewed`, or with more to say `{expired: 2}`, `{refunded: 1}`, `{upgraded: com.example.gold}`,
+    /// `renewed`, or with more to say `{expired: 2}`, `{refunded: 1}`, `{upgraded: com.example.gold}`, `{switched: com.example.gold}`,
     /// `{offer_code: SUMMER}`.
     fileprivate init(_ node: Node, of name: String) throws(ScenarioError) {
         let choice = try YAMLChoice(node, of: name, known: Self.plain.keys.sorted() + ["offer_code"])
@@ -44,6 +44,7 @@ extension Story {
         case "expired": self = .expired(intent: try value.integer(of: "expired", in: 1...5))
         case "refunded": self = .refunded(reason: try value.integer(of: "refunded", in: 0...1))
         case "upgraded": self = .upgraded(to: try value.text(of: "upgraded"))
+        case "switched": self = .switched(to: try value.text(of: "switched"))
         case "offer_code": self = .offerCode(try value.text(of: "offer_code"))
         default: throw ScenarioError(line: choice.line, fault: .wrongValue(of: choice.name, needed: "no value"))
         }
@@ -52,7 +53,8 @@ extension Story {
     private static let plain: [String: Story] = [
         "as_in_receipt": .asInReceipt, "renewed": .renewed, "will_not_renew": .willNotRenew,
         "in_grace_period": .inGracePeriod, "in_billing_retry": .inBillingRetry, "expired": .expired(intent: 1),
-        "refunded": .refunded(reason: 0), "upgraded": .upgraded(to: nil), "family_shared": .familyShared,
-        "price_increase": .priceIncrease, "vpp": .volumePurchase, "ios6_style": .ios6Style,
+        "refunded": .refunded(reason: 0), "upgraded": .upgraded(to: nil), "switched": .switched(to: nil),
+        "family_shared": .familyShared, "price_increase": .priceIncrease, "vpp": .volumePurchase,
+        "ios6_style": .ios6Style,
     ]
 }
