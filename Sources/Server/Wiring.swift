@@ -147,10 +147,12 @@ extension VerifyDesk {
 private func dataPlane(
     _ configuration: GatewayConfiguration, _ routes: [Route], _ edge: Edge, _ surroundings: GatewaySurroundings
 ) -> any Service {
-    listener(
+    var edge = edge
+    edge.sources = SourceLimits(configuration.http.limits, configuration.http.remoteAddresses)
+    return listener(
         .data, on: configuration.http.listener, limits: configuration.http.limits, edge: edge, routes: routes,
         surroundings
-    ) { edge.lifecycle.advance(to: .ready) }
+    ) { [lifecycle = edge.lifecycle] in lifecycle.advance(to: .ready) }
 }
 
 /// Where the orchestrator asks, and people look. The same edge with little room: nobody sends bodies here, and probes are
@@ -162,11 +164,13 @@ private func adminPlane(
     var http = configuration.http
     http.limits.body = .kibibytes(64)
     http.limits.connections = 256
+    (http.limits.connectionsPerAddress, http.limits.requestsPerAddress) = (0, 0)
     var rules = EdgeRules(http, shutdown: configuration.shutdown)
+    rules.hosts = HostRule(names: configuration.adminHostNames.adding(hostOf: configuration.admin))
     rules.partDeadline = TimeAmount(StatusBoard.Limits.stall)
     let edge = Edge(
         rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: sources.health.lifecycle,
-        log: RequestLog(logger: nil))
+        log: RequestLog(logger: nil), sources: SourceLimits(http.limits, http.remoteAddresses))
     let board = StatusBoard(sources)
     let routes =
         sources.health.routes + [.metrics(registry)] + StatusRoutes(board: board).routes

@@ -37,6 +37,8 @@ final class RunningGateway: Sendable {
     ) async throws {
         let usual = [
             "GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s",
+            // Crowds come from one address.
+            "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "4096",
             // Tests talk to this machine only: who wants an Apple says where a simulated one is.
             "GATEWAY_APPLE_ENABLED": environment["GATEWAY_APPLE_PRODUCTION_URL"] == nil ? "false" : "true",
         ]

@@ -382,7 +382,7 @@ struct AppleDeskTests {
     @Test func `what was forgotten is not handed on`() async throws {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(.appleFirst, at: 150)
-        #expect(try await scene.desk.forget(originalTransactionID: "1") == 1)
+        try await scene.desk.purge(originalTransactionID: "1")
         scene.upstream.rewrite([.production: [.failure(.tls)]])
         let answer = try await scene.ask(.appleFirst, at: 151) { $0.question.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)

@@ -18,17 +18,21 @@ extension RealServer {
     }
 
     /// HAProxy in front of gateways, in turn; who is not ready gets nothing.
-    public static func haproxy(before backends: [Backend]) async throws -> RealServer {
+    /// - Parameter reusingConnections: whether connections to gateways serve the requests of all clients.
+    public static func haproxy(before backends: [Backend], reusingConnections: Bool = false) async throws -> RealServer
+    {
         try await RealServer("haproxy") { port, folder in
             let file = folder.appending(path: "haproxy.cfg")
-            try Data(haproxyConfiguration(port: port, backends).utf8).write(to: file)
+            try Data(haproxyConfiguration(port: port, backends, reusingConnections).utf8).write(to: file)
             return ["-db", "-f", file.path]
         }
     }
 
     /// A request is tried at another gateway when its own went away before the answer: asking twice about a receipt does no
     /// harm.
-    private static func haproxyConfiguration(port: Int, _ backends: [Backend]) -> String {
+    private static func haproxyConfiguration(
+        port: Int, _ backends: [Backend], _ reusesConnections: Bool
+    ) -> String {
         let servers = backends.enumerated().map { number, backend in
             "    server gateway\(number) 127.0.0.1:\(backend.dataPort) check port \(backend.adminPort)"
         }
@@ -47,6 +51,7 @@ extension RealServer {
             listen gateways
                 bind 127.0.0.1:\(port)
                 balance roundrobin
+                http-reuse \(reusesConnections ? "always" : "safe")
                 option httpchk GET /readyz
                 default-server inter 300ms fall 2 rise 1
             \(servers.joined(separator: "\n"))

@@ -258,7 +258,7 @@ SCENES = [paid, forged, over, undecided, throttled_for_a_moment, throttled_for_l
 def _fill(gateway: Gateway) -> list[socket.socket]:
     """Callers that send all of a body but its last octet, until there is room for no receipt."""
     held = []
-    fields = ["Host: here", "Content-Type: application/json", f"Content-Length: {HELD + 1}"]
+    fields = ["Host: localhost", "Content-Type: application/json", f"Content-Length: {HELD + 1}"]
     head = "\r\n".join(["POST /v1/verify HTTP/1.1", *fields, "", ""])
     for _ in range(ROOM // HELD):
         caller = socket.create_connection(("127.0.0.1", gateway.port))

@@ -27,6 +27,9 @@ struct Client: Hashable, Sendable {
 extension Client {
     /// Everybody on this machine, where no clients are configured.
     static let loopback = Client(name: "loopback", apps: .all, keys: [], may: Set(Permission.allCases))
+
+    /// True for a client that is served without an API key, since it can reach a listener on loopback.
+    var isKeyless: Bool { keys.isEmpty }
 }
 
 /// What the gateway knows of an API key: enough to recognise it, not enough to use it.

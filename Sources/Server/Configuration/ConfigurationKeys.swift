@@ -16,6 +16,11 @@ enum ConfigurationKeys {
             "http.host", \.http.listener.host, "Address of the data plane; other than loopback needs clients."),
         ConfigurationKey("http.port", \.http.listener.port, in: ports, "Port of the data plane."),
         ConfigurationKey(
+            "http.host_names", \.http.hostNames,
+            "Host names that are served without a clients file, beside IP addresses and `localhost`."),
+        ConfigurationKey(
+            "http.limits.target", \.http.limits.target, in: headerSizes, "Longest request target, path and query."),
+        ConfigurationKey(
             "http.limits.header_field", \.http.limits.headerField, in: headerSizes,
             "Largest header field, name and value together."),
         ConfigurationKey(
@@ -32,6 +37,13 @@ enum ConfigurationKeys {
         ConfigurationKey(
             "http.limits.connections", \.http.limits.connections, in: 1...1_000_000,
             "Most connections open at one time; more wait to be accepted."),
+        ConfigurationKey(
+            "http.limits.connections_per_address", \.http.limits.connectionsPerAddress, in: 0...1_000_000,
+            "Most connections of one IPv4 address or IPv6 /64; 0 is a quarter of all. Trusted proxies may have any number."
+        ),
+        ConfigurationKey(
+            "http.limits.requests_per_address", \.http.limits.requestsPerAddress, in: 0...1_000_000,
+            "Most requests in flight of one address that a trusted proxy names; 0 is a quarter of all connections."),
         ConfigurationKey(
             "http.deadlines.headers", \.http.deadlines.headers, in: deadlines,
             "From the connection to the end of the first request's header."),
@@ -58,6 +70,9 @@ enum ConfigurationKeys {
     static let admin = [
         ConfigurationKey("admin.host", \.admin.host, "Address of the admin plane, which asks for no key."),
         ConfigurationKey("admin.port", \.admin.port, in: ports, "Port of the admin plane."),
+        ConfigurationKey(
+            "admin.host_names", \.adminHostNames,
+            "Host names that the admin plane serves, beside IP addresses and `localhost`."),
     ]
 
     private static let shutdown = [

@@ -11,6 +11,8 @@ struct GatewayConfiguration: Hashable, Sendable {
     var http = HTTPConfiguration()
     /// The admin plane: where the orchestrator asks.
     var admin = ListenerConfiguration(host: "127.0.0.1", port: 9090)
+    /// Host names that requests to the admin plane may carry.
+    var adminHostNames = HostNames()
     /// How the gateway stops.
     var shutdown = ShutdownConfiguration()
     /// Certificates trusted beside Apple's roots.
@@ -47,6 +49,8 @@ struct ListenerConfiguration: Hashable, Sendable {
 struct HTTPConfiguration: Hashable, Sendable {
     /// Where it listens.
     var listener = ListenerConfiguration(host: "127.0.0.1", port: 8080)
+    /// Host names that requests may carry where there is no clients file.
+    var hostNames = HostNames()
     /// What a request may weigh.
     var limits = HTTPLimits()
     /// How long a connection may take for what.
@@ -59,6 +63,8 @@ struct HTTPConfiguration: Hashable, Sendable {
 
 /// What requests may weigh, alone and together.
 struct HTTPLimits: Hashable, Sendable {
+    /// The target of a request: path and query.
+    var target = ByteCount.kibibytes(8)
     /// Name and value of one header field.
     var headerField = ByteCount.kibibytes(8)
     /// All header fields of a request together.
@@ -71,6 +77,18 @@ struct HTTPLimits: Hashable, Sendable {
     var bodiesInFlight = ByteCount.mebibytes(256)
     /// Connections open at one time; more wait in the kernel's queue.
     var connections = 4096
+    /// Connections of one address; 0 is a quarter of all.
+    var connectionsPerAddress = 0
+    /// Requests in flight of one address that a trusted proxy names; 0 is a quarter of `connections`.
+    var requestsPerAddress = 0
+}
+
+extension HTTPLimits {
+    /// The connections that one address may hold.
+    var connectionsOfOneAddress: Int { connectionsPerAddress > 0 ? connectionsPerAddress : max(1, connections / 4) }
+
+    /// The requests that one address behind a trusted proxy may have in flight.
+    var requestsOfOneAddress: Int { requestsPerAddress > 0 ? requestsPerAddress : max(1, connections / 4) }
 }
 
 /// How long a connection may take for what. All are absolute: a slow trickle of bytes does not extend them.

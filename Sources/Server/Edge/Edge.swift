@@ -21,22 +21,26 @@ struct Edge: Sendable {
     var metrics: EdgeMetrics?
     /// Answers requests before they reach the router; nil leaves all of them to it.
     var lane: FastLane?
+    /// The limits for one address on this listener; nil for none.
+    var sources: SourceLimits?
+    /// The time that answers of the edge carry.
+    let date = DateField()
 }
 
 extension Edge {
     /// An HTTP/1.1 server with this edge in front of its router.
     func server(limits: HTTPLimits) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
-            EdgeChannel(edge: self, limits: NIOHTTPDecoderLimitConfiguration(limits), responder: responder)
+            EdgeChannel(edge: self, limits: RequestParser.Limits(limits), responder: responder)
         }
     }
 }
 
-/// A connection: SwiftNIO's decoder, the edge, and behind it Hummingbird's loop over the requests for its router. The
+/// A connection: the decoder, the edge, and behind it Hummingbird's loop over the requests for its router. The
 /// edge sees requests as they were sent; only what the router answers is turned into Hummingbird's types.
 private struct EdgeChannel: ServerChildChannel, HTTPChannelHandler {
     let edge: Edge
-    let limits: NIOHTTPDecoderLimitConfiguration
+    let limits: RequestParser.Limits
     let responder: HTTPChannelHandler.Responder
 
     func setup(
@@ -44,10 +48,9 @@ private struct EdgeChannel: ServerChildChannel, HTTPChannelHandler {
     ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.configureHTTPServerPipeline(
-                withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: false,
-                withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
-            try pipeline.addHandler(EdgeHandler(edge))
+            let decoder = RequestDecoder(limits)
+            try pipeline.addHandlers(
+                HTTPResponseEncoder(), ByteToMessageHandler(decoder), EdgeHandler(edge, reading: decoder))
             return try NIOAsyncChannel(
                 wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
         }
@@ -58,23 +61,11 @@ private struct EdgeChannel: ServerChildChannel, HTTPChannelHandler {
     }
 }
 
-extension NIOHTTPDecoderLimitConfiguration {
+extension RequestParser.Limits {
     fileprivate init(_ limits: HTTPLimits) {
-        self.init()
-        maxHeaderFieldSize = limits.headerField.bytes
-        maxHeaderListSize = limits.headerList.bytes
-        maxHeaderFieldCount = limits.headerFieldCount
-    }
-}
-
-extension EdgeRefusal {
-    /// The refusal for what the decoder could not read; nil for errors of the socket.
-    init?(decoding error: any Error) {
-        switch error {
-        case HTTPParserError.headerOverflow: self = .headerTooLarge
-        case is HTTPParserError: self = .malformed
-        default: return nil
-        }
+        self.init(
+            target: limits.target.bytes, field: limits.headerField.bytes, fieldList: limits.headerList.bytes,
+            fieldCount: limits.headerFieldCount, body: limits.body)
     }
 }
 

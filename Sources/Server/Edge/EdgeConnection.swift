@@ -44,6 +44,8 @@ struct EdgeConnection {
     /// The bytes of this request's body, which stay reserved until it is answered.
     private var reservedBytes = 0
     private var isClosingAfterAnswer = false
+    /// The place of a trusted proxy's request among those of the address it names; nil for other peers.
+    var forwarded: ForwardedRequest?
     /// When the last answer ends at the latest; nil while nobody stops the server.
     private var lastMoment: NIODeadline?
 
@@ -98,7 +100,9 @@ extension EdgeConnection {
     private mutating func begin(_ header: RequestHeader, at now: NIODeadline) -> Action {
         request = IncomingRequest(header, at: now)
         phase = .receiving(until: now + rules.requestDeadline)
-        guard header.client != nil else { return refuse(.unauthenticated, at: now) }
+        guard let client = header.client else { return refuse(.unauthenticated, at: now) }
+        if let refusal = rules.refusal(of: header, from: client) { return refuse(refusal, at: now) }
+        guard forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
         if let announced = header.announcedBytes {
             if announced > rules.bodyLimit.bytes { return refuse(tooLarge, at: now) }
             if !budget.hasRoom(for: announced) { return refuse(.overloaded, at: now) }
@@ -150,10 +154,15 @@ extension EdgeConnection {
 extension EdgeConnection {
     /// The router begins to answer: the request, and whether its answer is the connection's last. Nil for an answer
     /// that comes too late.
-    mutating func beginAnswer(isDraining: Bool) -> (request: IncomingRequest, isLast: Bool)? {
+    /// - Parameter hasLength: whether the answer's end is known from its header. In HTTP/1.0 the end of the connection is
+    ///   the only other way to tell it.
+    mutating func beginAnswer(
+        isDraining: Bool, hasLength: Bool = true
+    ) -> (request: IncomingRequest, isLast: Bool)? {
         guard case .answering(let deadline, _) = phase, let request else { return nil }
         phase = .answering(until: deadline, isBegun: true)
-        isClosingAfterAnswer = isClosingAfterAnswer || isDraining || request.header.isLast
+        let endsWithConnection = request.header.isHTTP10 && !hasLength
+        isClosingAfterAnswer = isClosingAfterAnswer || isDraining || request.header.isLast || endsWithConnection
         return (request, isClosingAfterAnswer)
     }
 
@@ -178,7 +187,8 @@ extension EdgeConnection {
     private mutating func refuse(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {
         let refused = request
         forgetRequest()
-        phase = .lingering(until: now + rules.lingerDeadline)
+        let isKnown = refused?.header.client != nil
+        phase = .lingering(until: now + (isKnown ? rules.lingerDeadline : rules.strangerLingerDeadline))
         return .refuse(refusal, refused)
     }
 }
@@ -232,6 +242,7 @@ extension EdgeConnection {
 
     private mutating func forgetRequest() {
         request = nil
+        forwarded?.end()
         budget.release(reservedBytes)
         reservedBytes = 0
     }

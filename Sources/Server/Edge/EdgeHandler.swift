@@ -23,20 +23,41 @@ final class EdgeHandler: ChannelDuplexHandler {
     /// Whether a request was answered in this turn of the event loop: then other connections come first.
     private var hasAnswered = false
     private var isGoingOnLater = false
+    /// The other end of the connection.
+    private var source = ConnectionSource.unknown
+    /// Knows of a request whose header is not complete.
+    private let decoder: RequestDecoder?
+    /// True if the latest request is one for HEAD, whose answers have no body.
+    private var isHead = false
     /// What is written here goes to the socket as it is.
     private var encoder: ChannelHandlerContext?
 
     /// A handler for one new connection.
-    init(_ edge: Edge) {
-        self.edge = edge
+    init(_ edge: Edge, reading decoder: RequestDecoder? = nil) {
+        (self.edge, self.decoder) = (edge, decoder)
         connection = EdgeConnection(rules: edge.rules, budget: edge.budget, at: .now())
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         edge.metrics?.connectionOpened()
+        takePlace(context)
         encoder = context.encoder
         useFreshReceiveBuffers(context)
         setTimer(context)
+    }
+
+    /// One system call for each connection.
+    private func takePlace(_ context: ChannelHandlerContext) {
+        guard let sources = edge.sources else { return }
+        source = sources.source(of: Peer(context.channel).address)
+        if source == .refused { edge.metrics?.connectionRefused() }
+        connection.forwarded = ForwardedRequest(source, sources)
+    }
+
+    /// A connection beyond its address's limit ends here, before anything is read from it.
+    func channelActive(context: ChannelHandlerContext) {
+        guard source != .refused else { return context.close(promise: nil) }
+        context.fireChannelActive()
     }
 
     private func useFreshReceiveBuffers(_ context: ChannelHandlerContext) {
@@ -51,6 +72,8 @@ final class EdgeHandler: ChannelDuplexHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         edge.metrics?.connectionClosed()
+        edge.sources?.end(source)
+        source = .unknown
         end()
     }
 
@@ -81,15 +104,25 @@ extension EdgeHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
         guard !holdsBack(context) else { return queue(.part(part)) }
-        perform(connection.receive(part, at: .now()), context)
+        receive(part, context)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let refusal = EdgeRefusal(decoding: error) else {
+        guard let unreadable = error as? UnreadableRequest else {
             return context.fireErrorCaught(ConnectionFault.withoutContents(error))
         }
-        guard !holdsBack(context) else { return queue(.failure(refusal)) }
-        perform(connection.fail(refusal, at: .now()), context)
+        guard !holdsBack(context) else { return queue(.failure(unreadable)) }
+        fail(unreadable, context)
+    }
+
+    private func receive(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        if case .head(let head) = part { isHead = head.method == .HEAD }
+        perform(connection.receive(part, at: .now()), context)
+    }
+
+    private func fail(_ unreadable: UnreadableRequest, _ context: ChannelHandlerContext) {
+        isHead = unreadable.isHead
+        perform(connection.fail(unreadable.refusal, at: .now()), context)
     }
 
     /// The end of the input and of the server concern this handler alone: the router hears of complete requests and
@@ -136,8 +169,8 @@ extension EdgeHandler {
         hasAnswered = false
         while !connection.isAnswering, !hasAnswered, context.channel.isWritable, let element = pipelined.popFirst() {
             switch element {
-            case .part(let part): perform(connection.receive(part, at: .now()), context)
-            case .failure(let refusal): perform(connection.fail(refusal, at: .now()), context)
+            case .part(let part): receive(part, context)
+            case .failure(let unreadable): fail(unreadable, context)
             case .end: perform(connection.inputClosed(at: .now()), context)
             }
         }
@@ -191,14 +224,17 @@ extension EdgeHandler {
     }
 
     private func writeHead(_ head: HTTPResponse, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        guard let (request, isLast) = connection.beginAnswer(isDraining: edge.lifecycle.stage == .draining) else {
-            return
-        }
+        let hasLength = head.headerFields[.contentLength] != nil || head.status == .noContent
+        let answer = connection.beginAnswer(isDraining: edge.lifecycle.stage == .draining, hasLength: hasLength)
+        guard let (request, isLast) = answer else { return }
         edge.metrics?.answered(request, head.status, at: .now())
         var head = head
         head.headerFields[.requestID] = request.header.requestID.text
         if isLast { head.headerFields[.connection] = "close" }
-        write(.head(head), context, promise)
+        var sent = HTTPResponseHead(head)
+        // The encoder makes chunks of an answer without a length, unless it is one of HTTP/1.0.
+        if request.header.isHTTP10 && !hasLength { sent.version = .http1_0 }
+        context.write(wrapOutboundOut(.head(sent)), promise: promise)
     }
 
     private func writeEnd(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
@@ -330,8 +366,9 @@ extension EdgeHandler {
         var head = problem.head(bodyBytes: body.count)
         head.headerFields[.requestID] = requestID
         head.headerFields[.connection] = "close"
+        if let date = edge.date.field(at: .now()) { head.headerFields.append(date) }
         write(.head(head), context)
-        if request?.header.method != .head { write(.body(ByteBuffer(bytes: body)), context) }
+        if !isHead { write(.body(ByteBuffer(bytes: body)), context) }
         let written = context.eventLoop.makePromise(of: Void.self)
         closeOutput(after: written.futureResult, context)
         write(.end(nil), context, written)
@@ -379,6 +416,8 @@ extension EdgeHandler {
 
     private func timerFired(_ context: ChannelHandlerContext) {
         timer = nil
-        perform(connection.deadlinePassed(at: .now()), context)
+        let action = connection.deadlinePassed(at: .now())
+        if case .refuse(.headersLate, _) = action { isHead = decoder?.isHead ?? false }
+        perform(action, context)
     }
 }

@@ -6,8 +6,21 @@ enum EdgeRefusal: Error, Hashable, Sendable {
     /// Not HTTP/1.1, or with both `Transfer-Encoding` and `Content-Length`, or without the one `Host` it needs, or cut
     /// short.
     case malformed
-    /// `Transfer-Encoding` with something other than `chunked`, or in HTTP/1.0 (RFC 9112 §6.1).
+    /// A version other than HTTP/1.0 and HTTP/1.1 (RFC 9110 §15.6.6).
+    case version
+    /// A method, or a transfer coding in front of `chunked`, that the gateway does not know (RFC 9110 §15.6.2, RFC 9112
+    /// §6.1).
+    case notImplemented
+    /// `Transfer-Encoding` that does not end in `chunked`, or in HTTP/1.0 (RFC 9112 §6.1, §6.3).
     case transferCoding
+    /// A request target beyond its limit (RFC 9112 §3).
+    case targetTooLong
+    /// A host that this listener does not serve (RFC 9110 §15.5.20): see `HostRule`.
+    case misdirected
+    /// A change that a page of another site asks for.
+    case foreignOrigin
+    /// The address that a trusted proxy names has as many requests in flight as it may.
+    case tooManyOfAddress
     /// No valid API key.
     case unauthenticated
     /// A field, or all fields together, beyond their limits.

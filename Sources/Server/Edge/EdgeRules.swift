@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HTTPTypes
 internal import NIOCore
 
 /// What the edge enforces on each connection.
@@ -8,6 +9,8 @@ struct EdgeRules: Sendable {
     /// The client that sends a request; nil for a stranger. Asked before any memory is spent on the body: a stranger costs
     /// a header and one HMAC.
     var client: @Sendable (Credentials) -> Client? = { _ in .loopback }
+    /// The hosts that are served without an API key.
+    var hosts = HostRule()
     /// The largest body of one request.
     var bodyLimit: ByteCount
     /// From the connection to the end of the first header.
@@ -25,6 +28,9 @@ struct EdgeRules: Sendable {
     var shutdownGrace: TimeAmount
     /// From the last answer to the end of the connection, if the client does not close it before.
     var lingerDeadline = TimeAmount.seconds(2)
+    /// The same behind the refusal of a request whose client is unknown. It has to last for the answer to arrive, and no
+    /// longer: until then the connection takes a place that a client could use.
+    var strangerLingerDeadline = TimeAmount.milliseconds(500)
     /// The most bytes of pipelined requests that wait behind one that is being answered. The socket is not read
     /// meanwhile, so these are what one read brought along.
     var pipelinedBytesLimit = ByteCount.mebibytes(1)
@@ -37,8 +43,25 @@ extension EdgeRules {
         client: @escaping @Sendable (Credentials) -> Client? = { _ in .loopback }
     ) {
         self.init(
-            client: client, bodyLimit: http.limits.body, headersDeadline: TimeAmount(http.deadlines.headers),
-            requestDeadline: TimeAmount(http.deadlines.request), answerDeadline: TimeAmount(http.deadlines.answer),
-            idleDeadline: TimeAmount(http.deadlines.idle), shutdownGrace: TimeAmount(shutdown.grace))
+            client: client, hosts: HostRule(names: http.hostNames.adding(hostOf: http.listener)),
+            bodyLimit: http.limits.body, headersDeadline: TimeAmount(http.deadlines.headers),
+            requestDeadline: TimeAmount(http.deadlines.request),
+            answerDeadline: TimeAmount(http.deadlines.answer), idleDeadline: TimeAmount(http.deadlines.idle),
+            shutdownGrace: TimeAmount(shutdown.grace))
+    }
+}
+
+extension EdgeRules {
+    /// Returns the reason to refuse a request whose client is known, because a page in a browser may have sent it.
+    func refusal(of header: RequestHeader, from client: Client) -> EdgeRefusal? {
+        if client.isKeyless, !hosts.permits(header.authority, path: header.path) { return .misdirected }
+        let isHarmless =
+            switch header.method {
+            case .get, .head, .options, .trace: true
+            // A page has no API key to send with it.
+            case .post: !client.isKeyless
+            default: false
+            }
+        return !isHarmless && header.origin.isForeign(to: header.authority) ? .foreignOrigin : nil
     }
 }

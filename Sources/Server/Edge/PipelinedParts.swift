@@ -10,7 +10,7 @@ struct PipelinedParts {
     /// A part, or the end of what could be decoded.
     enum Element {
         case part(HTTPServerRequestPart)
-        case failure(EdgeRefusal)
+        case failure(UnreadableRequest)
         /// The client will send no more.
         case end
     }
@@ -26,7 +26,8 @@ struct PipelinedParts {
     mutating func append(_ element: Element, limit: ByteCount) {
         guard bytes <= limit.bytes else { return }
         bytes += element.bytes
-        elements.append(bytes <= limit.bytes ? element : .failure(.overloaded))
+        let excess = UnreadableRequest(refusal: .overloaded, isHead: element.isHead)
+        elements.append(bytes <= limit.bytes ? element : .failure(excess))
     }
 
     /// Takes the first element.
@@ -44,6 +45,10 @@ struct PipelinedParts {
 }
 
 extension PipelinedParts.Element {
+    fileprivate var isHead: Bool {
+        if case .part(.head(let head)) = self { head.method == .HEAD } else { false }
+    }
+
     /// Roughly what it takes in memory; a header is at most as large as its limit, and counted as a kilobyte.
     fileprivate var bytes: Int {
         switch self {

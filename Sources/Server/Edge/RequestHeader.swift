@@ -26,56 +26,82 @@ final class RequestHeader: Sendable {
     let traceparent: String?
     /// The length the client announced; nil for chunked bodies and for none.
     let announcedBytes: Int?
+    /// The host and port it is for; nil in HTTP/1.0 without `Host`.
+    let authority: RequestAuthority?
+    /// The site whose page sends it, if it is a browser that sends it.
+    let origin: RequestOrigin
     /// Whether the client waits for `100 Continue` before it sends the body; nil if it expects something unknown.
     let expectsContinue: Bool?
+    /// True for HTTP/1.0, in which answers are not chunked (RFC 9112 §6.1).
+    let isHTTP10: Bool
     /// Whether this is the last request of its connection: for HTTP/1.0 without keep-alive, and all the spellings of close
-    /// (RFC 9112 §9.3). After a request to upgrade the decoder reads no further.
+    /// (RFC 9112 §9.3). A request to upgrade is answered without the upgrade, and nothing behind it is read.
     let isLast: Bool
 
     /// - Parameter identify: tells whose credentials these are.
-    /// - Throws: why the request is refused, whatever it asks for. The decoder has refused a `Content-Length` that is no
-    ///   number or stands twice, and one beside `Transfer-Encoding`.
+    /// - Throws: why the request is refused, whatever it asks for. The decoder has refused a body without one clear length.
     init(_ head: HTTPRequestHead, identify: (Credentials) -> Client?) throws(EdgeRefusal) {
         guard let method = try? HTTPRequest.Method(head.method) else { throw .malformed }
         let fields = EdgeFields(head.headers)
-        guard fields.hasOneHost(in: head.version), let path = head.path else { throw .malformed }
-        guard fields.hasKnownTransferCoding(in: head.version) else { throw .transferCoding }
-        (self.head, self.method, self.path) = (head, method, path)
+        guard let target = RequestTarget(head.uri, head.method) else { throw .malformed }
+        let sentAuthority = try fields.authority(in: head.version)
+        (self.head, self.method, path, origin) = (head, method, target.path, fields.origin)
+        // RFC 9112 §3.2.2: the host of a whole URL goes before the field.
+        authority = target.authority ?? sentAuthority
         requestID = RequestID(sent: fields.requestID)
         client = identify(fields.credentials)
         contentType = fields.contentType.only
         traceparent = fields.traceparent.only
         announcedBytes = fields.announcedBytes
-        expectsContinue = fields.expectsContinue
-        isLast = !head.isKeepAlive || fields.wantsUpgrade || method == .connect
+        // RFC 9110 §10.1.1: HTTP/1.0 knows no 100 Continue, and a client that sends no body does not wait for it.
+        isHTTP10 = head.version == .http1_0
+        let mayWait = head.version != .http1_0 && fields.announcesBody
+        expectsContinue = fields.expectsContinue.map { $0 && mayWait }
+        isLast = fields.isLast(in: head.version)
     }
 
     /// All fields but `Host`.
     var fields: HTTPFields { HTTPFields(head.headers, splitCookie: false) }
 
+    /// The values of the fields with this name, in their order.
+    func values(of name: String) -> [String] { head.headers[name] }
+
     /// The header for the router, which has the identifier in it, and one spelling of close.
     func forRouter() throws -> HTTPRequest {
         var request = try HTTPRequest(head, secure: false, splitCookie: false)
+        // The same as the edge has seen, whatever form the target came in.
+        request.path = path
         request.headerFields[.requestID] = requestID.text
         if isLast { request.headerFields[.connection] = "close" }
         return request
     }
 }
 
-extension HTTPRequestHead {
-    /// RFC 9112 §3.2.1 to §3.2.4: a path, a whole URL, the asterisk of OPTIONS, or the authority of CONNECT; nil for
-    /// anything else.
-    fileprivate var path: String? {
-        if uri.utf8.first == UInt8(ascii: "/") { return uri }
-        let schemeEnd = uri.utf8.firstIndex(of: UInt8(ascii: ":")) ?? uri.startIndex
-        switch method {
-        case .CONNECT: break
-        case .OPTIONS where uri == "*": break
-        default:
-            guard ["http", "https"].contains(uri[..<schemeEnd].lowercased()), uri[schemeEnd...].hasPrefix("://")
-            else { return nil }
+/// The target of a request (RFC 9112 §3.2): a path, a whole URL, or the asterisk of OPTIONS.
+private struct RequestTarget {
+    /// The path and the query.
+    let path: String
+    /// The authority of a whole URL.
+    let authority: RequestAuthority?
+
+    /// - Returns: nil for anything else. CONNECT, which has a form of its own, has been refused.
+    init?(_ text: String, _ method: HTTPMethod) {
+        if text.utf8.first == UInt8(ascii: "/") || text == "*" && method == .OPTIONS {
+            (path, authority) = (text, nil)
+            return
         }
-        return try? HTTPRequest(self, secure: false, splitCookie: false).path
+        guard let rest = Self.behindScheme(text) else { return nil }
+        let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+        // RFC 9110 §4.2.1: an http URL has a host; §4.2.4: and no user.
+        guard end > rest.startIndex, let authority = RequestAuthority(String(rest[..<end])) else { return nil }
+        let path = rest[end...]
+        (self.path, self.authority) = (path.utf8.first == UInt8(ascii: "/") ? String(path) : "/" + path, authority)
+    }
+
+    private static func behindScheme(_ text: String) -> Substring? {
+        guard let end = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        guard ["http", "https"].contains(text[..<end].lowercased()), text[end...].hasPrefix("://") else { return nil }
+        return text[end...].dropFirst(3)
     }
 }
 
@@ -88,11 +114,14 @@ private struct EdgeFields {
     private(set) var traceparent = SingleValue()
     private(set) var announcedBytes: Int?
     private(set) var expectsContinue: Bool? = false
-    private(set) var wantsUpgrade = false
+    private(set) var announcesBody = false
+    private(set) var origin = RequestOrigin.none
+    private var wantsUpgrade = false
+    private var isClosing = false
+    private var isKeptAlive = false
     /// Empty, and so not harmless, if there are several.
     private(set) var requestID: String?
     private var hosts = SingleValue()
-    private var transferCodings = SingleValue()
 
     init(_ headers: HTTPHeaders) {
         for (name, value) in headers { add(FieldName(text: name), value) }
@@ -103,34 +132,46 @@ private struct EdgeFields {
         case "host": hosts.add(value)
         case "content-type": contentType.add(value.trimmed)
         // The decoder lets no header pass with two of them.
-        case "content-length": announcedBytes = Int(value.trimmed)
+        case "content-length":
+            announcedBytes = Int(value.trimmed)
+            announcesBody = announcedBytes != 0
         case "authorization": credentials.add(authorization: value.trimmed)
         case "x-api-key": credentials.add(apiKey: value.trimmed)
         case "x-request-id": requestID = requestID == nil ? value.trimmed : ""
         // Two of them are one list, and no such list is known.
         case "expect": expectsContinue = expectsContinue == false && value.trimmed.isContinue ? true : nil
-        case "transfer-encoding": transferCodings.add(value)
         case "traceparent": traceparent.add(value.trimmed)
+        case "transfer-encoding": announcesBody = true
+        case "connection": addConnectionOptions(value)
+        case "origin": origin.add(value.trimmed)
         case "upgrade": wantsUpgrade = true
         default: break
         }
     }
 
-    /// RFC 9112 §3.2: exactly one `Host` in HTTP/1.1, never more, and nothing in it but a host and a port.
-    func hasOneHost(in version: HTTPVersion) -> Bool {
-        switch hosts {
-        case .none: version == .http1_0
-        case .one(let host): host.utf8.allSatisfy(\.isPartOfHost)
-        case .several: false
+    private mutating func addConnectionOptions(_ value: String) {
+        for option in value.utf8.split(separator: UInt8(ascii: ",")) {
+            switch FieldName(text: String(Substring(option)).trimmed) {
+            case "close": isClosing = true
+            case "keep-alive": isKeptAlive = true
+            default: break
+            }
         }
     }
 
-    /// RFC 9112 §6.1: chunked is the only coding that is read here, and HTTP/1.0 knows none.
-    func hasKnownTransferCoding(in version: HTTPVersion) -> Bool {
-        switch transferCodings {
-        case .none: true
-        case .one(let coding): version != .http1_0 && coding.lowercased() == "chunked"
-        case .several: false
+    /// RFC 9112 §9.3.
+    func isLast(in version: HTTPVersion) -> Bool {
+        isClosing || wantsUpgrade || version == .http1_0 && !isKeptAlive
+    }
+
+    /// RFC 9112 §3.2: exactly one `Host` in HTTP/1.1, never more, and nothing in it but a host and a port.
+    func authority(in version: HTTPVersion) throws(EdgeRefusal) -> RequestAuthority? {
+        switch hosts {
+        case .none where version == .http1_0: return nil
+        case .one(let host):
+            guard let authority = RequestAuthority(host.trimmed) else { throw .malformed }
+            return authority
+        case .none, .several: throw .malformed
         }
     }
 }
@@ -162,25 +203,6 @@ private struct FieldName {
         let expected = pattern.utf8.span, sent = name.text.utf8.span
         for index in sent.indices where sent[index].lowercased != expected[index] { return false }
         return true
-    }
-}
-
-extension UInt8 {
-    fileprivate var isWhiteSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
-
-    fileprivate var lowercased: UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
-    }
-
-    /// `uri-host [ ":" port ]` (RFC 3986 §3.2.2): unreserved and sub-delims, percent, brackets and colons. The comma is
-    /// left out, because a list of hosts is no host.
-    fileprivate var isPartOfHost: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "-"):
-            true
-        default: "_~%[]!$&'()*+;=".utf8.contains(self)
-        }
     }
 }
 

@@ -34,6 +34,11 @@ struct Problem: Error, Hashable, Sendable {
     /// All problems there are.
     enum Code: String, CaseIterable, Sendable {
         case malformedRequest = "malformed_request"
+        case versionNotSupported = "version_not_supported"
+        case notImplemented = "not_implemented"
+        case targetTooLong = "target_too_long"
+        case misdirectedRequest = "misdirected_request"
+        case foreignOrigin = "foreign_origin"
         case invalidBody = "invalid_body"
         case unauthenticated
         case appNotPermitted = "app_not_permitted"

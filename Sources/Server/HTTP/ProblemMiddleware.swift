@@ -23,8 +23,7 @@ struct ProblemMiddleware: RouterMiddleware {
         to request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async -> Response {
         do {
-            // The router drops empty segments: one path would have endless spellings, for rules in front of us as well.
-            guard !request.uri.path.contains("//") else { throw Problem.notFound }
+            guard RouteTemplate.isExact(request.uri.path) else { throw Problem.notFound }
             return try await next(request, context)
         } catch {
             return answer(Problem(error), to: request, context: context, cause: error)

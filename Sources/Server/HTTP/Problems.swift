@@ -121,8 +121,24 @@ extension Problem {
         switch refusal {
         case .unauthenticated: self = .unauthenticated
         case .malformed: self.init(.badRequest, .malformedRequest, "This is not a valid HTTP/1.1 request.")
+        case .version:
+            self.init(.httpVersionNotSupported, .versionNotSupported, "Send the request in HTTP/1.1.")
+        case .notImplemented:
+            self.init(.notImplemented, .notImplemented, "The method or the transfer coding is not implemented here.")
         case .transferCoding:
             self.init(.badRequest, .malformedRequest, "The one transfer coding that is read is chunked, in HTTP/1.1.")
+        case .targetTooLong:
+            self.init(.uriTooLong, .targetTooLong, "The request target is longer than this server accepts.")
+        case .misdirected:
+            self.init(
+                .misdirectedRequest, .misdirectedRequest,
+                "This host is not served here. Use an IP address, localhost, or a configured host name.")
+        case .foreignOrigin:
+            self.init(.forbidden, .foreignOrigin, "Pages of other sites may change nothing here.")
+        case .tooManyOfAddress:
+            self.init(
+                .tooManyRequests, .quotaExceeded, "Too many requests of this address are in flight. Retry later.")
+            headerFields[.retryAfter] = "1"
         case .headerTooLarge:
             self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
         case .bodyTooLarge(let maximum):

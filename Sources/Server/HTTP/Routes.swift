@@ -14,6 +14,12 @@ struct Route: Sendable {
 
 /// Which route a path belongs to.
 enum RouteTemplate {
+    /// Returns true for a path without empty segments, in the middle or at the end. The router drops these: one path would
+    /// have endless spellings, for rules in front of us as well. The fast lane knows none of them.
+    static func isExact(_ path: String) -> Bool {
+        !path.contains("//") && (path.utf8.count == 1 || path.utf8.last != UInt8(ascii: "/"))
+    }
+
     /// The path with `{id}` in place of what the caller chose.
     static func of(_ path: String) -> String {
         guard let prefix = PurgeRoute.path.firstRange(of: "{id}").map({ PurgeRoute.path[..<$0.lowerBound] }),

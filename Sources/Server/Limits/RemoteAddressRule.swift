@@ -19,9 +19,14 @@ struct RemoteAddressRule: Hashable, Sendable {
 
     /// The address a request counts for; nil where the connection has none.
     func address(from peer: NetworkAddress?, _ headers: HTTPFields) -> NetworkAddress? {
+        address(from: peer, headers[values: header.fieldName])
+    }
+
+    /// - Parameter values: of the field `header`, in their order.
+    func address(from peer: NetworkAddress?, _ values: @autoclosure () -> [String]) -> NetworkAddress? {
         guard let peer, trustedProxies.contains(peer) else { return peer }
         var nearest = peer
-        for element in elementsFromTheRight(in: headers).prefix(Self.maximumHops) {
+        for element in Self.elementsFromTheRight(in: values()).prefix(Self.maximumHops) {
             // What cannot be read ends the way: the request counts for the proxy that passed it on.
             guard let address = header.address(in: element) else { break }
             nearest = address
@@ -32,9 +37,8 @@ struct RemoteAddressRule: Hashable, Sendable {
 
     /// Split at every comma, also within quotes: no address has one, and a quote that a client left open must not reach
     /// into what the proxy appended.
-    private func elementsFromTheRight(in headers: HTTPFields) -> [Substring] {
-        headers[values: header.fieldName].flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
-            .reversed()
+    private static func elementsFromTheRight(in values: [String]) -> [Substring] {
+        values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.reversed()
     }
 }
 

@@ -8,6 +8,7 @@ internal import PrometheusExport
 /// Counts what the edge of the data plane sees: each answer exactly once, whoever gave it.
 final class EdgeMetrics: Sendable {
     private let connections: PrometheusGauge
+    private let connectionsRefused: PrometheusCounter
     private let requestsInFlight: PrometheusGauge
     /// Together, because both are wanted for each request, and looking them up is most of the work.
     private let answers: [AnswerLabels: (count: PrometheusCounter, duration: PrometheusHistogram)]
@@ -15,6 +16,7 @@ final class EdgeMetrics: Sendable {
 
     init(_ registry: PrometheusRegistry) {
         connections = registry.gauge(MetricCatalogue.connections)
+        connectionsRefused = registry.counter(MetricCatalogue.connectionsRefused)
         requestsInFlight = registry.gauge(MetricCatalogue.requestsInFlight)
         answers = Dictionary(
             uniqueKeysWithValues: AnswerLabels.allCases.map { labels in
@@ -28,6 +30,11 @@ final class EdgeMetrics: Sendable {
     /// A connection was accepted.
     func connectionOpened() {
         connections.increment(by: 1)
+    }
+
+    /// A connection was closed at once, because its address has too many.
+    func connectionRefused() {
+        connectionsRefused.increment()
     }
 
     /// A connection is gone.

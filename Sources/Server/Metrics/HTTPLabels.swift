@@ -12,14 +12,14 @@ enum RouteLabel: String, CaseIterable, Sendable {
     case purge = "/v1/cache/transactions/{id}"
     case other
 
-    /// The route of a request's target, which may hold a query, or more slashes than it needs.
+    /// The route of a request's target, which may hold a query.
     init(target: String?) {
         guard let target else { self = .other; return }
         self = RouteLabel(rawValue: target) ?? RouteLabel(rawValue: Self.template(target)) ?? .other
     }
 
     private static func template(_ target: String) -> String {
-        RouteTemplate.of("/" + URI(target).path.split(separator: "/").joined(separator: "/"))
+        RouteTemplate.of(URI(target).path)
     }
 }
 
@@ -47,7 +47,9 @@ enum MethodLabel: String, CaseIterable, Sendable {
 /// A status the gateway answers with, or any other.
 struct CodeLabel: CaseIterable, Hashable, Sendable {
     private let code: Int?
-    private static let codes = [200, 204, 400, 401, 403, 404, 405, 408, 413, 415, 417, 429, 431, 500, 503]
+    private static let codes = [
+        200, 204, 400, 401, 403, 404, 405, 408, 413, 414, 415, 417, 421, 429, 431, 500, 501, 503, 505,
+    ]
     static let allCases = codes.map { CodeLabel(code: $0) } + [CodeLabel(code: nil)]
 
     private init(code: Int?) { self.code = code }
@@ -112,7 +114,13 @@ extension DurationLabels.CodeClass {
 /// Which limit of the edge was met.
 enum RefusalCause: String, SeriesLabels {
     case malformed
+    case version
+    case notImplemented = "not_implemented"
     case transferCoding = "transfer_coding"
+    case targetTooLong = "target_too_long"
+    case misdirected
+    case foreignOrigin = "foreign_origin"
+    case tooManyOfAddress = "too_many_of_address"
     case unauthenticated
     case headerTooLarge = "header_too_large"
     case bodyTooLarge = "body_too_large"
@@ -128,6 +136,12 @@ enum RefusalCause: String, SeriesLabels {
     init(_ refusal: EdgeRefusal) {
         switch refusal {
         case .malformed: self = .malformed
+        case .version: self = .version
+        case .notImplemented: self = .notImplemented
+        case .targetTooLong: self = .targetTooLong
+        case .misdirected: self = .misdirected
+        case .foreignOrigin: self = .foreignOrigin
+        case .tooManyOfAddress: self = .tooManyOfAddress
         case .transferCoding: self = .transferCoding
         case .unauthenticated: self = .unauthenticated
         case .headerTooLarge: self = .headerTooLarge

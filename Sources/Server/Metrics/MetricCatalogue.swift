@@ -23,6 +23,9 @@ enum MetricCatalogue {
     static let requestsInFlight = MetricFamily(
         "receipt_gateway_http_requests_in_flight", .gauge, "Requests being answered.")
     static let connections = MetricFamily("receipt_gateway_http_connections", .gauge, "Connections open.")
+    static let connectionsRefused = MetricFamily(
+        "receipt_gateway_http_connections_refused_total", .counter,
+        "Connections closed at once, because their address holds as many as it may.")
     static let bodiesInFlight = MetricFamily(
         "receipt_gateway_http_bodies_in_flight_bytes", .gauge, "Memory taken by request bodies.")
     static let bodiesInFlightLimit = MetricFamily(
@@ -31,7 +34,8 @@ enum MetricCatalogue {
         "receipt_gateway_http_refusals_total", .counter,
         "Requests refused because of a limit of the edge, before a route saw them.", by: RefusalCause.self)
     private static let http = [
-        requests, requestDuration, requestsInFlight, connections, bodiesInFlight, bodiesInFlightLimit, refusals,
+        requests, requestDuration, requestsInFlight, connections, connectionsRefused, bodiesInFlight,
+        bodiesInFlightLimit, refusals,
     ]
 
     /// In seconds: finer where answers come from memory, up to where clients have given up.

@@ -136,7 +136,7 @@ import Testing
 
     /// Waits until everything that was logged so far was read: what is dropped cannot be searched.
     private static func catchUp(_ gateway: RunningGateway, _ batch: Int) async throws {
-        let last = "GET /nowhere HTTP/1.1\r\nHost: x\r\nX-Request-Id: batch-\(batch)\r\n\r\n"
+        let last = "GET /nowhere HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: batch-\(batch)\r\n\r\n"
         try await send([Array(last.utf8)], to: gateway.dataPort)
         try await eventually("the log is read") {
             gateway.transcript.lines.contains { $0.contains(#""request_id":"batch-\#(batch)""#) }

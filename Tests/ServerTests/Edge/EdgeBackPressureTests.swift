@@ -83,7 +83,7 @@ struct EdgeBackPressureTests {
     private static func send(to channel: EmbeddedChannel) {
         let head = HTTPRequestHead(
             version: .http1_1, method: .POST, uri: "/v1/verify",
-            headers: ["Host": "x", "Content-Type": "application/json"])
+            headers: ["Host": "localhost", "Content-Type": "application/json"])
         let parts: [HTTPServerRequestPart] = [
             .head(head), .body(ByteBuffer(string: #"{"receipt":"AQID"}"#)), .end(nil),
         ]

@@ -39,9 +39,21 @@ struct EdgeConnectionTests {
     @Test mutating func `nothing happens before the deadline`() {
         expect(connection.deadlinePassed(at: start + .milliseconds(4999)), is: "nothing")
         expect(connection.deadlinePassed(at: start + .seconds(5)), is: "headersLate")
-        expect(connection.deadlinePassed(at: start + .seconds(6)), is: "nothing")
-        expect(connection.deadlinePassed(at: start + .seconds(7)), is: "close")
+        expect(connection.deadlinePassed(at: start + .milliseconds(5499)), is: "nothing")
+        expect(connection.deadlinePassed(at: start + .milliseconds(5500)), is: "close")
         #expect(connection.deadline == nil)
+    }
+
+    @Test func `a refused stranger keeps its connection for half a second, and a client for two`() {
+        var rules = Self.rules
+        rules.client = { $0.apiKey == "known" ? .loopback : nil }
+        for (key, linger) in [("unknown", .milliseconds(500)), ("known", .seconds(2))] as [(String, TimeAmount)] {
+            var connection = EdgeConnection(rules: rules, budget: budget, at: start)
+            let head = Self.head(["X-API-Key": key, "Content-Length": "11"])
+            let action = connection.receive(.head(head), at: start)
+            guard case .refuse = action else { Issue.record("served"); continue }
+            #expect(connection.deadline == start + linger)
+        }
     }
 
     @Test mutating func `an answer that does not begin becomes 503, and one that does not end a closed connection`() {
@@ -199,7 +211,7 @@ struct EdgeConnectionTests {
 
     private static func head(_ headers: HTTPHeaders = [:]) -> HTTPRequestHead {
         var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/", headers: headers)
-        head.headers.add(name: "Host", value: "x")
+        head.headers.add(name: "Host", value: "localhost")
         return head
     }
 

@@ -235,7 +235,7 @@ struct EdgeTests {
     }
 
     private static let malformed = [
-        "rubbish\r\n\r\n", "GET / HTTP/3.0\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+        "rubbish\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
@@ -253,7 +253,6 @@ struct EdgeTests {
         "GET / HTTP/1.1", "GET / HTTP/1.1\r\nHost: a\r\nHost: a", "GET / HTTP/1.0\r\nHost: a\r\nHost: b",
         "GET / HTTP/1.1\r\nHost: a b", "GET / HTTP/1.1\r\nHost: a/b", "GET / HTTP/1.1\r\nHost: a, b",
         "GET / HTTP/1.1\r\nHost: a@b",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
@@ -265,7 +264,6 @@ struct EdgeTests {
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x1",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length:",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2",
         "GET v1 HTTP/1.1\r\nHost: a", "GET * HTTP/1.1\r\nHost: a", "GET ftp://a/ HTTP/1.1\r\nHost: a",
         "GET http:/v1 HTTP/1.1\r\nHost: a", "GET a:80 HTTP/1.1\r\nHost: a",
@@ -283,11 +281,11 @@ struct EdgeTests {
     }
 
     @Test(arguments: [
-        "Host:", "Host: a", "Host: a.example:8080", "Host: [::1]:80", "Host: 127.0.0.1", "hOST: a_b",
+        "Host: a", "Host: a.example:8080", "Host: [::1]:80", "Host: 127.0.0.1", "hOST: a_b",
         "Host: a\r\nTransfer-Encoding: Chunked",
     ])
     func `what is clear is answered`(fields: String) async throws {
-        try await RunningGateway.with { gateway in
+        try await RunningGateway.with({ $0.http.hostNames = HostNames(["a", "a.example", "a_b"]) }) { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send("GET /nope HTTP/1.1\r\n\(fields)\r\n\r\n0\r\n\r\n")
                 #expect(try await connection.answer()?.status == 404)

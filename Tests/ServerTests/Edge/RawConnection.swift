@@ -19,12 +19,14 @@ final class RawConnection {
     }
 
     /// Opens a connection around `body`.
+    /// - Parameter address: one of this machine's to connect from.
     static func with<Value>(
-        port: Int, isolation: isolated (any Actor)? = #isolation,
+        port: Int, from address: String = "127.0.0.1", isolation: isolated (any Actor)? = #isolation,
         _ body: (RawConnection) async throws -> Value
     ) async throws -> Value {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.allowRemoteHalfClosure, value: true)
+            .bind(to: SocketAddress(ipAddress: address, port: 0))
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(

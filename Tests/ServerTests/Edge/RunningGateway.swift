@@ -29,6 +29,8 @@ struct RunningGateway: Sendable {
     ) async throws {
         var configuration = GatewayConfiguration()
         (configuration.http.listener.port, configuration.admin.port) = (0, 0)
+        // The host that most requests of the tests name.
+        (configuration.http.hostNames, configuration.adminHostNames) = (HostNames(["x"]), HostNames(["x"]))
         // Nothing times out unless a test says so, however busy the machine is.
         configuration.http.deadlines = HTTPDeadlines(
             headers: .seconds(3600), request: .seconds(3600), answer: .seconds(3600), idle: .seconds(3600))

@@ -28,7 +28,7 @@ private struct Connection {
     }
 
     func ask(bodyBytes: Int = 3) throws {
-        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/v1/verify", headers: ["Host": "x"])
+        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/v1/verify", headers: ["Host": "localhost"])
         try channel.writeInbound(HTTPServerRequestPart.head(head))
         try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 32, count: bodyBytes)))
         try channel.writeInbound(HTTPServerRequestPart.end(nil))

@@ -10,11 +10,10 @@ import Testing
 struct LabelTests {
     @Test(
         arguments: [
-            ("/v1/verify", RouteLabel.verify), ("/v1/verify/", .verify), ("/v1/verify?key=secret", .verify),
-            ("//v1//verify", .verify), ("/v1/status", .status), ("/v1/verify2", .other), ("/V1/verify", .other),
-            ("/other", .other),
-            ("/", .other),
-            ("", .other), ("*", .other), (nil, .other),
+            ("/v1/verify", RouteLabel.verify), ("/v1/verify/", .other), ("/v1/verify?key=secret", .verify),
+            ("//v1//verify", .other), ("//v1/verify", .other), ("/v1/cache/transactions/1", .purge),
+            ("/v1/cache/transactions/1/", .other), ("/v1/status", .status), ("/v1/verify2", .other),
+            ("/V1/verify", .other), ("/other", .other), ("/", .other), ("", .other), ("*", .other), (nil, .other),
         ] as [(String?, RouteLabel)])
     func `a target has the route that the router finds`(target: String?, route: RouteLabel) {
         #expect(RouteLabel(target: target) == route)
@@ -28,7 +27,8 @@ struct LabelTests {
     }
 
     @Test(arguments: [
-        EdgeRefusal.malformed, .unauthenticated, .headerTooLarge, .bodyTooLarge(maximum: .kibibytes(1)),
+        EdgeRefusal.malformed, .version, .notImplemented, .transferCoding, .targetTooLong, .misdirected,
+        .foreignOrigin, .tooManyOfAddress, .unauthenticated, .headerTooLarge, .bodyTooLarge(maximum: .kibibytes(1)),
         .bodyTooFragmented, .headersLate, .bodyLate, .overloaded, .answerLate, .expectation,
     ])
     func `every refusal has a cause and a code of its own`(refusal: EdgeRefusal) {

@@ -186,6 +186,18 @@ folders:
 {{- end }}
 {{- end }}
 
+{{/* The names by which the services of the chart are known in the cluster: Prometheus may use any of them. */}}
+{{- define "receipt-gateway.hostNames" -}}
+{{- $fullname := include "receipt-gateway.fullname" . -}}
+names:
+{{- range $service := list $fullname (printf "%s-admin" $fullname) }}
+- {{ $service }}
+- {{ $service }}.{{ $.Release.Namespace }}
+- {{ $service }}.{{ $.Release.Namespace }}.svc
+- {{ $service }}.{{ $.Release.Namespace }}.svc.cluster.local
+{{- end }}
+{{- end }}
+
 {{/* The configuration file: what the values say, and what only the chart knows. */}}
 {{- define "receipt-gateway.configuration" -}}
 {{- $folder := include "receipt-gateway.secretsFolder" . -}}
@@ -205,7 +217,7 @@ folders:
 {{- end -}}
 {{- $own := dict
   "http" (dict "host" "0.0.0.0" "port" 8080)
-  "admin" (dict "host" "0.0.0.0" "port" 9090)
+  "admin" (dict "host" "0.0.0.0" "port" 9090 "host_names" (include "receipt-gateway.hostNames" . | fromYaml).names)
   "clients_file" (printf "%s/clients/%s" $folder $secrets.clients.clientsKey)
   "redis" $redis -}}
 {{- if .Values.trustRoots.existingConfigMap -}}

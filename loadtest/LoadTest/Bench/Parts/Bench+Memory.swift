@@ -7,6 +7,8 @@ extension Bench {
         try OpenFiles.makeRoom(for: plan.idleConnections)
         let settings = [
             "GATEWAY_HTTP_LIMITS_CONNECTIONS": "\(plan.idleConnections + 1000)",
+            // All of them come from one address.
+            "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "\(plan.idleConnections + 1000)",
             "GATEWAY_HTTP_DEADLINES_HEADERS": "2m", "GATEWAY_HTTP_DEADLINES_IDLE": "2m",
         ]
         try await startGateway(settings).whileRunning { gateway in

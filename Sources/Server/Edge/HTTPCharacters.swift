@@ -1,0 +1,127 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+// The characters of HTTP's grammar (RFC 9110 §5.6, RFC 3986 §2).
+
+extension UInt8 {
+    /// SP and HTAB (RFC 9110 §5.6.3).
+    var isWhiteSpace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+
+    var lowercased: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+
+    /// The value of a hexadecimal digit; nil for other characters.
+    var hexadecimalDigit: Int? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(self - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(self - UInt8(ascii: "a")) + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(self - UInt8(ascii: "A")) + 10
+        default: nil
+        }
+    }
+
+    /// `tchar` (RFC 9110 §5.6.2).
+    var isTokenCharacter: Bool { CharacterSet128.token.contains(self) }
+
+    /// A character of a request target (RFC 3986 §3.3, §3.4, §3.2) beside percent-encoded ones. A fragment is not sent.
+    var isTargetCharacter: Bool { CharacterSet128.target.contains(self) }
+
+    /// A character of `reg-name` (RFC 3986 §3.2.2) beside percent-encoded ones. The comma is left out, because a list of
+    /// hosts is no host.
+    var isHostNameCharacter: Bool { CharacterSet128.hostName.contains(self) }
+
+    /// `VCHAR`, `obs-text`, SP and HTAB (RFC 9110 §5.5).
+    var isPartOfFieldValue: Bool { self >= 0x20 && self != 0x7F || self == UInt8(ascii: "\t") }
+}
+
+/// A set of ASCII characters, one bit for each.
+struct CharacterSet128: Sendable {
+    private let low: UInt64
+    private let high: UInt64
+
+    /// Letters, digits, and these.
+    private init(lettersDigitsAnd others: String) {
+        var (low, high): (UInt64, UInt64) = (0, 0)
+        func insert(_ byte: UInt8) {
+            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte - 64) }
+        }
+        for byte in UInt8(0)..<128 where byte.isDigit || byte.isLetter { insert(byte) }
+        for byte in others.utf8 { insert(byte) }
+        (self.low, self.high) = (low, high)
+    }
+
+    func contains(_ byte: UInt8) -> Bool {
+        byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
+    }
+
+    static let token = CharacterSet128(lettersDigitsAnd: "!#$%&'*+-.^_`|~")
+    static let target = CharacterSet128(lettersDigitsAnd: "-._~:/?@!$&'()*+,;=[]")
+    static let hostName = CharacterSet128(lettersDigitsAnd: "-._~!$&'()*+;=")
+}
+
+extension Span<UInt8> {
+    /// The index of a byte, at an index or behind it; nil if there is none.
+    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
+        var index = start
+        while index < count {
+            if self[index] == byte { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    /// The index behind the token that begins at an index.
+    func tokenEnd(from start: Int) -> Int {
+        var index = start
+        while index < count, self[index].isTokenCharacter { index += 1 }
+        return index
+    }
+
+    /// The index of the space behind the request target that begins at an index; nil if something in it may not be there,
+    /// or no space follows.
+    func targetEnd(from start: Int) -> Int? {
+        var index = start
+        while index < count, self[index] != UInt8(ascii: " ") {
+            guard let next = characterEnd(from: index, where: \.isTargetCharacter) else { return nil }
+            index = next
+        }
+        return index < count ? index : nil
+    }
+
+    /// The index behind a character, or behind a percent-encoded one (RFC 3986 §2.1); nil if it is neither.
+    func characterEnd(from index: Int, where isAllowed: (UInt8) -> Bool) -> Int? {
+        if isAllowed(self[index]) { return index + 1 }
+        guard self[index] == UInt8(ascii: "%"), index + 2 < count, self[index + 1].hexadecimalDigit != nil,
+            self[index + 2].hexadecimalDigit != nil
+        else { return nil }
+        return index + 3
+    }
+
+    func begins(with text: String) -> Bool {
+        let expected = text.utf8.span
+        guard count >= expected.count else { return false }
+        for index in expected.indices where self[index] != expected[index] { return false }
+        return true
+    }
+
+    /// - Parameter text: in lower case.
+    func equalsIgnoringCase(_ text: String) -> Bool {
+        let expected = text.utf8.span
+        guard count == expected.count else { return false }
+        for index in expected.indices where self[index].lowercased != expected[index] { return false }
+        return true
+    }
+
+    /// A range without the white space at its ends.
+    func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, self[start].isWhiteSpace { start += 1 }
+        while start < end, self[end - 1].isWhiteSpace { end -= 1 }
+        return start..<end
+    }
+}

@@ -1,0 +1,50 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Feeds what a connection receives to a `RequestParser`, and hands on the parts of requests.
+final class RequestDecoder: ByteToMessageDecoder {
+    typealias InboundOut = HTTPServerRequestPart
+
+    private var parser: RequestParser
+    private var hasFailed = false
+
+    init(_ limits: RequestParser.Limits) {
+        parser = RequestParser(limits)
+    }
+
+    /// True if the request that arrives is one for HEAD, as far as is known.
+    var isHead: Bool { parser.isHead }
+
+    func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) -> DecodingState {
+        do throws(EdgeRefusal) {
+            while !hasFailed, let part = try parser.next(in: &buffer) { context.fireChannelRead(wrapInboundOut(part)) }
+        } catch {
+            fail(error, context)
+        }
+        if hasFailed { buffer.moveReaderIndex(to: buffer.writerIndex) }
+        return .needMoreData
+    }
+
+    /// A request that ends in the middle is none.
+    func decodeLast(context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool) -> DecodingState {
+        _ = decode(context: context, buffer: &buffer)
+        if seenEOF, !hasFailed, parser.isWithinRequest(before: buffer) { fail(.malformed, context) }
+        return .needMoreData
+    }
+
+    /// Once: what arrives later is dropped.
+    private func fail(_ refusal: EdgeRefusal, _ context: ChannelHandlerContext) {
+        hasFailed = true
+        context.fireErrorCaught(UnreadableRequest(refusal: refusal, isHead: parser.isHead))
+    }
+}
+
+/// A request that the decoder refused.
+struct UnreadableRequest: Error, Hashable, Sendable {
+    let refusal: EdgeRefusal
+    /// True if its answer must have no body.
+    let isHead: Bool
+}

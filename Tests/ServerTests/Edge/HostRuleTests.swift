@@ -1,0 +1,116 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+
+@testable import Server
+
+/// Loopback is not a secret: what a web page in a browser on this machine can reach. The data plane without a clients
+/// file stands in the tables of `RawRequestTests`.
+@Suite("Hosts and origins", .timeLimit(.minutes(5)))
+struct HostRuleTests {
+    @Test(arguments: [
+        ("GET /metrics", "evil.example", 421), ("GET /", "evil.example:9090", 421), ("GET /status.json", "", 421),
+        ("PUT /log-level", "evil.example", 421), ("HEAD /metrics", "evil.example", 421),
+        ("GET /metrics", "127.0.0.1:9090", 200), ("GET /metrics", "localhost", 200), ("GET /metrics", "[::1]", 200),
+        ("GET /metrics", "gateway-1:9091", 200), ("GET /metrics", "gateway-2:9091", 421),
+        ("GET /livez", "evil.example", 200),
+        ("GET /readyz", "evil.example", 200), ("GET /readyz?verbose", "evil.example", 200),
+        ("GET /readyz/", "evil.example", 421), ("GET /readyzz", "evil.example", 421), ("HEAD /readyz", "", 200),
+    ])
+    func `the admin plane serves the hosts it knows`(line: String, host: String, status: Int) async throws {
+        try await RunningGateway.with({ $0.adminHostNames = HostNames(["gateway-1"]) }) { gateway in
+            try await RawConnection.with(port: gateway.adminPort) { connection in
+                try await connection.send("\(line) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+                #expect(try await connection.answer(toHead: line.hasPrefix("HEAD"))?.status == status)
+            }
+        }
+    }
+
+    @Test func `health checks of HTTP 1_0 without a host are answered on both planes`() async throws {
+        try await RunningGateway.with { gateway in
+            for (path, port) in [
+                ("/readyz", gateway.adminPort), ("/metrics", gateway.adminPort), ("/v1/status", gateway.port),
+            ] {
+                let answer = try await gateway.send("GET \(path) HTTP/1.0\r\n\r\n", port: port)
+                #expect(answer?.status == 200)
+            }
+        }
+    }
+
+    @Test(arguments: ["", "Connection: keep-alive\r\n"])
+    func `an answer without a length ends an HTTP 1_0 connection and is not chunked`(field: String) async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.adminPort) { connection in
+                try await connection.send("GET /status.events HTTP/1.0\r\n\(field)\r\n")
+                let head = try await connection.text(upTo: "\r\n\r\n").lowercased()
+                #expect(head.hasPrefix("http/1.0 200 ok\r\n") && head.contains("\r\nconnection: close\r\n"))
+                #expect(!head.contains("transfer-encoding"))
+                #expect(try await connection.text(upTo: "\n").firstMatch(of: /^[0-9a-f]+\r/) == nil)
+            }
+        }
+    }
+
+    @Test(arguments: ["http://evil.example", "null", "http://localhost:1", "https://localhost"])
+    func `no page of another site changes the log level`(origin: String) async throws {
+        try await RunningGateway.with { gateway in
+            let body = #"{"level":"trace"}"#
+            let answer = try await gateway.send(
+                "PUT /log-level HTTP/1.1\r\nHost: localhost\r\nOrigin: \(origin)\r\nContent-Type: application/json\r\n"
+                    + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)", port: gateway.adminPort)
+            #expect(answer?.status == 403 && answer?.body.contains(#""code":"foreign_origin""#) == true)
+            #expect(gateway.log.containing("Log settings").isEmpty)
+        }
+    }
+
+    @Test func `with API keys any host is served, and pages of other sites still purge nothing`() async throws {
+        try await Self.withClients { gateway, key in
+            let fields = "Host: shop.example\r\nX-API-Key: \(key.exposed)\r\nContent-Type: application/json\r\n"
+            let verify = "POST /v1/verify HTTP/1.1\r\n\(fields)Content-Length: 18\r\n"
+            let purge = "DELETE /v1/cache/transactions/1 HTTP/1.1\r\n\(fields)"
+            let foreign = "Origin: http://evil.example\r\n", own = "Origin: http://shop.example\r\n"
+            let body = #"{"receipt":"AQID"}"#
+            #expect(try await gateway.send("\(verify)\r\n\(body)")?.status == 200)
+            #expect(try await gateway.send("\(verify)\(foreign)\r\n\(body)")?.status == 200)
+            #expect(try await gateway.send("\(purge)\r\n")?.status == 200)
+            #expect(try await gateway.send("\(purge)\(own)\r\n")?.status == 200)
+            let refusal = try await gateway.send("\(purge)\(foreign)\r\n")
+            #expect(refusal?.status == 403 && refusal?.body.contains(#""code":"foreign_origin""#) == true)
+            let stranger = "DELETE /v1/cache/transactions/1 HTTP/1.1\r\nHost: shop.example\r\n\(foreign)\r\n"
+            #expect(try await gateway.send(stranger)?.status == 401, "a page without a key learns no more than that")
+        }
+    }
+
+    @Test func `the name of a listener is one of its own, and its address is none`() {
+        let names = HostNames(["a"])
+        #expect(names.adding(hostOf: ListenerConfiguration(host: "Gateway", port: 1)).names == ["a", "gateway"])
+        for address in ["::1", "127.0.0.1", "0.0.0.0"] {
+            #expect(names.adding(hostOf: ListenerConfiguration(host: address, port: 1)).names == ["a"])
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("gateway,Gateway.Payments.svc", "gateway,gateway.payments.svc"), (" a , b. ", "a,b"), ("a_b", "a_b"),
+            ("a:80", nil), ("http://a", nil), ("*.a", nil), ("a b", nil), (".a", nil), ("é", nil),
+            (String(repeating: "a", count: 254), nil),
+        ] as [(String, String?)])
+    func `host names are written without a port`(text: String, names: String?) {
+        #expect((try? HostNames(configuration: text))?.configurationText == names)
+    }
+
+    // MARK: - Steps
+
+    private static func withClients(_ body: (RunningGateway, APIKey) async throws -> Void) async throws {
+        let key = APIKey.random(), pepper = Secret("a pepper for the tests")
+        let keys = key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper))
+        let file = FileManager.default.temporaryDirectory.appending(component: "clients-\(key.id).yaml")
+        try "clients:\n  - name: shop\n    apps: \"*\"\n    may: [purge]\n    keys:\n\(keys)".write(
+            to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await RunningGateway.with({ ($0.clientsFile, $0.apiKeyPepper) = (file.path, pepper) }) { gateway in
+            try await body(gateway, key)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import Server
+
+/// The parser as a value. What it accepts stands in the tables of `RawRequestTests`.
+struct RequestParserTests {
+    private static let request =
+        "POST /v1/verify?x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.0\r\n\r\n"
+
+    @Test func `parts do not depend on how bytes arrive`() throws {
+        let whole = try Self.read([Self.request])
+        #expect(
+            whole == [
+                "POST /v1/verify?x HTTP/1.1 [Host=a, Transfer-Encoding=chunked]", "abc", "de", "end",
+                "GET / HTTP/1.0 []", "end",
+            ])
+        #expect(try Self.joined(Self.read(Self.request.map { String($0) })) == Self.joined(whole))
+        for cut in 1..<Self.request.utf8.count {
+            let pieces = [String(Self.request.utf8.prefix(cut)) ?? "", String(Self.request.utf8.dropFirst(cut)) ?? ""]
+            #expect(try Self.joined(Self.read(pieces)) == Self.joined(whole), "\(cut)")
+        }
+    }
+
+    @Test func `nothing waits in the buffer but a line that is not complete`() throws {
+        var parser = RequestParser(RequestParser.Limits())
+        var buffer = ByteBuffer(string: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
+        while try parser.next(in: &buffer) != nil {}
+        #expect(buffer.readableBytes == 0 && parser.isWithinRequest(before: buffer))
+        buffer.writeString("defghiGET /")
+        while try parser.next(in: &buffer) != nil {}
+        #expect(String(buffer: buffer) == "GET /" && parser.isWithinRequest(before: buffer))
+    }
+
+    @Test(arguments: [
+        ("HEAD ", true), ("HEAD / HTTP/1.1\r\nHo", true), ("HEA", false), ("GET / HTTP/1.1\r\nHo", false),
+        ("HEADS / HTTP", false), ("head / HTTP", false), ("\r\nHEAD /", true),
+        ("HEAD / HTTP/1.1\r\nHost: a\r\n\r\nGET /", false),
+    ])
+    func `HEAD is known as soon as it has arrived`(text: String, isHead: Bool) throws {
+        for pieces in [[text], text.map { String($0) }] {
+            var parser = RequestParser(RequestParser.Limits())
+            var buffer = ByteBuffer()
+            for piece in pieces {
+                buffer.writeString(piece)
+                while try parser.next(in: &buffer) != nil {}
+            }
+            #expect(parser.isHead == isHead)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (RequestParser.Limits(target: 3), "GET /ab HTTP/1.1\r\n\r\n", nil),
+            (RequestParser.Limits(target: 3), "GET /abc HTTP/1.1\r\n\r\n", .targetTooLong),
+            (RequestParser.Limits(target: 3), "GET /" + String(repeating: "a", count: 100), .targetTooLong),
+            (RequestParser.Limits(field: 4), "GET / HTTP/1.1\r\nabc: \t d \t\r\n\r\n", nil),
+            (RequestParser.Limits(field: 4), "GET / HTTP/1.1\r\nabc: de\r\n\r\n", .headerTooLarge),
+            (
+                RequestParser.Limits(field: 4), "GET / HTTP/1.1\r\n" + String(repeating: "a", count: 100),
+                .headerTooLarge
+            ),
+            (RequestParser.Limits(fieldList: 4), "GET / HTTP/1.1\r\na: b\r\nc: d\r\n\r\n", nil),
+            (RequestParser.Limits(fieldList: 4), "GET / HTTP/1.1\r\na: b\r\nc: de\r\n\r\n", .headerTooLarge),
+            (RequestParser.Limits(fieldCount: 1), "GET / HTTP/1.1\r\na: b\r\n\r\n", nil),
+            (RequestParser.Limits(fieldCount: 1), "GET / HTTP/1.1\r\na: b\r\nc: d\r\n\r\n", .headerTooLarge),
+            (
+                RequestParser.Limits(fieldCount: 1),
+                "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\na: b\r\n\r\n", .headerTooLarge
+            ),
+            (
+                RequestParser.Limits(body: .bytes(16)), "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n",
+                .bodyTooLarge(maximum: .bytes(16))
+            ),
+        ] as [(RequestParser.Limits, String, EdgeRefusal?)])
+    func `each limit holds, to the byte`(limits: RequestParser.Limits, text: String, refusal: EdgeRefusal?) throws {
+        let outcome = Result { try Self.read([text], limits) }
+        switch outcome {
+        case .success: #expect(refusal == nil)
+        case .failure(let error): #expect(error as? EdgeRefusal == refusal)
+        }
+    }
+
+    // MARK: - Steps
+
+    private static func read(_ pieces: [String], _ limits: RequestParser.Limits = .init()) throws -> [String] {
+        var parser = RequestParser(limits)
+        var buffer = ByteBuffer()
+        var parts: [String] = []
+        for piece in pieces {
+            buffer.writeString(piece)
+            while let part = try parser.next(in: &buffer) { parts.append(text(part)) }
+        }
+        return parts
+    }
+
+    private static func text(_ part: HTTPServerRequestPart) -> String {
+        switch part {
+        case .head(let head):
+            "\(head.method) \(head.uri) \(head.version) [\(head.headers.map { "\($0)=\($1)" }.joined(separator: ", "))]"
+        case .body(let bytes): String(buffer: bytes)
+        case .end: "end"
+        }
+    }
+
+    private static func joined(_ parts: [String]) -> String { parts.joined() }
+}
