@@ -25,10 +25,12 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var isGoingOnLater = false
     /// What is written here goes to the socket as it is.
     private var encoder: ChannelHandlerContext?
+    /// Where the router finds the memory that is reserved for a body.
+    private let routed: RoutedReservation
 
     /// A handler for one new connection.
-    init(_ edge: Edge) {
-        self.edge = edge
+    init(_ edge: Edge, routed: RoutedReservation = RoutedReservation()) {
+        (self.edge, self.routed) = (edge, routed)
         connection = EdgeConnection(rules: edge.rules, budget: edge.budget, at: .now())
     }
 
@@ -202,6 +204,7 @@ extension EdgeHandler {
     }
 
     private func writeEnd(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
+        routed.put(nil)
         let goesOn = endAnswer(context, promise) { write(.end(nil), context, $0) }
         if goesOn { read(context: context) }
     }
@@ -271,8 +274,10 @@ extension EdgeHandler {
 
     private func deliver(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
         if let lane = edge.lane, let matter = lane.matter(of: request, over: context.channel) {
-            return proceed(lane.begin(matter), lane, context)
+            let body = ReservedBody(request.body, request.reservation)
+            return proceed(lane.begin(matter, body: body), lane, context)
         }
+        routed.put(request.reservation)
         do {
             context.fireChannelRead(wrapInboundOut(.head(try request.header.forRouter())))
         } catch {
