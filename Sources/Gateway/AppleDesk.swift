@@ -85,7 +85,12 @@ extension AppleDesk {
         let hasSecret = assessment.request.question.callersSecret != nil || secret != nil
         guard isWanted || (hasSecret && assessment.mayHaveChanged) else { return .answer(assessment.local()) }
         let key = FindingKey(assessment.receipt, assessment.request, configuredSecret: secret)
-        return isWanted || !isMoved(assessment, key) ? .ask(key) : .answer(assessment.local())
+        guard isWanted || !isMoved(assessment, key) else { return .answer(assessment.local()) }
+        // From here on the receipt is held for seconds.
+        guard assessment.request.reservation?.grow(by: assessment.byteCount) ?? true else {
+            return .answer(degraded(assessment, nil, because: .upstreamSaturated, nil))
+        }
+        return .ask(key)
     }
 
     /// What Apple says, from whoever in the fleet knows it; without Apple, the best that is left.
@@ -254,7 +259,9 @@ extension AppleDesk {
     private func ask(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
         let (start, purges) = (ContinuousClock.now, cache.purgePosition)
         let finding = await inquiries.finding(
-            about: Inquiries.Inquiry(question: assessment.question, receipt: assessment.receipt))
+            about: Inquiries.Inquiry(
+                question: assessment.question, receipt: assessment.receipt,
+                reservation: assessment.request.reservation))
         let now = clock()
         func known(until end: Timestamp) -> KnownFinding {
             KnownFinding(finding, askedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)

@@ -26,6 +26,11 @@ struct Assessment: Sendable {
         transactions = receipt.purchases.map { Transaction($0) }
         subscriptions = Subscription.all(in: transactions, at: now, skew: skew)
     }
+
+    /// What it takes in memory beside the evidence, whose bytes the receipt shares.
+    var byteCount: Int {
+        max(0, receipt.byteCount - request.evidence.byteCount) + transactions.byteCount
+    }
 }
 
 // MARK: - Whether Apple may know more

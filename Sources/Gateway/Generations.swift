@@ -68,10 +68,16 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable mutating func insert(_ entry: Entry, for key: Key) {
         guard entry.byteCount <= maximumYoungByteCount else { return }
         _ = young.remove(key)
-        if young.byteCount + entry.byteCount > maximumYoungByteCount {
-            old = young
-            young = Generation()
-        }
+        if young.byteCount + entry.byteCount > maximumYoungByteCount { age() }
         young.insert(entry, for: key)
     }
+
+    /// Forgets the old generation; the young one takes its place.
+    @inlinable mutating func age() {
+        old = young
+        young = Generation()
+    }
+
+    /// What both generations take.
+    @inlinable var byteCount: Int { young.byteCount + old.byteCount }
 }

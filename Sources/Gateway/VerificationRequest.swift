@@ -7,6 +7,15 @@ public enum Evidence: Hashable, Sendable {
     case appReceipt([UInt8])
 }
 
+extension Evidence {
+    /// The bytes that it takes in memory.
+    public var byteCount: Int {
+        switch self {
+        case .appReceipt(let bytes): bytes.count
+        }
+    }
+}
+
 extension Evidence: CustomStringConvertible, CustomReflectable {
     /// How many bytes there are, and none of them.
     public var description: String {
@@ -55,6 +64,8 @@ public struct VerificationRequest: Sendable {
     public var question: Question
     /// Who asks.
     public var caller: Caller
+    /// The memory that is reserved for the evidence, and kept for as long as the evidence is; nil without a limit.
+    public var reservation: (any MemoryReservation)?
 
     /// A question in mode `auto` without expectations, of a client that may ask about every app.
     public init(
@@ -74,6 +85,14 @@ extension VerificationRequest: CustomStringConvertible, CustomReflectable {
     public var description: String { "VerificationRequest(\(evidence))" }
     /// Empty, for the same reason.
     public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Memory that is reserved for one request. It is given back with the last reference.
+public protocol MemoryReservation: AnyObject, Sendable {
+    /// Reserves so many bytes more; false, and nothing reserved, if there are not so many.
+    func grow(by bytes: Int) -> Bool
+    /// Gives so many bytes back.
+    func shrink(by bytes: Int)
 }
 
 /// What is wanted to be known of evidence, and how.

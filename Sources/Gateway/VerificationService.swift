@@ -110,6 +110,22 @@ public final class VerificationService: Sendable {
 
     // MARK: - Limits
 
+    /// Refuses a caller whose charges are known to be refused: for a request whose body is not read yet. Takes nothing.
+    public func refuseIfLimited(_ caller: Caller) throws(GatewayError) {
+        guard !caller.charges.isEmpty, let refusal = rates.knownRefusal(of: caller.charges) else { return }
+        try heed(refusal, caller)
+    }
+
+    /// Charges a caller for a request that asks nothing that can be answered.
+    /// - Returns: the rest of it if the store has to be asked; nil if nothing is left to do.
+    /// - Throws: `GatewayError` if the client may not ask now.
+    public func charge(_ caller: Caller) throws(GatewayError) -> (@Sendable () async throws(GatewayError) -> Void)? {
+        if try admitAtOnce(caller) { return nil }
+        return { () async throws(GatewayError) in
+            try self.heed(await self.rates.admit(caller.charges), caller)
+        }
+    }
+
     private func enter(_ limit: InFlightLimit?) throws(GatewayError) {
         guard let limit else { return }
         guard places.enter(limit) else { throw .tooManyInFlight }
@@ -229,8 +245,8 @@ extension Expectations {
 }
 
 extension Question {
-    /// A client that names an app must be allowed to ask about it.
-    fileprivate func checkExpectedApp(for caller: Caller) throws(GatewayError) {
+    /// Throws `.appNotPermitted` unless the client may ask about the app that it names; one that names none may ask.
+    public func checkExpectedApp(for caller: Caller) throws(GatewayError) {
         guard let bundleID = expectations.bundleID else { return }
         guard caller.permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }

@@ -68,6 +68,8 @@ extension JSONFault {
         case tooManyValues(maximum: Int)
         /// A text of more bytes than are read.
         case tooLarge(maximumBytes: Int)
+        /// More in members that are not read than is passed over.
+        case tooMuchSkipped
     }
 }
 
@@ -108,6 +110,7 @@ extension JSONFault.Rule {
         case .tooDeep: "too_deep"
         case .tooManyValues: "too_many_values"
         case .tooLarge: "too_large"
+        case .tooMuchSkipped: "too_much_skipped"
         }
     }
 
@@ -133,6 +136,7 @@ extension JSONFault.Rule {
         case .tooDeep(let maximumDepth): "is nested deeper than \(maximumDepth) levels"
         case .tooManyValues(let maximum): "holds more than \(maximum) values"
         case .tooLarge(let maximumBytes): "is larger than \(maximumBytes) bytes"
+        case .tooMuchSkipped: "holds too much in members that are not used; leave them out"
         }
     }
 }

@@ -23,6 +23,7 @@ extension JSONReader {
         var isASCII = true
         while true {
             skipPlainText()
+            work += 1
             let byte = try next()
             switch byte {
             case UInt8(ascii: "\""):
@@ -48,6 +49,8 @@ extension JSONReader {
         let backslash = SIMD16<UInt8>(repeating: UInt8(ascii: "\\"))
         let firstPrintable = SIMD16<UInt8>(repeating: 0x20)
         let firstNonASCII = SIMD16<UInt8>(repeating: 0x80)
+        let start = position
+        defer { work += (position - start) / 16 }
         while bytes.count - position >= 16 {
             // SAFETY: the sixteen bytes lie inside the span, and every bit pattern is a value of the vector.
             let block = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: position, as: SIMD16<UInt8>.self)

@@ -27,6 +27,21 @@ enum CLibrary {
     /// The bytes of a page of memory.
     static var pageBytes: Double { Double(sysconf(Int32(_SC_PAGESIZE))) }
 
+    /// Has the allocator map every large block by itself, so that its memory goes back to the system when it is freed. glibc
+    /// does so at first, but raises the size from which it does with each such block that is freed (mallopt(3)): after a
+    /// few large bodies their memory would stay with the process, in pieces.
+    static func mapLargeBlocks() {
+        // SAFETY: the symbol is looked up in what is linked already, and glibc is the only library with this function: it
+        // takes two integers and returns one. Its header is not part of Swift's module for glibc.
+        guard let symbol = unsafe dlsym(nil, "mallopt") else { return }
+        let mallopt = unsafe unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32) -> Int32).self)
+        let mmapThreshold: Int32 = -3
+        _ = mallopt(mmapThreshold, largeBlockBytes)
+    }
+
+    /// Twice the largest request that is ordinary (`BodyBudget.ordinaryBodyBytes`).
+    private static let largeBlockBytes: Int32 = 256 << 10
+
     /// The ticks in which the system counts a process's time, in a second.
     static var ticksPerSecond: Double { Double(sysconf(Int32(_SC_CLK_TCK))) }
 

@@ -77,6 +77,13 @@ final class RunningGateway: Sendable {
         _ = await exit.value
     }
 
+    /// What the process takes, in bytes: `VmRSS` now, `VmHWM` at the most so far (proc_pid_status(5)).
+    func memory(_ field: String) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(field + ":") })
+        return try #require(line.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) }) << 10
+    }
+
     /// Tells the gateway to read its configuration again.
     func hangUp() {
         Foundation.kill(process.processIdentifier, SIGHUP)

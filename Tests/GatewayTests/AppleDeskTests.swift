@@ -4,6 +4,7 @@
 import ReceiptForge
 import Receipts
 import Resilience
+import Synchronization
 import Testing
 
 @testable import Gateway
@@ -609,6 +610,45 @@ struct AppleDeskTests {
         #expect(try await (first.provenance.source, second.provenance.source) == (.apple, .apple))
     }
 
+    // MARK: Memory
+
+    @Test func `what is read of a receipt is reserved while Apple is asked, and the call while it lasts`() async throws
+    {
+        let gate = Gate()
+        var patience = UpstreamPatience.unhurried
+        patience.whenLocalSuffices = .milliseconds(1)
+        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, patience: patience)
+        var reservation: TestReservation? = TestReservation(most: .max)
+        let ledger = try #require(reservation?.ledger)
+        let answer = try await scene.ask(at: 150) { [reservation] in $0.reservation = reservation }
+        reservation = nil
+        #expect(answer.provenance.degradedReasons == [.upstreamSlow])
+        // The request is over, its question is not: the receipt is held, and the call in two copies of its base64.
+        while gate.waitingCount == 0 { await Task.yield() }
+        let call = 2 * (scene.receipt.count / 3 * 4 + 256)
+        #expect(!ledger.isReleased && ledger.bytes > call)
+        gate.open()
+        while !ledger.isReleased { await Task.yield() }
+        #expect(ledger.most > call && ledger.bytes == ledger.most - call)
+    }
+
+    @Test func `without memory for it a receipt is answered by itself, and Apple is not asked`() async throws {
+        let scene = Scene(sandboxKnows)
+        let answer = try await scene.ask(at: 150) { $0.reservation = TestReservation(most: 0) }
+        #expect(answer.provenance.source == .local && answer.provenance.degradedReasons == [.upstreamSaturated])
+        let asked = try await scene.ask(.apple, at: 150) { $0.reservation = TestReservation(most: 0) }
+        #expect(asked.verdict == .undecided(.upstreamDidNotAnswer))
+        #expect(scene.upstream.asked.isEmpty)
+    }
+
+    @Test func `without memory for the call Apple is not asked, and the place is given back`() async throws {
+        let scene = Scene(sandboxKnows)
+        let most = 2 * (scene.receipt.count / 3 * 4 + 256)
+        let answer = try await scene.ask(at: 150) { $0.reservation = TestReservation(most: most) }
+        #expect(answer.provenance.degradedReasons == [.upstreamSaturated])
+        #expect(scene.upstream.asked.isEmpty && scene.guards.health(of: .production).inFlight == 0)
+    }
+
     // MARK: Lifecycle
 
     @Test func `receipts that say enough leave an endpoint that is on its way out`() async throws {
@@ -619,4 +659,36 @@ struct AppleDeskTests {
         #expect(try await scene.ask(at: 150).provenance.source == .apple)
         #expect(try await scene.ask(.apple, at: 50).provenance.source == .apple)
     }
+}
+
+/// A reservation with a limit, whose account outlives it.
+private final class TestReservation: MemoryReservation {
+    final class Ledger: Sendable {
+        private let state = Mutex((bytes: 0, most: 0, isReleased: false))
+
+        var bytes: Int { state.withLock { $0.bytes } }
+        var most: Int { state.withLock { $0.most } }
+        var isReleased: Bool { state.withLock { $0.isReleased } }
+
+        func add(_ bytes: Int, upTo limit: Int) -> Bool {
+            state.withLock { state in
+                guard state.bytes + bytes <= limit else { return false }
+                state.bytes += bytes
+                state.most = max(state.most, state.bytes)
+                return true
+            }
+        }
+
+        func release() { state.withLock { $0.isReleased = true } }
+    }
+
+    let ledger = Ledger()
+    private let limit: Int
+
+    init(most limit: Int) { self.limit = limit }
+
+    deinit { ledger.release() }
+
+    func grow(by bytes: Int) -> Bool { ledger.add(bytes, upTo: limit) }
+    func shrink(by bytes: Int) { _ = ledger.add(-bytes, upTo: .max) }
 }

@@ -55,6 +55,13 @@ struct BucketTable<Value: Sendable>: Sendable {
         }
     }
 
+    /// The value of a bucket, its own or the one it has in common with others; nil for a bucket of which nothing is known.
+    func value(of bucket: RateBucket) -> Value? {
+        if let index = places[bucket] { return slots[index].value }
+        guard slots.count >= maximumCount else { return nil }
+        return commonPlaces[Common(tenant: bucket.tenant, policy: bucket.policy)].map { commons[$0] }
+    }
+
     /// Where the values of these buckets lie. Places found earlier mean nothing from now on.
     /// - Parameters:
     ///   - isEmpty: whether a value may be forgotten.

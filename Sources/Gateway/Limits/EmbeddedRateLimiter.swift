@@ -26,6 +26,20 @@ public final class EmbeddedRateLimiter: RateLimiter {
     /// The same: nobody has to be asked.
     public func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? { admit(charges) }
 
+    /// What the charges would be told, if an enforced bucket has not the tokens.
+    public func knownRefusal(of charges: [RateCharge]) -> RateAdmission? {
+        let now = clock()
+        return buckets.withLock { buckets in
+            let isRefused = charges.contains { charge in
+                guard !charge.bucket.policy.isShadow, var bucket = buckets.value(of: charge.bucket) else {
+                    return false
+                }
+                return bucket.take(charge.cost, at: now).admission.isRefusal
+            }
+            return isRefused ? Self.admit(charges, from: &buckets, at: now) : nil
+        }
+    }
+
     /// How many buckets are remembered.
     var count: Int { buckets.withLock { $0.count } }
 

@@ -65,6 +65,12 @@ public final class FleetRateLimiter: RateLimiter {
         return admission
     }
 
+    /// A refusal that is remembered: the store refused the same a moment ago.
+    public func knownRefusal(of charges: [RateCharge]) -> RateAdmission? {
+        let (nodes, now) = (liveNodes(), clock())
+        return state.withLock { $0.ledger.knownRefusal(of: charges, nodes: nodes, at: now) }
+    }
+
     private func queue(_ waiter: Waiter, for charges: [RateCharge], nodes: Int) {
         let now = clock()
         let entry: Entry = state.withLock { state in

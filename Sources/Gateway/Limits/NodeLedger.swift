@@ -37,6 +37,18 @@ struct NodeLedger: Sendable {
         return .decided(admission(charges, known, at: places, nodes: nodes, at: now))
     }
 
+    /// The refusal that these charges are known to get; nil if they may be admitted. Takes nothing.
+    mutating func knownRefusal(of charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
+        let isRefused = charges.contains { charge in
+            guard !charge.bucket.policy.isShadow, let bucket = buckets.value(of: charge.bucket),
+                case .refused = bucket.judge(charge, at: now)
+            else { return false }
+            return true
+        }
+        guard isRefused, case .decided(let refusal) = decide(charges, nodes: nodes, at: now) else { return nil }
+        return refusal
+    }
+
     private static func ruling(for judgement: NodeBucket.Judgement) -> Ruling? {
         switch judgement {
         case .leased: Ruling(decision: .admitted, source: .lease)

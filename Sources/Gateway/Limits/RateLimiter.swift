@@ -16,6 +16,10 @@ public protocol RateLimiter: Sendable {
 
     /// The same for who cannot wait: nil, and nothing taken, if that could not be decided at once.
     func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission?
+
+    /// The refusal that these charges are known to get now; nil if they may be admitted. Takes nothing, and never asks the
+    /// store.
+    func knownRefusal(of charges: [RateCharge]) -> RateAdmission?
 }
 
 /// One bucket that a request is charged to.

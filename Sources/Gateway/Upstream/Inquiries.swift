@@ -22,6 +22,11 @@ final class Inquiries: Sendable {
     struct Inquiry: Sendable {
         let question: UpstreamQuestion
         let receipt: VerifiedReceipt
+        /// The memory that is reserved for the receipt; nil without a limit.
+        var reservation: (any MemoryReservation)?
+
+        /// What a call takes beside the receipt: the body in base64, and the copy that the HTTP library makes of it.
+        var callByteCount: Int { 2 * (question.receipt.count / 3 * 4 + 256) }
     }
 
     /// What came of asking one endpoint.
@@ -109,6 +114,12 @@ final class Inquiries: Sendable {
             observer.observe(.heldBack(environment, reason))
             return .finding(.unanswered(reason))
         case .pass(let pass):
+            guard inquiry.reservation?.grow(by: inquiry.callByteCount) ?? true else {
+                _ = upstreamGuard.leave(pass, .neutral)
+                observer.observe(.heldBack(environment, .upstreamSaturated))
+                return .finding(.unanswered(.upstreamSaturated))
+            }
+            defer { inquiry.reservation?.shrink(by: inquiry.callByteCount) }
             let reply = await upstream.ask(inquiry.question, in: environment, deadline: deadline)
             let took = pass.startedAt.duration(to: .now)
             observer.observe(.asked(environment, UpstreamOutcome(reply), took: took))

@@ -36,6 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         defer { StandardError.log.flush() }
+        CLibrary.mapLargeBlocks()
         let files = FileReadings()
         let configuration = try options.load(through: files)
         // One event loop for each core that this process may use: more of them would only take turns.

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
+internal import NIOCore
 internal import Synchronization
 
 /// The memory that request bodies may take in this process, all connections together.
@@ -43,5 +45,84 @@ final class BodyBudget: Sendable {
     /// Gives bytes back.
     func release(_ bytes: Int) {
         reservedBytes.withLock { $0 -= bytes }
+    }
+}
+
+/// The bytes of a budget that one request takes. They are given back with the last reference, so whatever holds the bytes
+/// of a request holds this beside them.
+final class BodyReservation: MemoryReservation {
+    private let budget: BodyBudget
+    private let reservedBytes = Mutex(0)
+
+    /// A reservation of nothing.
+    init(from budget: BodyBudget) {
+        self.budget = budget
+    }
+
+    deinit {
+        budget.release(reservedBytes.withLock { $0 })
+    }
+
+    /// The bytes that are reserved now.
+    var bytes: Int { reservedBytes.withLock { $0 } }
+
+    /// Reserves so many bytes more; false, and nothing reserved, if they do not fit.
+    func grow(by bytes: Int) -> Bool {
+        reservedBytes.withLock { reserved in
+            guard budget.reserve(bytes, ofBodyWith: reserved + bytes) else { return false }
+            reserved += bytes
+            return true
+        }
+    }
+
+    /// Gives so many bytes back.
+    func shrink(by bytes: Int) {
+        reservedBytes.withLock { reserved in
+            budget.release(bytes)
+            reserved -= bytes
+        }
+    }
+
+    /// Reserves so many bytes from now on; false, and nothing changed, if they do not fit.
+    func resize(to bytes: Int) -> Bool {
+        let difference = bytes - self.bytes
+        if difference > 0 { return grow(by: difference) }
+        shrink(by: -difference)
+        return true
+    }
+}
+
+/// The body of a request, with the memory that is reserved for it.
+struct ReservedBody: Sendable {
+    /// The whole body.
+    let bytes: ByteBuffer
+    /// The reservation; nil for a body without any bytes.
+    let reservation: BodyReservation?
+
+    /// A body.
+    init(_ bytes: ByteBuffer?, _ reservation: BodyReservation?) {
+        (self.bytes, self.reservation) = (bytes ?? ByteBuffer(), reservation)
+    }
+}
+
+/// The reservation for the body that the router of one connection has at present. The router's own types have no place
+/// for it; it lives here until the route takes it, until the answer is complete, or until the connection's task ends.
+final class RoutedReservation: Sendable {
+    /// That of the connection whose task this is.
+    @TaskLocal static var current: RoutedReservation?
+
+    private let reservation: Mutex<BodyReservation?> = Mutex(nil)
+
+    /// Keeps the reservation for the next body; nil for none.
+    func put(_ next: BodyReservation?) {
+        reservation.withLock { $0 = next }
+    }
+
+    /// Gives up the reservation to the caller.
+    func take() -> BodyReservation? {
+        reservation.withLock { reservation in
+            defer { reservation = nil }
+            return reservation
+        }
     }
 }

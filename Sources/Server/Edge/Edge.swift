@@ -43,22 +43,33 @@ private struct EdgeChannel: ServerChildChannel, HTTPChannelHandler {
     let limits: RequestParser.Limits
     let responder: HTTPChannelHandler.Responder
 
-    func setup(
-        channel: any Channel, logger: Logger
-    ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<EdgeChannelValue> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
             let decoder = RequestDecoder(limits)
+            let routed = RoutedReservation()
             try pipeline.addHandlers(
-                HTTPResponseEncoder(), ByteToMessageHandler(decoder), EdgeHandler(edge, reading: decoder))
-            return try NIOAsyncChannel(
+                HTTPResponseEncoder(), ByteToMessageHandler(decoder),
+                EdgeHandler(edge, reading: decoder, routed: routed))
+            let parts = try NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>(
                 wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+            return EdgeChannelValue(parts: parts, routed: routed)
         }
     }
 
-    func handle(value: NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>, logger: Logger) async {
-        await handleHTTP(asyncChannel: value, logger: logger)
+    func handle(value: EdgeChannelValue, logger: Logger) async {
+        await RoutedReservation.$current.withValue(value.routed) {
+            await handleHTTP(asyncChannel: value.parts, logger: logger)
+        }
     }
+}
+
+/// A connection as its task sees it.
+private struct EdgeChannelValue: ServerChildChannelValue {
+    let parts: NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
+    let routed: RoutedReservation
+
+    var channel: any Channel { parts.channel }
 }
 
 extension RequestParser.Limits {

@@ -41,8 +41,6 @@ struct EdgeConnection {
     private var request: IncomingRequest?
     private let rules: EdgeRules
     private let budget: BodyBudget
-    /// The bytes of this request's body, which stay reserved until it is answered.
-    private var reservedBytes = 0
     private var isClosingAfterAnswer = false
     /// The place of a trusted proxy's request among those of the address it names; nil for other peers.
     var forwarded: ForwardedRequest?
@@ -113,9 +111,9 @@ extension EdgeConnection {
 
     private mutating func append(_ bytes: ByteBuffer, at now: NIODeadline) -> Action {
         let count = bytes.readableBytes
-        guard reservedBytes + count <= rules.bodyLimit.bytes else { return refuse(tooLarge, at: now) }
-        guard budget.reserve(count, ofBodyWith: reservedBytes + count) else { return refuse(.overloaded, at: now) }
-        reservedBytes += count
+        let sent = (request?.bodyBytes ?? 0) + count
+        guard sent <= rules.bodyLimit.bytes else { return refuse(tooLarge, at: now) }
+        guard request?.reserve(count, from: budget) == true else { return refuse(.overloaded, at: now) }
         request?.append(bytes)
         return request?.isTooFragmented == true ? refuse(.bodyTooFragmented, at: now) : .nothing
     }
@@ -240,10 +238,9 @@ extension EdgeConnection {
         return .close
     }
 
+    /// The memory for its body is given back here only if the body was never delivered.
     private mutating func forgetRequest() {
         request = nil
         forwarded?.end()
-        budget.release(reservedBytes)
-        reservedBytes = 0
     }
 }

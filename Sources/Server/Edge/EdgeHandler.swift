@@ -31,10 +31,12 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var isHead = false
     /// What is written here goes to the socket as it is.
     private var encoder: ChannelHandlerContext?
+    /// Where the router finds the memory that is reserved for a body.
+    private let routed: RoutedReservation
 
     /// A handler for one new connection.
-    init(_ edge: Edge, reading decoder: RequestDecoder? = nil) {
-        (self.edge, self.decoder) = (edge, decoder)
+    init(_ edge: Edge, reading decoder: RequestDecoder? = nil, routed: RoutedReservation = RoutedReservation()) {
+        (self.edge, self.decoder, self.routed) = (edge, decoder, routed)
         connection = EdgeConnection(rules: edge.rules, budget: edge.budget, at: .now())
     }
 
@@ -238,6 +240,7 @@ extension EdgeHandler {
     }
 
     private func writeEnd(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
+        routed.put(nil)
         let goesOn = endAnswer(context, promise) { write(.end(nil), context, $0) }
         if goesOn { read(context: context) }
     }
@@ -307,8 +310,10 @@ extension EdgeHandler {
 
     private func deliver(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
         if let lane = edge.lane, let matter = lane.matter(of: request, over: context.channel) {
-            return proceed(lane.begin(matter), lane, context)
+            let body = ReservedBody(request.body, request.reservation)
+            return proceed(lane.begin(matter, body: body), lane, context)
         }
+        routed.put(request.reservation)
         do {
             context.fireChannelRead(wrapInboundOut(.head(try request.header.forRouter())))
         } catch {

@@ -9,6 +9,8 @@ struct IncomingRequest: Sendable {
     let header: RequestHeader
     /// What has arrived of the body.
     private(set) var body: ByteBuffer?
+    /// The memory that is reserved for `body`; nil until bytes arrive.
+    private(set) var reservation: BodyReservation?
     /// When the header was complete.
     let arrival: NIODeadline
 
@@ -22,6 +24,13 @@ struct IncomingRequest: Sendable {
 
     /// How many parts the body came in.
     private(set) var bodyParts = 0
+
+    /// Reserves memory for so many bytes more of the body; false if there is not so much.
+    mutating func reserve(_ bytes: Int, from budget: BodyBudget) -> Bool {
+        let reservation = reservation ?? BodyReservation(from: budget)
+        self.reservation = reservation
+        return reservation.grow(by: bytes)
+    }
 
     /// Adds a part of the body. The buffer doubles as bytes arrive; nothing is reserved for what is merely announced,
     /// because an announcement costs its sender nothing.
@@ -37,9 +46,9 @@ struct IncomingRequest: Sendable {
     /// When the body was complete; nil until then.
     private(set) var completion: NIODeadline?
 
-    /// The body is complete: gives it up, because somebody else has it now.
+    /// The body is complete: gives it up, with its reservation, because the copy that was delivered has both.
     mutating func complete(at now: NIODeadline) {
         completion = now
-        body = nil
+        (body, reservation) = (nil, nil)
     }
 }

@@ -35,6 +35,14 @@ struct ClientPolicy: Hashable, Sendable {
         let cost = costs[question.mode] ?? 1
         return question.mode == .auto && question.maximumAge != nil ? max(cost, costs[.apple] ?? 1) : cost
     }
+
+    /// The tokens that a request takes at least, whatever it asks; and one that cannot be read.
+    var leastCost: Int { Mode.allCases.map { costs[$0] ?? 1 }.min() ?? 1 }
+}
+
+extension ClientLimits {
+    /// The policies that count requests whatever they ask: those of the client and of addresses.
+    var policiesWithoutApp: [ClientPolicy] { policies.filter { $0.subject != .app } }
 }
 
 extension Client {
@@ -43,15 +51,28 @@ extension Client {
         for question: Question, from address: @autoclosure () -> NetworkAddress?
     ) -> [RateCharge] {
         limits.policies.map { policy in
-            let subject =
-                switch policy.subject {
-                case .client: ""
-                case .app: app(of: question)
-                case .address: address()?.subscriber ?? ""
-                }
-            let bucket = RateBucket(tenant: name, policy: policy.rate, subject: subject)
-            return RateCharge(bucket, cost: policy.cost(of: question))
+            RateCharge(
+                bucket(of: policy, app: app(of: question), address: address()), cost: policy.cost(of: question))
         }
+    }
+
+    /// The same for a request whose question is not known, or never will be: one charge for each policy without an app.
+    func charges(from address: @autoclosure () -> NetworkAddress?) -> [RateCharge] {
+        limits.policiesWithoutApp.map { policy in
+            RateCharge(bucket(of: policy, app: "", address: address()), cost: policy.leastCost)
+        }
+    }
+
+    private func bucket(
+        of policy: ClientPolicy, app: @autoclosure () -> String, address: @autoclosure () -> NetworkAddress?
+    ) -> RateBucket {
+        let subject =
+            switch policy.subject {
+            case .client: ""
+            case .app: app()
+            case .address: address()?.subscriber ?? ""
+            }
+        return RateBucket(tenant: name, policy: policy.rate, subject: subject)
     }
 
     /// The app that the request names, because the receipt's own is known only once work has been done for it. Nobody

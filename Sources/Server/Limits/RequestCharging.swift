@@ -20,16 +20,31 @@ struct RequestCharging: Sendable {
         var caller = Caller(permittedApps: sent.client.apps)
         caller.inFlight = limits.concurrency.map { InFlightLimit(tenant: sent.client.name, maximum: $0) }
         guard !limits.policies.isEmpty else { return caller }
-        caller.charges = sent.client.charges(
-            for: question, from: addresses.address(from: sent.peer.address, sent.header.fields))
-        caller.onAdmission = { [metrics, sendsLegacyFields, outcome = sent.outcome] admission in
-            metrics.count(admission, under: limits.policies)
-            outcome.rateLimitFields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)
-            outcome.record { facts in
-                facts.limitedInShadowBy = admission.policies { $0.decision.isRefusal && !$0.isEnforcedRefusal }
-            }
-        }
+        caller.charges = sent.client.charges(for: question, from: address(of: sent))
+        caller.onAdmission = { [outcome = sent.outcome] in note($0, by: limits.policies, in: outcome) }
         return caller
+    }
+
+    /// The client as one whose question is not known yet, or never will be: what is taken from whom whatever it asks.
+    func sender(of sent: SentRequest) -> Caller {
+        let policies = sent.client.limits.policiesWithoutApp
+        var caller = Caller(permittedApps: sent.client.apps)
+        guard !policies.isEmpty else { return caller }
+        caller.charges = sent.client.charges(from: address(of: sent))
+        caller.onAdmission = { [outcome = sent.outcome] in note($0, by: policies, in: outcome) }
+        return caller
+    }
+
+    private func address(of sent: SentRequest) -> NetworkAddress? {
+        addresses.address(from: sent.peer.address, sent.header.fields)
+    }
+
+    private func note(_ admission: RateAdmission, by policies: [ClientPolicy], in outcome: RequestOutcome) {
+        metrics.count(admission, under: policies)
+        outcome.rateLimitFields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)
+        outcome.record { facts in
+            facts.limitedInShadowBy = admission.policies { $0.decision.isRefusal && !$0.isEnforcedRefusal }
+        }
     }
 }
 

@@ -11,8 +11,9 @@ internal import Receipts
 final class FastLane: Sendable {
     /// What goes fast.
     enum Limits {
-        /// The worst body of this size takes about a millisecond, an ordinary receipt a tenth of that. The event loop serves
-        /// other connections too, so larger ones are left to the router's threads.
+        /// Reading a body takes about one step for each byte (`JSONReader.work`), whatever is in it, so this bounds the time
+        /// for which other connections of the event loop wait: about a millisecond for the worst body, a tenth of that
+        /// for an ordinary receipt. Larger bodies are left to the router's threads.
         static let bodyBytes = 64 << 10
     }
 
@@ -63,15 +64,16 @@ final class FastLane: Sendable {
             let endpoint = endpoints.first(where: { $0.path == header.path })
         else { return nil }
         let sent = SentRequest(
-            from: client, header, body: request.body ?? ByteBuffer(), peer: Peer(channel),
-            outcome: RequestOutcome(isLogged: log.isKept))
+            from: client, header, peer: Peer(channel), outcome: RequestOutcome(isLogged: log.isKept))
         return Matter(endpoint: endpoint, header: header, sent: sent)
     }
 
     /// Answers a request as far as that is possible without waiting.
-    func begin(_ matter: Matter) -> Progress {
+    func begin(_ matter: Matter, body: ReservedBody) -> Progress {
         proceed(matter) {
-            try log.tracing.begin(matter.trail) { try desk.begin(matter.sent, at: matter.endpoint, now: clock()) }
+            try log.tracing.begin(matter.trail) {
+                try desk.begin(matter.sent, body, at: matter.endpoint, now: clock())
+            }
         }
     }
 

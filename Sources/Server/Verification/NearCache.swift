@@ -8,21 +8,29 @@ internal import Synchronization
 /// The answers this process gave lately, ready to send, by the requests they were given to; bounded in bytes.
 ///
 /// A request that is the same octet by octet is the same question, so neither its JSON nor its base64 is looked at.
-/// Rejections have a small share of their own, so that a flood of junk pushes out nobody's genuine answer.
+/// Rejections have a small share of their own, so that a flood of junk pushes out nobody's genuine answer. Clients have
+/// shares too: while the cache is full, the client that takes the most of it gives way.
 final class NearCache: Sendable {
-    private let genuine: Mutex<Generations<Key, KnownReply>>
-    private let others: Mutex<Generations<Key, KnownReply>>
+    /// The sizes that are kept.
+    enum Limits {
+        /// Bytes of a request. Genuine receipts are known up to 105 KB in base64; a larger body takes the room of dozens of
+        /// ordinary ones, and finding it takes nearly as long as verifying it.
+        static let bodyBytes = BodyBudget.ordinaryBodyBytes
+    }
+
+    private let genuine: Mutex<SharedGenerations<String, Key, KnownReply>>
+    private let others: Mutex<SharedGenerations<String, Key, KnownReply>>
 
     /// - Parameter maximumBytes: what all answers together may take, with the requests; 0 keeps none.
     init(maximumBytes: Int) {
         let share = maximumBytes / 16
-        genuine = Mutex(Generations(maximumBytes: maximumBytes - share))
-        others = Mutex(Generations(maximumBytes: share))
+        genuine = Mutex(SharedGenerations(maximumBytes: maximumBytes - share))
+        others = Mutex(SharedGenerations(maximumBytes: share))
     }
 
     /// What was answered to the same request; whether it still holds is for others to say.
     func reply(to key: Key) -> KnownReply? {
-        genuine.withLock { $0.find(key) } ?? others.withLock { $0.find(key) }
+        genuine.withLock { $0.find(key, of: key.client) } ?? others.withLock { $0.find(key, of: key.client) }
     }
 
     /// Remembers an answer.
@@ -30,9 +38,9 @@ final class NearCache: Sendable {
         let kept = key.kept
         let byteCount = kept.byteCount + known.byteCount
         if known.isGenuine {
-            genuine.withLock { $0.insert(known, for: kept, byteCount: byteCount) }
+            genuine.withLock { $0.insert(known, for: kept, of: key.client, byteCount: byteCount) }
         } else {
-            others.withLock { $0.insert(known, for: kept, byteCount: byteCount) }
+            others.withLock { $0.insert(known, for: kept, of: key.client, byteCount: byteCount) }
         }
     }
 }
@@ -42,19 +50,24 @@ final class NearCache: Sendable {
 extension NearCache {
     /// A request to one endpoint. The digest only tells where to look: every octet is compared.
     struct Key: Hashable, Sendable {
+        /// The name of the client that sends it, in whose share the answer is kept.
+        let client: String
         private let endpoint: String
         private let body: ByteBuffer
         private let edition: UInt64
         private let digest: UInt64
 
+        /// The key of a request; nil for a body that is too large to be kept.
         /// - Parameter edition: that of the secrets, `Access.edition`: with others the answer may be another.
-        init(endpoint: String, body: ByteBuffer, edition: UInt64) {
-            (self.endpoint, self.body, self.edition) = (endpoint, body, edition)
+        init?(endpoint: String, body: ByteBuffer, edition: UInt64, client: String) {
+            guard body.readableBytes <= Limits.bodyBytes else { return nil }
+            (self.endpoint, self.body, self.edition, self.client) = (endpoint, body, edition, client)
             digest = BodyDigest.digest(of: body.readableBytesUInt8Span)
         }
 
-        private init(endpoint: String, body: ByteBuffer, edition: UInt64, digest: UInt64) {
-            (self.endpoint, self.body, self.edition, self.digest) = (endpoint, body, edition, digest)
+        private init(_ key: Key, body: ByteBuffer) {
+            (endpoint, self.body, edition, client) = (key.endpoint, body, key.edition, key.client)
+            digest = key.digest
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(digest) }
@@ -64,12 +77,14 @@ extension NearCache {
                 && one.body == other.body
         }
 
-        /// The same with octets of its own: what came from a socket is part of a larger buffer.
-        fileprivate var kept: Key {
-            Key(endpoint: endpoint, body: ByteBuffer(bytes: body.readableBytesView), edition: edition, digest: digest)
+        /// The same with octets of its own, unless it has the most of the buffer that it is part of.
+        var kept: Key {
+            guard byteCount > 2 * body.readableBytes else { return self }
+            return Key(self, body: ByteBuffer(bytes: body.readableBytesView))
         }
 
-        fileprivate var byteCount: Int { body.storageCapacity }
+        /// The bytes that the body takes in memory, with the buffer around it.
+        var byteCount: Int { body.storageCapacity }
     }
 }
 

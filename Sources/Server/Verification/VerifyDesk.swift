@@ -9,10 +9,14 @@ internal import Receipts
 /// Takes requests to verify receipts from whoever received them, the router or the fast lane, and has them answered.
 ///
 /// ```
-/// request ──▶ client ──▶ the same as lately? ──▶ read ──▶ VerificationService ──▶ reply ──▶ near cache
-///                            │ still holds          │ malformed      │ has to wait
-///                            └──▶ reply             └──▶ problem     └──▶ the rest, whenever it comes
+/// request ──▶ client ──▶ the same as lately? ──▶ limited? ──▶ read ──▶ VerificationService ──▶ reply ──▶ near cache
+///                            │ still holds          │ known        │ malformed      │ has to wait
+///                            └──▶ reply             └──▶ problem   └──▶ charge,     └──▶ the rest, whenever it comes
+///                                                                       problem
 /// ```
+///
+/// A body lives until it is read. What waits for Apple holds the receipt, and the body only where it is kept for the near
+/// cache; the memory that is reserved for the request follows.
 final class VerifyDesk: Sendable {
     private let verification: VerificationService
     private let access: CurrentAccess
@@ -47,29 +51,68 @@ final class VerifyDesk: Sendable {
 
     /// Answers a request as far as that is possible without waiting.
     /// - Throws: what becomes a problem.
-    func begin(_ sent: SentRequest, at endpoint: any VerifyEndpoint, now: Timestamp) throws -> Progress {
-        sent.outcome.record { ($0.client, $0.bodyBytes) = (sent.client.name, sent.body.readableBytes) }
+    func begin(
+        _ sent: SentRequest, _ body: ReservedBody, at endpoint: any VerifyEndpoint, now: Timestamp
+    ) throws -> Progress {
+        sent.outcome.record { ($0.client, $0.bodyBytes) = (sent.client.name, body.bytes.readableBytes) }
         try endpoint.check(contentType: sent.header.contentType)
         let visit = Visit(sent: sent, endpoint: endpoint, now: now)
-        let key = NearCache.Key(endpoint: endpoint.path, body: sent.body, edition: access.now.edition)
-        let known = nearCache.reply(to: key)
+        let key = NearCache.Key(
+            endpoint: endpoint.path, body: body.bytes, edition: access.now.edition, client: sent.client.name)
+        let known = key.flatMap { nearCache.reply(to: $0) }
         if let known {
             let caller = charging.caller(asking: known.question, in: sent)
             if try verification.repeats(known.terms, to: known.question, from: caller, at: now) {
                 return .replied(again(known, visit))
             }
         }
-        return .verifying { try self.verify(visit, key, knowing: known) }
+        return .verifying { try self.verify(visit, body, key, knowing: known) }
     }
 
-    private func verify(_ visit: Visit, _ key: NearCache.Key, knowing known: KnownReply?) throws -> Progress {
-        switch try visit.endpoint.read(visit.sent.body) {
-        case .reply(let reply): return .replied(announcing(reply, from: nil, visit))
-        case .request(var request):
-            request.caller = charging.caller(asking: request.question, in: visit.sent)
-            let progress = try verification.begin(request, knowing: known?.terms, at: visit.now)
-            return proceed(progress, Case(visit: visit, key: key, question: request.question, known: known))
+    /// Reads nothing for a client that is known to be limited, and nothing for free.
+    private func verify(
+        _ visit: Visit, _ body: ReservedBody, _ key: NearCache.Key?, knowing known: KnownReply?
+    ) throws -> Progress {
+        let sender = charging.sender(of: visit.sent)
+        try verification.refuseIfLimited(sender)
+        let input: VerifyInput
+        do {
+            input = try read(body, visit, for: sender)
+        } catch {
+            return try charge(sender) { throw error }
         }
+        switch input {
+        case .reply(let reply): return try charge(sender) { self.announcing(reply, from: nil, visit) }
+        case .request(let request): return try decide(request, visit, body, key, knowing: known)
+        }
+    }
+
+    /// A body that names an app of others is as good as unreadable.
+    private func read(_ body: ReservedBody, _ visit: Visit, for sender: Caller) throws -> VerifyInput {
+        let input = try visit.endpoint.read(body.bytes)
+        if case .request(let request) = input { try request.question.checkExpectedApp(for: sender) }
+        return input
+    }
+
+    /// Charges a client for a body that asks nothing, before it is told so.
+    private func charge(_ sender: Caller, then reply: @escaping @Sendable () throws -> Reply) throws -> Progress {
+        guard let rest = try verification.charge(sender) else { return .replied(try reply()) }
+        return .waiting {
+            try await rest()
+            return try reply()
+        }
+    }
+
+    private func decide(
+        _ request: VerificationRequest, _ visit: Visit, _ body: ReservedBody, _ key: NearCache.Key?,
+        knowing known: KnownReply?
+    ) throws -> Progress {
+        var request = request
+        request.caller = charging.caller(asking: request.question, in: visit.sent)
+        let kept = body.hold(request.evidence, key)
+        request.reservation = body.reservation
+        let progress = try verification.begin(request, knowing: known?.terms, at: visit.now)
+        return proceed(progress, Case(visit: visit, key: kept, question: request.question, known: known))
     }
 
     /// A request on its way.
@@ -82,7 +125,8 @@ final class VerifyDesk: Sendable {
     /// A visit of which the question is known.
     private struct Case: Sendable {
         let visit: Visit
-        let key: NearCache.Key
+        /// What the answer is kept under; nil if it is not to be kept.
+        let key: NearCache.Key?
         let question: Question
         let known: KnownReply?
     }
@@ -112,11 +156,11 @@ final class VerifyDesk: Sendable {
         let replies = visit.endpoint.replies(to: matter.question, with: answer, at: visit.now)
         metrics.tally(answer).count()
         visit.sent.outcome.record { $0.answer = AnswerFacts(answer) }
-        if let terms = KnownAnswer(answer, at: visit.now) {
+        if let key = matter.key, let terms = KnownAnswer(answer, at: visit.now) {
             let again = answer.again
             let known = KnownReply(
                 again, to: matter.question, terms: terms, tally: metrics.tally(again), reply: replies.again)
-            nearCache.insert(known, for: matter.key)
+            nearCache.insert(known, for: key)
         }
         return finish(replies.now, AnswerOrigin(answer), visit)
     }
@@ -137,5 +181,17 @@ final class VerifyDesk: Sendable {
         fields.announce(lifecycle.knowledge(of: .production))
         reply.added.append(contentsOf: fields)
         return reply
+    }
+}
+
+extension ReservedBody {
+    /// Reserves for what is held from now on: the evidence, and the body if its answer is to be kept.
+    /// - Returns: what the answer is kept under; nil if there is no memory for it, or if it is not to be kept.
+    fileprivate func hold(_ evidence: Evidence, _ key: NearCache.Key?) -> NearCache.Key? {
+        guard let reservation else { return key?.kept }
+        if let kept = key?.kept, reservation.resize(to: evidence.byteCount + kept.byteCount) { return kept }
+        // Base64 is never shorter than what it stands for, so this is no more than was reserved.
+        _ = reservation.resize(to: min(evidence.byteCount, reservation.bytes))
+        return nil
     }
 }

@@ -34,21 +34,20 @@ enum VerifyInput {
     case reply(Reply)
 }
 
-/// A request to verify, complete. A class, because it is handed on many times and never changes.
+/// A request to verify, without its body, which is dropped as soon as it was read. A class, because it is handed on many
+/// times and never changes.
 final class SentRequest: Sendable {
     /// Who asks.
     let client: Client
     /// The header, as the edge let it pass.
     let header: any SentHeader
-    /// The whole body.
-    let body: ByteBuffer
     /// Who holds the other end of the connection; a proxy, perhaps.
     let peer: Peer
     /// Where it is noted what became of the request.
     let outcome: RequestOutcome
 
-    init(from client: Client, _ header: any SentHeader, body: ByteBuffer, peer: Peer, outcome: RequestOutcome) {
-        (self.client, self.header, self.body) = (client, header, body)
+    init(from client: Client, _ header: any SentHeader, peer: Peer, outcome: RequestOutcome) {
+        (self.client, self.header) = (client, header)
         (self.peer, self.outcome) = (peer, outcome)
     }
 }

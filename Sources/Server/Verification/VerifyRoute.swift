@@ -18,12 +18,7 @@ struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
 
     /// Has a request answered, waiting as long as it takes.
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
-        let now = clock()
-        let client = try access.now.authenticator.client(for: request.headers, at: now)
-        let sent = SentRequest(
-            from: client, request.headers, body: try await request.body.whole(), peer: context.peer,
-            outcome: context.outcome)
-        var progress = try desk.begin(sent, at: endpoint, now: now)
+        var progress = try await begin(request, context)
         while true {
             switch progress {
             case .replied(let reply): return Response(reply)
@@ -31,6 +26,15 @@ struct VerifyRoute<Endpoint: VerifyEndpoint>: Sendable {
             case .waiting(let rest): return Response(try await rest())
             }
         }
+    }
+
+    /// On its own, so that nothing here holds the body while the answer is waited for.
+    private func begin(_ request: Request, _ context: GatewayRequestContext) async throws -> VerifyDesk.Progress {
+        let now = clock()
+        let client = try access.now.authenticator.client(for: request.headers, at: now)
+        let body = ReservedBody(try await request.body.whole(), RoutedReservation.current?.take())
+        let sent = SentRequest(from: client, request.headers, peer: context.peer, outcome: context.outcome)
+        return try desk.begin(sent, body, at: endpoint, now: now)
     }
 }
 

@@ -10,10 +10,12 @@ struct Caller {
     private let channel: any Channel
 
     /// Asks about a receipt in base64.
-    init(asking gateway: RunningGateway, about receipt: String) async throws {
+    /// - Parameter bodyBytes: how large the body is at least; what is missing is white space.
+    init(asking gateway: RunningGateway, about receipt: String, paddedTo bodyBytes: Int = 0) async throws {
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: gateway.dataPort).get()
-        let body = #"{"receipt":"\#(receipt)"}"#
+        let request = #"{"receipt":"\#(receipt)"}"#
+        let body = request + String(repeating: " ", count: max(0, bodyBytes - request.utf8.count))
         let head =
             "POST /v1/verify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             + "Content-Length: \(body.utf8.count)\r\n\r\n"

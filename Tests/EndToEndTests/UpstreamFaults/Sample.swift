@@ -32,6 +32,19 @@ enum Sample {
             .base64EncodedString()
     }
 
+    /// A genuine receipt with so many months of one subscription, in base64: some 300 bytes each.
+    static func largeReceipt(purchases: Int) -> String {
+        var receipt = contents(0, type: "Production", endingAt: now.advanced(byDays: -3))
+        receipt.purchases = (0..<purchases).flatMap { number in
+            receipt.purchases.map { month in
+                var month = month
+                month.transactionID = transactionID(number)
+                return month
+            }
+        }
+        return Data(pki.sign(receipt)).base64EncodedString()
+    }
+
     static func transactionID(_ number: Int) -> String { "7000000\(100_000 + number)" }
 
     private static func contents(_ number: Int, type: String, endingAt end: UTCDate) -> ReceiptContents {

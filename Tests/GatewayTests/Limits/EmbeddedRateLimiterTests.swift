@@ -64,4 +64,34 @@ struct EmbeddedRateLimiterTests {
         #expect(limiter.admit([charge("a", cost: 5), charge("b", cost: 5)]).isAdmitted)
         #expect(!limiter.admit([charge("c")]).isAdmitted)
     }
+
+    @Test func `a refusal is known before anything is taken, and nothing is taken by looking`() {
+        let limiter = limiter(100)
+        #expect(limiter.knownRefusal(of: [charge("a")]) == nil && limiter.count == 0)
+        #expect(limiter.admit([charge("a", cost: 9)]).isAdmitted)
+        for _ in 1...5 { #expect(limiter.knownRefusal(of: [charge("a")]) == nil) }
+        #expect(limiter.knownRefusal(of: [charge("b"), charge("a", cost: 2)])?.isAdmitted == false)
+        #expect(limiter.admit([charge("a")]).isAdmitted)
+        #expect(limiter.knownRefusal(of: [charge("a")])?.retryAfter == .milliseconds(100))
+        clock.advance(by: .milliseconds(100))
+        #expect(limiter.knownRefusal(of: [charge("a")]) == nil)
+    }
+
+    @Test func `a policy in shadow mode is known to refuse nobody`() {
+        let limiter = limiter(100)
+        let shadow = RatePolicy(name: "shadow", quota: 1, window: .seconds(1), isShadow: true)
+        let charges = [RateCharge(RateBucket(tenant: "t", policy: shadow))]
+        for _ in 1...3 {
+            #expect(limiter.knownRefusal(of: charges) == nil)
+            #expect(limiter.admit(charges).isAdmitted)
+        }
+    }
+
+    @Test func `while there is no room, newcomers are known to be refused by what they share`() {
+        let limiter = limiter(1)
+        #expect(limiter.admit([charge("old", cost: 10)]).isAdmitted)
+        #expect(limiter.knownRefusal(of: [charge("a")]) == nil)
+        #expect(limiter.admit([charge("a", cost: 10)]).isAdmitted)
+        #expect(limiter.knownRefusal(of: [charge("b")])?.isAdmitted == false)
+    }
 }

@@ -82,6 +82,23 @@ struct FleetRateLimiterTests {
         #expect(after.remaining == held.remaining - 1)
     }
 
+    // MARK: - What is known
+
+    @Test func `a refusal of the store is known for a while, and looking asks and takes nothing`() async {
+        let node = node()
+        let charges = [charge(Self.small)]
+        for _ in 1...10 {
+            #expect(node.knownRefusal(of: charges) == nil)
+            #expect(await node.admit(charges).isAdmitted)
+        }
+        #expect(await !node.admit(charges).isAdmitted)
+        let asked = buckets.orders.count
+        #expect(node.knownRefusal(of: charges)?.sources == [.rememberedRefusal])
+        clock.advance(by: .seconds(1))
+        #expect(node.knownRefusal(of: charges) == nil)
+        #expect(buckets.orders.count == asked)
+    }
+
     // MARK: - Asking together
 
     @Test func `a thousand requests at once are two orders`() async {

@@ -113,20 +113,37 @@ struct EdgeConnectionTests {
         #expect(connection.wantsRead)
     }
 
-    @Test mutating func `bytes are given back with the answer`() {
-        deliver(to: &connection)
+    @Test mutating func `bytes of a body that was not delivered are given back when the connection ends`() {
+        _ = connection.receive(head(), at: start)
+        _ = connection.receive(.body(ByteBuffer(string: "12345")), at: start)
         #expect(budget.reserved == 5)
-        _ = connection.beginAnswer(isDraining: false)
-        _ = connection.endAnswer(at: start)
-        #expect(budget.reserved == 0)
+        connection.ended()
         connection.ended()
         #expect(budget.reserved == 0)
     }
 
-    @Test mutating func `bytes are given back when the connection ends, in any phase`() {
-        deliver(to: &connection)
+    @Test mutating func `bytes of a body that was delivered stay reserved as long as whoever has it holds them`() {
+        _ = connection.receive(head(), at: start)
+        _ = connection.receive(.body(ByteBuffer(string: "12345")), at: start)
+        var delivered: IncomingRequest?
+        if case .deliver(let request) = connection.receive(.end(nil), at: start) { delivered = request }
+        #expect(delivered?.bodyBytes == 5)
         connection.ended()
-        connection.ended()
+        #expect(budget.reserved == 5, "the connection is gone, the bytes are not")
+        delivered = nil
+        #expect(budget.reserved == 0)
+    }
+
+    @Test func `a reservation follows what is held`() {
+        let budget = BodyBudget(.bytes(100))
+        var reservation: BodyReservation? = BodyReservation(from: budget)
+        #expect(reservation?.grow(by: 60) == true && budget.reserved == 60)
+        #expect(reservation?.grow(by: 41) == false && budget.reserved == 60)
+        #expect(reservation?.resize(to: 45) == true && budget.reserved == 45)
+        #expect(reservation?.resize(to: 101) == false && reservation?.bytes == 45)
+        reservation?.shrink(by: 5)
+        #expect(budget.reserved == 40)
+        reservation = nil
         #expect(budget.reserved == 0)
     }
 

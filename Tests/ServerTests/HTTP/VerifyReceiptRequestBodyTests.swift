@@ -38,17 +38,37 @@ struct VerifyReceiptRequestBodyTests {
         #expect(throws: JSONFault.self) { try read(Limits.members + 1) }
     }
 
-    @Test func `an array that is passed over has a limit, a text has none`() throws {
-        func read(_ value: String) throws {
-            _ = try VerifyReceiptRequestBody(#"{"x":\#(value),"receipt-data":""}"#)
+    @Test func `members that are passed over have one limit together, however many there are`() throws {
+        func read(_ values: [String]) throws {
+            let members = values.enumerated().map { #""m\#($0)":\#($1),"# }.joined()
+            _ = try VerifyReceiptRequestBody("{" + members + #""receipt-data":""}"#)
         }
+        // Two steps for each element, a value and a digit, and one for the array.
         func zeros(_ count: Int) -> String { "[" + String(repeating: "0,", count: count - 1) + "0]" }
-        // The last element may begin where the limit is.
-        try read(zeros(Limits.skippedBytes / 2))
-        #expect(throws: JSONFault(.tooLarge(maximumBytes: Limits.skippedBytes), at: 5)) {
-            try read(zeros(Limits.skippedBytes / 2 + 1))
+        let most = Limits.skippedWork / 2
+        try read([zeros(most - 1)])
+        #expect(throws: JSONFault.self) { try read([zeros(most)]) }
+        let parts = Limits.members - 1
+        try read(Array(repeating: zeros(most / parts - 1), count: parts))
+        let fault = #expect(throws: JSONFault.self) {
+            try read(Array(repeating: zeros(most / parts + 1), count: parts))
         }
-        try read("\"" + String(repeating: "0", count: 2 * Limits.skippedBytes) + "\"")
+        #expect(fault?.rule == .tooMuchSkipped && fault?.field == nil)
+    }
+
+    @Test func `a plain text that is passed over may be sixteen times as long as an array`() throws {
+        func read(_ blocks: Int) throws {
+            let text = String(repeating: "0123456789abcdef", count: blocks)
+            _ = try VerifyReceiptRequestBody(#"{"x":"\#(text)","receipt-data":""}"#)
+        }
+        try read(Limits.skippedWork - 2)
+        #expect(throws: JSONFault.self) { try read(Limits.skippedWork) }
+    }
+
+    @Test func `what stands in the place of a secret is passed over if it is small`() throws {
+        #expect(try VerifyReceiptRequestBody(#"{"password":12,"receipt-data":""}"#).secret == nil)
+        let digits = String(repeating: "1", count: Limits.noSecretWork + 1)
+        #expect(throws: JSONFault.self) { try VerifyReceiptRequestBody(#"{"password":\#(digits),"receipt-data":""}"#) }
     }
 
     @Test func `no fault names a member that may be a secret in the wrong place`() {

@@ -38,16 +38,56 @@ struct LimitedClientTests {
         #expect(try #require(answer?.headers["retry-after"].flatMap { Int($0) }) >= wait)
     }
 
-    @Test func `the status costs nothing, and neither does what cannot be read`() async throws {
+    @Test func `the status costs nothing`() async throws {
         try await Self.with(limits: "[{name: day, quota: 1, window: 1d}]") { site in
             for _ in 1...3 {
                 let status = try await site.ask("GET /v1/status", "")
                 #expect(status?.status == 200 && status?.headers["ratelimit"] == nil)
-                #expect(try await site.verify("{").map(\.status) == 400)
-                #expect(try await site.verify(#"{"receipt":"AQID","bundle_id":"com.other"}"#).map(\.status) == 403)
             }
             #expect(try await site.verify()?.status == 200)
             #expect(try await site.verify()?.status == 429)
+        }
+    }
+
+    @Test(arguments: [
+        ("POST /v1/verify", "{", 400), ("POST /v1/verify", #"{"receipt":"A*ID"}"#, 400),
+        ("POST /v1/verify", #"{"receipt":"AQID","bundle_id":"com.other"}"#, 403),
+        ("POST /verifyReceipt", "[0]", 200), ("POST /verifyReceipt", #"{"receipt-data":"ewo="}"#, 200),
+    ])
+    func `a body that asks nothing is charged to the client, at the least cost, and not to an app`(
+        line: String, body: String, status: Int
+    ) async throws {
+        let day = "{name: day, quota: 4, window: 1d, cost: {apple: 4}}"
+        try await Self.with(limits: "[\(day), {name: app, quota: 1, window: 1d, per: app}]") { site in
+            for left in [3, 2, 1] {
+                let answer = try await site.ask(line, body)
+                #expect(answer?.status == status)
+                #expect(answer?.headers["ratelimit"]?.hasPrefix(#""day";r=\#(left);"#) == true)
+                #expect(answer?.headers["ratelimit-policy"] == #""day";q=4;w=86400"#)
+            }
+            // The app has its token still; with it the client's last is taken.
+            #expect(try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.a"}"#)?.status == 200)
+            let refusal = try await site.ask(line, body)
+            try Self.expectQuotaExceeded(refusal, policies: "\"day\"")
+        }
+    }
+
+    @Test func `a client that is limited is refused before its body is read`() async throws {
+        try await Self.with(limits: "[{name: day, quota: 1, window: 1d}]") { site in
+            let first = try await site.verify()
+            #expect(first?.status == 200)
+            // The refusal does not depend on what is in the body.
+            for body in ["{", #"{"receipt":"A*ID"}"#, #"{"receipt":"AQID","bundle_id":"com.other"}"#] {
+                try Self.expectQuotaExceeded(try await site.verify(body), policies: "\"day\"")
+            }
+            try Self.expectQuotaExceeded(try await site.ask("POST /verifyReceipt", "[0]"), policies: "\"day\"")
+        }
+    }
+
+    @Test func `a body that asks nothing is charged to its address too`() async throws {
+        try await Self.with(limits: Self.perAddress) { site in
+            let statuses = [try await site.verify("{")?.status, try await site.verify()?.status]
+            #expect(statuses == [400, 429])
         }
     }
 

@@ -16,7 +16,7 @@ struct NearCacheTests {
     @Test(arguments: [32 << 10, 64 << 10, 1 << 20])
     func `genuine answers and their requests stay within the bytes they may take`(maximumBytes: Int) throws {
         let cache = NearCache(maximumBytes: maximumBytes)
-        let keys = (0..<2000).map { Self.key($0, bytes: 800) }
+        let keys = try (0..<2000).map { try Self.key($0, bytes: 800) }
         for key in keys { cache.insert(try Self.known(bytes: 700), for: key) }
         let found = keys.reversed().count { cache.reply(to: $0) != nil }
         #expect(found > 0 && found * 1500 <= maximumBytes)
@@ -24,7 +24,7 @@ struct NearCacheTests {
 
     @Test func `rejections stay within a sixteenth of the bytes`() throws {
         let cache = NearCache(maximumBytes: 1 << 20)
-        let keys = (0..<2000).map { Self.key($0) }
+        let keys = try (0..<2000).map { try Self.key($0) }
         for key in keys { cache.insert(try Self.known(isGenuine: false), for: key) }
         let found = keys.reversed().count { cache.reply(to: $0) != nil }
         #expect(found > 0 && found <= 64)
@@ -42,27 +42,46 @@ struct NearCacheTests {
 
     @Test func `a cache of no bytes keeps nothing`() throws {
         let cache = NearCache(maximumBytes: 0)
-        cache.insert(try Self.known(), for: Self.key(0))
-        #expect(cache.reply(to: Self.key(0)) == nil)
+        cache.insert(try Self.known(), for: try Self.key(0))
+        #expect(try cache.reply(to: Self.key(0)) == nil)
     }
 
     // MARK: - Who is pushed out
 
     @Test func `a flood of junk pushes out no genuine answer`() throws {
         let cache = NearCache(maximumBytes: 1 << 17)
-        cache.insert(try Self.known(), for: Self.key(-1))
-        for number in 0..<5000 { cache.insert(try Self.known(isGenuine: false), for: Self.key(number)) }
-        #expect(cache.reply(to: Self.key(-1))?.isGenuine == true)
+        cache.insert(try Self.known(), for: try Self.key(-1))
+        for number in 0..<5000 { cache.insert(try Self.known(isGenuine: false), for: try Self.key(number)) }
+        #expect(try cache.reply(to: Self.key(-1))?.isGenuine == true)
     }
 
     @Test func `an answer that is asked for stays, others go`() throws {
         let cache = NearCache(maximumBytes: 1 << 17)
-        for number in [-1, -2] { cache.insert(try Self.known(), for: Self.key(number)) }
+        for number in [-1, -2] { cache.insert(try Self.known(), for: try Self.key(number)) }
         for number in 0..<1000 {
-            cache.insert(try Self.known(), for: Self.key(number))
-            #expect(cache.reply(to: Self.key(-1)) != nil)
+            cache.insert(try Self.known(), for: try Self.key(number))
+            #expect(try cache.reply(to: Self.key(-1)) != nil)
         }
-        #expect(cache.reply(to: Self.key(-2)) == nil)
+        #expect(try cache.reply(to: Self.key(-2)) == nil)
+    }
+
+    @Test func `a client that sends ever new requests pushes out its own answers and no other client's`() throws {
+        let cache = NearCache(maximumBytes: 1 << 17)
+        let others = try (0..<8).map { try Self.key($0, of: "shop") }
+        for key in others { cache.insert(try Self.known(), for: key) }
+        for number in 0..<2000 { cache.insert(try Self.known(), for: try Self.key(number, of: "flood")) }
+        #expect(others.allSatisfy { cache.reply(to: $0) != nil })
+        // What the others leave is the client's: it is not kept out of a cache that has room.
+        let found = try (0..<2000).count { try cache.reply(to: Self.key($0, of: "flood")) != nil }
+        #expect(found >= 30)
+    }
+
+    @Test func `a request too large to be kept has no key`() throws {
+        let most = NearCache.Limits.bodyBytes
+        #expect(try Self.key(1, bytes: most).kept.byteCount >= most)
+        let large = NearCache.Key(
+            endpoint: "/v1/verify", body: Self.body(1, bytes: most + 1), edition: 0, client: "shop")
+        #expect(large == nil)
     }
 
     // MARK: - Keys
@@ -75,10 +94,8 @@ struct NearCacheTests {
             other[index] ^= 1
             bodies.append(other)
         }
-        let keys = bodies.flatMap { body in
-            ["/v1/verify", "/verifyReceipt"].map {
-                NearCache.Key(endpoint: $0, body: ByteBuffer(bytes: body), edition: 0)
-            }
+        let keys = try bodies.flatMap { body in
+            try ["/v1/verify", "/verifyReceipt"].map { try Self.key(of: ByteBuffer(bytes: body), endpoint: $0) }
         }
         #expect(Set(keys).count == keys.count)
         for key in keys {
@@ -90,7 +107,7 @@ struct NearCacheTests {
 
     @Test func `an answer of one edition of the secrets is none for the next`() throws {
         let body = Self.body(1, bytes: 300)
-        let keys = [0, 1].map { NearCache.Key(endpoint: "/v1/verify", body: body, edition: $0) }
+        let keys = try [0, 1].map { try Self.key(of: body, edition: $0) }
         let cache = NearCache(maximumBytes: 1 << 20)
         cache.insert(try Self.known(), for: keys[0])
         #expect(cache.reply(to: keys[0]) != nil && cache.reply(to: keys[1]) == nil)
@@ -116,9 +133,9 @@ struct NearCacheTests {
         let cache = NearCache(maximumBytes: 1 << 20)
         var buffer = ByteBuffer(string: "before {} after")
         let slice = try #require(buffer.getSlice(at: 7, length: 2))
-        cache.insert(try Self.known(), for: NearCache.Key(endpoint: "/", body: slice, edition: 0))
+        cache.insert(try Self.known(), for: try Self.key(of: slice))
         buffer.setString("[]", at: 7)
-        #expect(cache.reply(to: NearCache.Key(endpoint: "/", body: ByteBuffer(string: "{}"), edition: 0)) != nil)
+        #expect(try cache.reply(to: Self.key(of: ByteBuffer(string: "{}"))) != nil)
     }
 
     // MARK: - Concurrency
@@ -126,7 +143,7 @@ struct NearCacheTests {
     @Test func `many tasks may ask and remember at once`() async throws {
         let cache = NearCache(maximumBytes: 1 << 17)
         let known = [try Self.known(), try Self.known(isGenuine: false)]
-        let keys = (0..<64).map { Self.key($0) }
+        let keys = try (0..<64).map { try Self.key($0) }
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
@@ -142,8 +159,14 @@ struct NearCacheTests {
 
     // MARK: - Samples
 
-    private static func key(_ number: Int, bytes: Int = 64) -> NearCache.Key {
-        NearCache.Key(endpoint: "/v1/verify", body: body(number, bytes: bytes), edition: 0)
+    private static func key(_ number: Int, bytes: Int = 64, of client: String = "shop") throws -> NearCache.Key {
+        try key(of: body(number, bytes: bytes), client: client)
+    }
+
+    private static func key(
+        of body: ByteBuffer, endpoint: String = "/v1/verify", edition: UInt64 = 0, client: String = "shop"
+    ) throws -> NearCache.Key {
+        try #require(NearCache.Key(endpoint: endpoint, body: body, edition: edition, client: client))
     }
 
     private static func body(_ number: Int, bytes: Int) -> ByteBuffer {

@@ -64,6 +64,7 @@ final class Bench {
         case .connections: try await measureConnections()
         case .growth: try await measureGrowth()
         case .churn: try await measureChurn()
+        case .bodies: try await measureBodies()
         case .start: try await measureStart()
         }
     }

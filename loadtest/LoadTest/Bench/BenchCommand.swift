@@ -24,6 +24,7 @@ struct BenchCommand: AsyncParsableCommand {
               connections, growth, churn
                            memory of idle connections, over minutes, and after
                            100,000 distinct receipts
+              bodies       the most expensive bodies that an event loop reads
               start        from nothing to the first verified receipt
 
             Examples:

@@ -23,6 +23,8 @@ enum BenchPart: String, CaseIterable, Codable, Sendable, ExpressibleByArgument {
     case growth
     /// Memory after many distinct receipts.
     case churn
+    /// The most expensive bodies that are read on an event loop.
+    case bodies
     /// From nothing to the first verified receipt.
     case start
 }
@@ -72,6 +74,7 @@ struct BenchPlan: Hashable, Sendable {
         case .connections: 12
         case .growth: warmupSeconds + seconds + 60 * minutes
         case .churn: Double(churnReceipts) / 1000
+        case .bodies: 10
         case .start: count
         }
     }

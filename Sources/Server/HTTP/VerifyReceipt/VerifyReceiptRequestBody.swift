@@ -20,10 +20,13 @@ struct VerifyReceiptRequestBody: Hashable, Sendable {
         static let secretBytes = 64
         /// Members, those included that are passed over.
         static let members = 64
-        /// An array or object that is passed over.
-        static let skippedBytes = 64 << 10
+        /// The steps that all members which are passed over may take together (`JSONReader.work`): about as many bytes of
+        /// arrays and objects, or sixteen times as many of plain text.
+        static let skippedWork = 64 << 10
         /// Arrays and objects inside one another, in members that are passed over.
         static let depth = 16
+        /// The steps that something else in the place of a secret may take.
+        static let noSecretWork = 64
         /// The name of a member.
         static let nameBytes = 256
     }
@@ -35,6 +38,7 @@ extension VerifyReceiptRequestBody {
         var reader = JSONReader(bytes)
         var receipt: JSONText?
         var memberCount = 0
+        var allowance = JSONSkipAllowance(maximumDepth: Limits.depth, maximumWork: Limits.skippedWork)
         self.init(receipt: JSONText(range: 0..<0, isEscaped: false))
         try reader.beginObject()
         while let key = try reader.nextKey() {
@@ -50,7 +54,7 @@ extension VerifyReceiptRequestBody {
                 excludesOldTransactions = try named("exclude-old-transactions") { () throws(JSONFault) in
                     try reader.boolean()
                 }
-            default: try reader.skipValue(maximumDepth: Limits.depth, maximumBytes: Limits.skippedBytes)
+            default: try reader.skipValue(within: &allowance)
             }
         }
         try reader.endDocument()
@@ -73,7 +77,9 @@ extension JSONReader {
     fileprivate mutating func secret() throws(JSONFault) -> SharedSecret? {
         let start = position
         guard try nextType() == .string else {
-            try skipValue(maximumDepth: 0, maximumBytes: 0)
+            var allowance = JSONSkipAllowance(
+                maximumDepth: 0, maximumWork: VerifyReceiptRequestBody.Limits.noSecretWork)
+            try skipValue(within: &allowance)
             return nil
         }
         let text = try value(of: try string(), maximumBytes: VerifyReceiptRequestBody.Limits.secretBytes)

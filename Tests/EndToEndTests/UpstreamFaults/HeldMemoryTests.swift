@@ -1,0 +1,79 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppleSimulator
+import Foundation
+import NIOCore
+import Testing
+
+/// Requests whose clients are gone, while Apple takes its time.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct HeldMemoryTests {
+    private static let reserved = "http_bodies_in_flight_bytes"
+    private static let settings = [
+        "GATEWAY_APPLE_PATIENCE": "20s", "GATEWAY_APPLE_DEADLINE": "20s", "GATEWAY_APPLE_BREAKER": "forced_closed",
+        "GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT": "64MiB",
+    ]
+    private static let limit = 64 << 20
+    /// Together far beyond the limit and the allowance.
+    private static let requests = 16
+    private static let bodyBytes = 11 << 20
+    /// More than a sample, what was read of it, and a call to Apple take together.
+    private static let receiptBytes = 32 << 10
+    /// Beyond `bodies_in_flight`: the process itself, and what is verified at the moment.
+    private static let allowance = 64 << 20
+
+    @Test func `large bodies that are reset while Apple is slow stay within their limit`() async throws {
+        try await withStage("faults: [{latency: 60}]", Self.settings) { stage in
+            let before = try stage.gateway.memory("VmRSS")
+            for number in 0..<Self.requests {
+                let leaver = try await Caller(
+                    asking: stage.gateway, about: Sample.receipt(number), paddedTo: Self.bodyBytes)
+                // Each one's body is complete before its client leaves.
+                try await eventually("it waits for Apple") {
+                    try await stage.metric(#"finding_lookups_total{result="miss"}"#) == Double(number + 1)
+                }
+                try await leaver.hangUp()
+            }
+            // What waits is a small receipt each: the white space around it is gone.
+            #expect(try await stage.metric(Self.reserved) < Double(Self.requests * Self.receiptBytes))
+            #expect(try stage.gateway.memory("VmHWM") - before <= Self.limit + Self.allowance)
+            #expect(try stage.gateway.memory("VmRSS") - before <= Self.allowance)
+        }
+    }
+
+    @Test func `large bodies at the same time stay within their limit, and those beyond it are told so`() async throws {
+        try await withStage("faults: [{latency: 60}]", Self.settings) { stage in
+            let before = try stage.gateway.memory("VmRSS")
+            try await withThrowingTaskGroup { group in
+                for number in 0..<(2 * Self.requests) {
+                    group.addTask {
+                        let leaver = try await Caller(
+                            asking: stage.gateway, about: Sample.receipt(number), paddedTo: Self.bodyBytes)
+                        try await leaver.hangUp()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try stage.gateway.memory("VmHWM") - before <= Self.limit + Self.allowance)
+            try await eventually("what nobody waits for is given back") {
+                try await stage.metric("http_connections") == 0
+            }
+            #expect(try await stage.metric(Self.reserved) < Double(2 * Self.requests * Self.receiptBytes))
+        }
+    }
+
+    @Test func `a receipt that is large itself is held once, and its memory given back after Apple's answer`()
+        async throws
+    {
+        try await withStage("faults: [{latency: 2}]", Self.settings) { stage in
+            let receipt = Sample.largeReceipt(purchases: 5000)
+            let leaver = try await Caller(asking: stage.gateway, about: receipt)
+            try await eventually("Apple is asked") { stage.apple.statsDetails.inFlight == 1 }
+            try await leaver.hangUp()
+            try await eventually("the gateway sees it") { try await stage.metric("http_connections") == 0 }
+            // The question goes on without its client: its bytes are still counted.
+            #expect(try await stage.metric(Self.reserved) > Double(receipt.utf8.count) / 2)
+            try await eventually("Apple has answered") { try await stage.metric(Self.reserved) == 0 }
+        }
+    }
+}
