@@ -96,7 +96,7 @@ def _compile(snippets: list[Snippet]) -> None:
     _swift("build", "--package-path", package, "--scratch-path", FOLDER / "build")
     for snippet in snippets:
         if snippet.is_dependency:
-            _write(FOLDER / snippet.module / "Package.swift", _manifest([], snippet.text.split("//")[0].strip()))
+            _write(FOLDER / snippet.module / "Package.swift", _manifest([], snippet.text))
             _swift("package", "dump-package", "--package-path", FOLDER / snippet.module)
 
 
@@ -109,7 +109,7 @@ def _manifest(modules: list[Snippet], dependency: str = f'.package(path: "{REPOS
     )
     return (
         "// swift-tools-version: 6.2\nimport PackageDescription\n\n"
-        f'let package = Package(\n    name: "snippets",\n    dependencies: [{dependency}],\n    targets: [\n{targets}    ])\n'
+        f'let package = Package(\n    name: "snippets",\n    dependencies: [\n{dependency}\n    ],\n    targets: [\n{targets}    ])\n'
     )
 
 
