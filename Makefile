@@ -74,8 +74,8 @@ bench: bench-deps ## Measure the gateway beside ceilings, nginx and Varnish, the
 	.build/release/receipt-loadtest bench $(BENCH)
 	.build/release/receipt-loadtest scenario loadtest/scenarios/load/*.yaml -o .bench/scenarios
 
-fuzz: deps ## Fuzz the parsers for SECONDS (default 600); findings join Tests/FuzzCorpus
-	Tests/ReceiptFuzzer/fuzz.sh $(or $(SECONDS),600)
+fuzz: deps ## Fuzz the parsers for SECONDS (default 600), or one by TARGET=name; inputs join Tests/FuzzCorpus
+	TARGET=$(TARGET) Tests/ReceiptFuzzer/fuzz.sh $(or $(SECONDS),600)
 
 deps: ## Install the missing Debian packages
 	@$(if $(SKIP_DEPS),true,.ci/deps)

@@ -31,6 +31,8 @@ let package = Package(
     name: "receipt-gateway",
     products: [
         .library(name: "Receipts", targets: ["Receipts"]),
+        // Apart, so that those who use the verifier alone link no Foundation.
+        .library(name: "ReceiptsFoundation", targets: ["ReceiptsFoundation"]),
         .executable(name: "receipt-gateway", targets: ["Server"]),
         .executable(name: "receipt-loadtest", targets: ["LoadTest"]),
         .executable(name: "receipt-ceilings", targets: ["Ceilings"]),
@@ -60,13 +62,14 @@ let package = Package(
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .target(
-            name: "AppStore", dependencies: ["HTTPTransport", "JSON", "Receipts"], swiftSettings: house),
-        .target(name: "JSON", swiftSettings: house),
+            name: "AppStore", dependencies: ["HTTPTransport", "JSON", "Receipts"], swiftSettings: house + explored),
+        .target(name: "JSON", swiftSettings: house + explored),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
+        .target(name: "ReceiptsFoundation", dependencies: ["Receipts"], swiftSettings: house),
         .target(name: "Resilience", swiftSettings: house),
-        .target(name: "Gateway", dependencies: ["Receipts", "Resilience"], swiftSettings: house),
+        .target(name: "Gateway", dependencies: ["Receipts", "Resilience"], swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house),
+        .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house + sanitized),
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .target(
             name: "Redis",
@@ -77,7 +80,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            swiftSettings: house),
+            swiftSettings: house + explored),
         .target(
             name: "PrometheusExport", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: house),
@@ -181,7 +184,9 @@ let package = Package(
             ],
             swiftSettings: house),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
-        .testTarget(name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge"], swiftSettings: house),
+        .testTarget(
+            name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge", "ReceiptsFoundation"],
+            swiftSettings: house),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: house),
         .testTarget(
             name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge", "Resilience"],
@@ -221,8 +226,16 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(
-            name: "ReceiptFuzzTargets", dependencies: ["ReceiptForge", "Receipts"], path: "Tests/ReceiptFuzzTargets",
-            swiftSettings: house + sanitized),
+            name: "ReceiptFuzzTargets",
+            dependencies: [
+                "AppStore", "Gateway", "HTTPTransport", "JSON", "ReceiptForge", "Receipts", "Redis", "Server",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+            ],
+            path: "Tests/ReceiptFuzzTargets", swiftSettings: house + sanitized),
         .testTarget(
             name: "FuzzCorpusReplayTests", dependencies: ["ReceiptFuzzTargets"], swiftSettings: house),
         .testTarget(
@@ -271,6 +284,15 @@ let package = Package(
 
 if isFuzzing {
     package.products.append(.executable(name: "receipt-fuzzer", targets: ["ReceiptFuzzer"]))
+    // One program cannot link another: for the fuzzer the server is a library, and its `main` has another name.
+    package.products.removeAll { $0.name == "receipt-gateway" }
+    package.targets = package.targets.map { target in
+        guard target.name == "Server" else { return target }
+        let renamed = ["-Xfrontend", "-entry-point-function-name", "-Xfrontend", "Server_main"]
+        return .target(
+            name: target.name, dependencies: target.dependencies, resources: target.resources,
+            swiftSettings: house + explored + [.unsafeFlags(renamed)])
+    }
     package.targets.append(
         .executableTarget(
             name: "ReceiptFuzzer", dependencies: ["ReceiptFuzzTargets"], path: "Tests/ReceiptFuzzer",

@@ -16,9 +16,14 @@ public struct VerificationPolicy: Hashable, Sendable {
 /// Decides whether Apple signed a receipt. Make one and share it: it remembers certificate chains it has verified.
 ///
 /// ```swift
+/// import Receipts
+///
 /// let verifier = ReceiptVerifier()
-/// let receipt = try verifier.verify(Base64.decode(text), at: now)
-/// print(receipt.bundleID, receipt.purchases.count)
+///
+/// func show(_ text: String) throws {
+///     let receipt = try verifier.verify(Base64.decode(text), at: .now())
+///     print(receipt.bundleID, receipt.purchases.count)
+/// }
 /// ```
 public final class ReceiptVerifier: Sendable {
     /// The roots that are trusted.

@@ -24,12 +24,18 @@ import Testing
             let labels: [String: String]
         }
 
+        struct Threshold: Decodable {
+            let expression: String
+            let met: Bool
+        }
+
         let verdict: String
         let verdict_reasons: [String]
         let plan: Plan
         let totals: Totals
         let marks: [Mark]
         let metrics: [Series]
+        let thresholds: [Threshold]
     }
 
     private static let scenarios = URL(filePath: #filePath).deletingLastPathComponent()
@@ -44,30 +50,37 @@ import Testing
             ("redis-outage", ["kill redis", "start redis"], 2),
             ("rolling-restart", ["restart gateway 1", "restart gateway 2", "restart gateway 3"], 3),
         ])
-    func `every scenario runs on real servers, carries its events out, and leaves nothing behind`(
+    func `every scenario meets what it counts on real servers, carries its events out, and leaves nothing behind`(
         name: String, marks: [String], gateways: Int
     ) async throws {
         let folder = try ScratchFolder()
+        let scenario = try folder.write(try Self.withoutTimes(name), to: name + ".yaml")
         let outcome = try await Program.loadTest.run([
-            "scenario", Self.scenarios.appending(path: name + ".yaml").path, "-o", folder.url.path, "--scale", "0.15",
-            "--rate-scale", "0.05",
+            "scenario", scenario, "-o", folder.url.path, "--scale", "0.15", "--rate-scale", "0.05",
         ])
-        // A machine with much to do may miss a threshold, or keep the generator from its schedule; it says which.
-        #expect([0, 98, 99].contains(outcome.status), "\(outcome.errors)")
-        #expect(outcome.output.hasPrefix(name + ": "), "\(outcome.output)")
+        #expect(outcome.output.hasPrefix(name + ": "), "\(outcome.errors)")
         let file = try Data(contentsOf: folder.url.appending(path: name + ".json"))
         let result = try JSONDecoder().decode(Result.self, from: file)
         #expect((result.verdict == "passed") == (outcome.status == 0) && result.plan.name == name)
-        #expect(result.verdict_reasons.isEmpty == (outcome.status == 0), "\(result.verdict_reasons)")
+        #expect(!result.thresholds.isEmpty && result.thresholds.allSatisfy(\.met), "\(result.thresholds)")
         // Where starting a gateway takes long, the load may end first; the verdict says so.
         let missing = marks.dropFirst(result.marks.count)
         #expect(result.marks.map(\.text) + missing == marks && missing.count < 2)
         for event in missing { #expect(result.verdict_reasons.contains { $0.hasPrefix(event) }) }
+        // A machine with much to do may keep the generator from its schedule; nothing else may be amiss.
+        let isLate = result.verdict == "generator_overloaded"
+        #expect(outcome.status == (isLate ? 98 : missing.isEmpty ? 0 : 99), "\(result.verdict_reasons)")
         #expect(result.marks.map(\.at_seconds) == result.marks.map(\.at_seconds).sorted())
         #expect(result.totals.intended > 5 && result.totals.answered * 10 >= result.totals.intended * 9)
         let instances = Set(result.metrics.compactMap { $0.labels["instance"] })
         #expect(instances.count == (gateways > 1 ? gateways : 0), "\(instances)")
         #expect(Self.leftOver().isEmpty)
+    }
+
+    /// A scenario without its thresholds of time: what a machine takes for it beside other work is no test of the code.
+    private static func withoutTimes(_ name: String) throws -> String {
+        let text = try String(contentsOf: scenarios.appending(path: name + ".yaml"), encoding: .utf8)
+        return text.replacing(/(?m)^  - (p[0-9.]+|mean|max)[<>].*\n/, with: "")
     }
 
     /// Programs of scenarios that have lost their parent.

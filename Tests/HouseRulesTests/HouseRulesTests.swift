@@ -67,6 +67,17 @@ struct HouseRulesTests {
         word == " print(" && path.hasPrefix("Sources/Server/Commands/")
     }
 
+    /// On a machine with much to do everything is slow: such a test says nothing of the code.
+    @Test func `no test asserts that something was quick`() throws {
+        let clock = /\.now - |duration\(to: \.now\)|\.took\b|\blatency\b/
+        for file in try Repository.swiftFiles(in: ["Tests"]) where !file.path.contains("HouseRules") {
+            for (number, line) in file.lines.enumerated() where line.contains(/#(expect|require)\(/) {
+                let isBound = line.contains(clock) && line.contains(#/ <=? |\.\.[<.]/#)
+                #expect(!isBound, "\(file.path):\(number + 1) has an upper bound of time")
+            }
+        }
+    }
+
     @Test func `nothing is left over`() throws {
         for file in try Repository.swiftFiles(in: Self.sources + ["Tests"]) where !file.path.contains("HouseRules") {
             let found = file.text.firstMatch(of: /\b(TODO|FIXME|XXX|HACK)\b/)

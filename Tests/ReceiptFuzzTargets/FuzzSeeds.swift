@@ -11,7 +11,7 @@
 
         /// Names and inputs.
         public static var all: [(name: String, input: [UInt8])] {
-            texts + dates + containers + payloads + certificates + changes
+            texts + dates + containers + payloads + certificates + changes + gateway
         }
 
         private static var texts: [(String, [UInt8])] {

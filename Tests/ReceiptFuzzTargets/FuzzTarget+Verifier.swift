@@ -52,9 +52,7 @@
             let contents = Genuine.contents
             guard let choice = input.first else { return }
             var receipt = Genuine.receipts[Int(choice) % Genuine.receipts.count]
-            for start in stride(from: 1, to: input.count - 3, by: 4).prefix(64) {
-                Change(input[start..<start + 4]).apply(to: &receipt)
-            }
+            for change in Change.list(in: Array(input.dropFirst())) { change.apply(to: &receipt) }
             do {
                 let verified = try Genuine.verifier.verify(receipt, at: Genuine.now)
                 try expect(contents.contains(Fingerprint(of: verified.signedContent)), "genuine, and never signed")
@@ -65,29 +63,34 @@
         }
     }
 
-    /// One change at a place in a receipt: what to do, where (two bytes), and a value.
-    private struct Change {
+    /// One change at a place in some bytes: what to do, where (two bytes), and a value.
+    struct Change {
         let operation: UInt8
         let position: Int
         let value: UInt8
 
-        init(_ bytes: ArraySlice<UInt8>) {
+        /// The changes that these bytes stand for, four bytes each.
+        static func list(in bytes: [UInt8]) -> [Change] {
+            stride(from: 0, to: bytes.count - 3, by: 4).prefix(64).map { Change(bytes[$0..<$0 + 4]) }
+        }
+
+        private init(_ bytes: ArraySlice<UInt8>) {
             let bytes = Array(bytes)
             operation = bytes[0]
             position = Int(bytes[1]) << 8 | Int(bytes[2])
             value = bytes[3]
         }
 
-        func apply(to receipt: inout [UInt8]) {
-            guard !receipt.isEmpty else { return }
-            let position = position % receipt.count
+        func apply(to bytes: inout [UInt8]) {
+            guard !bytes.isEmpty else { return }
+            let position = position % bytes.count
             switch operation % 6 {
-            case 0: receipt[position] = value
-            case 1: receipt[position] ^= value
-            case 2: receipt.insert(value, at: position)
-            case 3: receipt.remove(at: position)
-            case 4: receipt.removeLast(min(Int(value), receipt.count))
-            default: receipt.append(contentsOf: receipt[position..<min(position + Int(value), receipt.count)])
+            case 0: bytes[position] = value
+            case 1: bytes[position] ^= value
+            case 2: bytes.insert(value, at: position)
+            case 3: bytes.remove(at: position)
+            case 4: bytes.removeLast(min(Int(value), bytes.count))
+            default: bytes.append(contentsOf: bytes[position..<min(position + Int(value), bytes.count)])
             }
         }
     }

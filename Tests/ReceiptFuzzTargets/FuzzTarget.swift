@@ -4,7 +4,7 @@
 #if DEBUG || RECEIPT_FUZZING  // What is tested is internal; a release build has nothing of this module.
     @testable internal import Receipts
 
-    /// A promise of the library that must hold for any bytes whatever.
+    /// A promise of a parser that must hold for any bytes whatever.
     public struct BrokenInvariant: Error, CustomStringConvertible {
         /// What should have held.
         public let description: String
@@ -16,6 +16,7 @@
 
     /// What can be fed with bytes. Besides never crashing, each keeps promises, which are checked.
     public enum FuzzTarget: UInt8, CaseIterable, Sendable {
+        // In their order: a new one stands last, or the corpus means others.
         /// Text to bytes.
         case base64
         /// The PKCS #7 container.
@@ -30,11 +31,30 @@
         case verifier
         /// Dates.
         case date
+        /// JSON, read as a tree, passed over, and as the body of a request.
+        case json
+        /// Replies of Redis.
+        case reply
+        /// What a connection of a client sends.
+        case edge
+        /// What lies in the shared store.
+        case stored
+        /// Header fields and dates of Apple's.
+        case header
+        /// Bodies of Apple's answers.
+        case answer
+        /// The clients file.
+        case clients
+
+        /// The target that an input is for: its first byte says so. Nil for no input.
+        public init?(of input: [UInt8]) {
+            guard let first = input.first else { return nil }
+            self = Self.allCases[Int(first) % Self.allCases.count]
+        }
 
         /// Feeds an input: its first byte chooses the target, the others are what the target gets.
         public static func run(_ input: [UInt8]) throws {
-            guard let first = input.first else { return }
-            let target = allCases[Int(first) % allCases.count]
+            guard let target = FuzzTarget(of: input) else { return }
             let bytes = Array(input.dropFirst())
             switch target {
             case .base64: try checkBase64(bytes)
@@ -44,6 +64,13 @@
             case .certificate: try checkCertificate(bytes)
             case .verifier: try checkVerifier(bytes)
             case .date: try checkDate(bytes)
+            case .json: try checkJSON(bytes)
+            case .reply: try checkReply(bytes)
+            case .edge: try checkEdge(bytes)
+            case .stored: try checkStored(bytes)
+            case .header: try checkHeader(bytes)
+            case .answer: try checkAnswer(bytes)
+            case .clients: try checkClients(bytes)
             }
         }
 

@@ -11,6 +11,9 @@ public func LLVMFuzzerInitialize(
     _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>?
 ) -> CInt {
     FuzzTarget.prepare()
+    if let name = ProcessInfo.processInfo.environment["RECEIPT_FUZZ_TARGET"], chosenTarget == nil {
+        fatalError("there is no target \(name), but \(FuzzTarget.allCases)")
+    }
     guard let folder = ProcessInfo.processInfo.environment["RECEIPT_FUZZ_SEEDS"] else { return 0 }
     do {
         for (name, input) in FuzzSeeds.all {
@@ -22,10 +25,16 @@ public func LLVMFuzzerInitialize(
     return 0
 }
 
-/// libFuzzer calls this with each input.
+/// The one target to feed, where RECEIPT_FUZZ_TARGET names it.
+private let chosenTarget = FuzzTarget.allCases.first {
+    "\($0)" == ProcessInfo.processInfo.environment["RECEIPT_FUZZ_TARGET"]
+}
+
+/// libFuzzer calls this with each input; -1 keeps an input out of the corpus.
 @c
 public func LLVMFuzzerTestOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+    if let chosenTarget, FuzzTarget(of: input) != chosenTarget { return -1 }
     do {
         try FuzzTarget.run(input)
     } catch {

@@ -2,11 +2,13 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Fuzzes what reads receipts for a number of seconds (default 600), then makes the corpus in Tests/FuzzCorpus as small
-# as it can be without losing a branch. An input that breaks a promise stops the run and is kept beside the build:
+# Fuzzes what reads bytes from outside for a number of seconds (default 600), then makes the corpus in Tests/FuzzCorpus as
+# small as it can be without losing a branch. An input that breaks a promise stops the run and is kept beside the build:
 # copy it into Tests/FuzzCorpus as `regression-…`, where `swift test` replays it for ever, and mend what it found.
 #
-# usage: Tests/ReceiptFuzzer/fuzz.sh [seconds] [further libFuzzer options]
+# usage: [TARGET=name] Tests/ReceiptFuzzer/fuzz.sh [seconds] [further libFuzzer options]
+#
+# TARGET is one case of FuzzTarget; without it each input chooses its own.
 
 set -eu
 cd "$(dirname "$0")/../.."
@@ -32,7 +34,8 @@ mkdir -p $found $seeds
 RECEIPT_FUZZ_SEEDS=$seeds $fuzzer -runs=0 >/dev/null 2>&1
 
 # shellcheck disable=SC2086 # Options are words of their own.
-$fuzzer $limits -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix=$scratch/ "$@" $found $seeds $corpus
+env ${TARGET:+RECEIPT_FUZZ_TARGET="$TARGET"} \
+    $fuzzer $limits -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix=$scratch/ "$@" $found $seeds $corpus
 
 rm -rf $minimal
 mkdir -p $minimal

@@ -1,9 +1,10 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the documentation: `check.py GATEWAY LOADTEST [PAGE...] [clients]`. `.ci/docs` calls it.
+"""Runs the documentation: `check.py GATEWAY LOADTEST [PAGE...] [clients] [snippets] [deps]`. `.ci/docs` calls it.
 
 Every block of commands in a page is run, in order, in a shell in a copy of the repository, with real servers; what the
-page shows of its output must be what it prints. Then the example clients are run against gateways in good and bad health.
+page shows of its output must be what it prints. Then Swift blocks are compiled, and the example clients are run against
+gateways in good and bad health.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import clients
+import dependencies
 import outputs
 import pages
+import snippets
 from drill.processes import wait_until
 from report import Report
 from shell import REPOSITORY, SECONDS, Shell
@@ -47,6 +50,10 @@ def main() -> int:
     # Each has ports of its own, and mostly waits.
     with ThreadPoolExecutor(PAGES_AT_ONCE) as threads:
         list(threads.map(check, wanted))
+    if not chosen or "deps" in chosen:
+        dependencies.run(report)
+    if not chosen or "snippets" in chosen:
+        snippets.run(report)
     if not chosen or "clients" in chosen:
         clients.run(report, gateway, loadtest)
     return report.close()

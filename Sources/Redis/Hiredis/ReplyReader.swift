@@ -86,12 +86,19 @@ enum ReplyFault: Error, Hashable {
         guard count > 0, let buffer = unsafe reader.pointee.buf else { return }
         // SAFETY: hiredis keeps `len` bytes in `buf`, and `pos` is not beyond them; nothing is called meanwhile.
         let waiting = unsafe UnsafeRawBufferPointer(start: buffer + start, count: count)
-        guard let end = unsafe waiting.firstIndex(of: UInt8(ascii: "\r")), end + 1 < count else {
+        guard let end = unsafe Self.lineEnd(in: waiting) else {
             if count > Self.maximumLineBytes { throw .lineTooLong }
             return
         }
         guard let announced = unsafe Int(String(decoding: waiting[..<end], as: UTF8.self)) else { throw .malformed }
         guard assembly.hasRoom(forBytes: announced) else { throw .tooManyBytes }
+    }
+
+    /// Where the first CRLF stands; a CR alone ends no line, as for hiredis.
+    private static func lineEnd(in bytes: UnsafeRawBufferPointer) -> Int? {
+        bytes.indices.dropLast().first {
+            unsafe bytes[$0] == UInt8(ascii: "\r") && bytes[$0 + 1] == UInt8(ascii: "\n")
+        }
     }
 }
 

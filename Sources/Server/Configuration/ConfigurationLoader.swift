@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Configuration
+internal import Receipts
 
 /// Reads the configuration once: the environment, then the file, then the defaults.
 struct ConfigurationLoader {

@@ -8,8 +8,8 @@ internal import Hummingbird
 internal import Receipts
 
 // Apple announces the end of its endpoints to us; these fields pass it on to our callers. `POST /verifyReceipt` is on its
-// way out together with Apple's, and `GET /v1/status` is about nothing else: their answers always announce. The gateway
-// carries callers of `POST /v1/verify` past that day, so there only answers that came from Apple do.
+// way out together with Apple's, and `GET /v1/status` is about nothing else: their answers always announce. `POST
+// /v1/verify` goes on past that day without Apple's part, so there only answers that came from Apple do.
 
 /// The most of Apple's words that is passed on: callers have limits for a header of their own.
 enum EndAnnouncementLimits {

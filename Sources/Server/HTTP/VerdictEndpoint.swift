@@ -49,6 +49,6 @@ struct VerdictEndpoint: VerifyEndpoint {
             now: Reply(body: ByteBuffer(bytes: body.now)), again: Reply(body: ByteBuffer(bytes: body.again)))
     }
 
-    /// The gateway carries its callers past that day: only what Apple said depends on it.
+    /// Receipts are verified past that day too: only answers that came from Apple depend on it.
     func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { source == .apple }
 }

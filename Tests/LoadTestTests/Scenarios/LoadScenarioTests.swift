@@ -102,6 +102,14 @@ struct LoadScenarioTests {
         #expect(ScenarioScale().applied(to: plan).schedule == plan.schedule)
     }
 
+    @Test func `of a thinner load a lower rate is wanted, and as few errors`() throws {
+        let thin = ScenarioScale(time: 0.5, rate: 0.05)
+        let rate = try #require(Threshold(argument: "rate>=2000")),
+            errors = try #require(Threshold(argument: "errors<1%"))
+        #expect(thin.applied(to: rate) == Threshold(argument: "rate>=100"))
+        #expect(thin.applied(to: errors) == errors && ScenarioScale(time: 2).applied(to: rate) == rate)
+    }
+
     @Test func `questions to Apple are judged with the rest`() throws {
         var result = Samples.result
         let wish = try #require(LoadScenario.Wish("questions<=10"))

@@ -10,7 +10,7 @@ import Testing
 struct ReplyReaderTests {
     /// What arrives, and what it says.
     static let replies: [(text: String, value: RedisValue)] = [
-        ("+OK\r\n", .status("OK")), ("+\r\n", .status("")),
+        ("+OK\r\n", .status("OK")), ("+\r\n", .status("")), ("+O\rK\r\n", .status("O\rK")),
         (":1000\r\n", .integer(1000)), (":-9223372036854775808\r\n", .integer(.min)),
         ("$5\r\nhe\r\no\r\n", .text("he\r\no")), ("$0\r\n\r\n", .text("")),
         ("$-1\r\n", .null), ("*-1\r\n", .null), ("*0\r\n", .array([])),

@@ -3,6 +3,7 @@
 
 import HTTPTypes
 import Hummingbird
+import Receipts
 import Testing
 
 @testable import Gateway

@@ -39,7 +39,9 @@ struct ScenarioRun: Sendable {
             display.show(record.add(slice), slice.counts)
         }
         await log.end()
-        let thresholds = scenario.thresholds.compactMap { if case .load(let threshold) = $0 { threshold } else { nil } }
+        let thresholds = scenario.thresholds.compactMap { wish in
+            if case .load(let threshold) = wish { scale.applied(to: threshold) } else { nil }
+        }
         let extras = RunRecord.Extras(thresholds: thresholds, marks: log.marks, metrics: watch.series)
         var result = record.result(measurements, extras, wasInterrupted: wasInterrupted || Task.isCancelled)
         result.judge(scenario.thresholds, questions: await fleet.questions)
@@ -75,6 +77,15 @@ struct ScenarioScale: Hashable, Sendable {
     var rate = 1.0
 
     func seconds(_ seconds: Double) -> Double { seconds * time }
+
+    /// Of a thinner load a lower rate is wanted; shares and times stay.
+    func applied(to threshold: Threshold) -> Threshold {
+        guard threshold.metric == .rate, rate != 1 else { return threshold }
+        let bound = threshold.bound * rate
+        return Threshold(
+            metric: .rate, comparison: threshold.comparison, bound: bound,
+            expression: "rate\(threshold.comparison.rawValue)\(PlainNumber.text(bound))")
+    }
 
     func applied(to plan: LoadPlan) -> LoadPlan {
         var plan = plan

@@ -1,0 +1,156 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if DEBUG || RECEIPT_FUZZING
+    internal import HTTPTypes
+    internal import NIOCore
+    internal import NIOEmbedded
+    internal import NIOHTTP1
+    internal import NIOHTTPTypes
+    @testable internal import Server
+
+    extension FuzzTarget {
+        /// A connection finds the same requests in the same bytes, in whatever pieces they arrive and whenever the answers
+        /// come: where a request ends is not up to the sender's packets.
+        static func checkEdge(_ bytes: [UInt8]) throws {
+            let whole = try EdgeTrial.run(bytes, pieceBytes: max(bytes.count, 1), answersAtOnce: false)
+            try whole.check()
+            // In more pieces a body would be too fragmented, which is refused.
+            let smallest = bytes.count / EdgeTrial.maximumPieces + 1
+            for (pieceBytes, answersAtOnce) in [(smallest, false), (smallest, true), (smallest * 61, true)] {
+                let pieces = try EdgeTrial.run(bytes, pieceBytes: pieceBytes, answersAtOnce: answersAtOnce)
+                try expect(pieces == whole, "pieces of \(pieceBytes) bytes:\n\(pieces)\nthe whole:\n\(whole)")
+            }
+        }
+    }
+
+    /// What came of the bytes of one connection.
+    private struct EdgeTrial: Equatable {
+        /// The requests that reached the router, in their order.
+        var requests: [RoutedRequest] = []
+        /// The statuses of all answers, without 100.
+        var statuses: [Int] = []
+        /// The body bytes that are still counted when the connection has ended.
+        var reservedBytes = 0
+
+        static let maximumPieces = 512
+        static let bodyLimit = 2048
+
+        /// Feeds a connection, answers 200 to what reaches the router, and ends the input.
+        static func run(_ bytes: [UInt8], pieceBytes: Int, answersAtOnce: Bool) throws -> EdgeTrial {
+            let budget = BodyBudget(.mebibytes(1)), router = StandInRouter(answersAtOnce: answersAtOnce)
+            var trial = EdgeTrial()
+            let channel = try channel(budget, router)
+            var buffer = ByteBuffer(bytes: bytes)
+            while channel.isActive, let piece = buffer.readSlice(length: min(pieceBytes, buffer.readableBytes)),
+                piece.readableBytes > 0
+            {
+                // What the decoder throws is the edge's to answer.
+                _ = try? channel.writeInbound(piece)
+                channel.embeddedEventLoop.run()
+            }
+            channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+            channel.embeddedEventLoop.run()
+            while let written = try channel.readOutbound(as: ByteBuffer.self) {
+                if let status = status(in: written), status >= 200 { trial.statuses.append(status) }
+            }
+            _ = try? channel.finish(acceptAlreadyClosed: true)
+            trial.requests = router.requests
+            trial.reservedBytes = budget.reserved
+            return trial
+        }
+
+        private static func channel(_ budget: BodyBudget, _ router: StandInRouter) throws -> EmbeddedChannel {
+            // No deadline passes, however slow the machine is.
+            let rules = EdgeRules(
+                bodyLimit: .bytes(bodyLimit), headersDeadline: .hours(1000), requestDeadline: .hours(1000),
+                answerDeadline: .hours(1000), idleDeadline: .hours(1000), shutdownGrace: .hours(1000))
+            let edge = Edge(
+                rules: rules, budget: budget, lifecycle: ServerLifecycle(), log: RequestLog(logger: nil))
+            var limits = NIOHTTPDecoderLimitConfiguration()
+            (limits.maxHeaderFieldSize, limits.maxHeaderListSize, limits.maxHeaderFieldCount) = (256, 1024, 32)
+            let channel = EmbeddedChannel()
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.configureHTTPServerPipeline(
+                withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: false,
+                withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
+            try pipeline.addHandler(EdgeHandler(edge))
+            try pipeline.addHandler(router)
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            return channel
+        }
+
+        /// The status of the answer that begins here.
+        private static func status(in written: ByteBuffer) -> Int? {
+            let text = String(buffer: written)
+            return text.hasPrefix("HTTP/1.") ? Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) : nil
+        }
+
+        func check() throws {
+            try expect(reservedBytes == 0, "\(reservedBytes) body bytes are never given back")
+            try expect(
+                statuses.count == requests.count || statuses.count == requests.count + 1,
+                "\(statuses.count) answers to \(requests.count) requests")
+            try expect(statuses.prefix(requests.count).allSatisfy { $0 == 200 }, "answers out of order: \(statuses)")
+            try expect(statuses.dropFirst(requests.count).allSatisfy { $0 >= 400 }, "an answer to nothing: \(statuses)")
+            for request in requests { try request.check() }
+        }
+    }
+
+    /// A request as the router gets it, without its identifier.
+    private struct RoutedRequest: Equatable {
+        let method: String
+        let path: String?
+        let fields: [String]
+        let contentLength: String?
+        let isChunked: Bool
+        var body: [UInt8] = []
+
+        init(_ head: HTTPRequest) {
+            (method, path) = (head.method.rawValue, head.path)
+            let others = head.headerFields.filter { $0.name.canonicalName != "x-request-id" }
+            fields = others.map { "\($0.name): \($0.value)" }
+            contentLength = head.headerFields[.contentLength]
+            isChunked = head.headerFields[.transferEncoding] != nil
+        }
+
+        func check() throws {
+            try expect(body.count <= EdgeTrial.bodyLimit, "a body beyond the limit")
+            try expect(!(isChunked && contentLength != nil), "a body of two lengths")
+            // RFC 9110 §9.3.6: CONNECT has no content, whatever it announces; it is the last request of its connection.
+            if let contentLength, method != "CONNECT" {
+                try expect(Int(contentLength) == body.count, "\(body.count) body bytes, \(contentLength) announced")
+            } else if !isChunked {
+                try expect(body.isEmpty, "a body without a length")
+            }
+        }
+    }
+
+    /// Stands where the router stands: writes requests down and answers them.
+    private final class StandInRouter: ChannelInboundHandler {
+        typealias InboundIn = HTTPRequestPart
+        typealias OutboundOut = HTTPResponsePart
+
+        private(set) var requests: [RoutedRequest] = []
+        private let answersAtOnce: Bool
+
+        init(answersAtOnce: Bool) { self.answersAtOnce = answersAtOnce }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch unwrapInboundIn(data) {
+            case .head(let head): requests.append(RoutedRequest(head))
+            case .body(let bytes): requests[requests.count - 1].body += Array(buffer: bytes)
+            case .end where answersAtOnce: answer(context)
+            case .end: context.eventLoop.assumeIsolated().execute { self.answer(context) }
+            }
+        }
+
+        private func answer(_ context: ChannelHandlerContext) {
+            context.write(wrapOutboundOut(.head(HTTPResponse(status: .ok))), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+
+        /// Errors that the edge passes on end connections; here nothing is behind it.
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+#endif

@@ -1,0 +1,88 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if DEBUG || RECEIPT_FUZZING
+    @testable internal import JSON
+    @testable internal import Server
+
+    extension FuzzTarget {
+        /// The tree of a text is written and read again as the same tree, and each reader takes what it should of what
+        /// the others take.
+        static func checkJSON(_ bytes: [UInt8]) throws {
+            let isSkipped = skips(bytes)
+            do {
+                let value = try JSONValue(parsing: bytes, limits: JSONLimits.tree)
+                try checkRewriting(of: value)
+                try expect(isSkipped, "a value that is read and cannot be skipped")
+            } catch let fault as JSONFault {
+                try fault.checkPosition(in: bytes)
+                try expect(!isSkipped || fault.rule.isAboutContents, "skipped, and \(fault.rule.name) when read")
+            }
+            try checkRequests(bytes)
+        }
+
+        private static func checkRewriting(of value: JSONValue) throws {
+            let text = value.bytes
+            let again = try? JSONValue(parsing: text, limits: JSONLimits.rewritten)
+            // Bytes too: Unicode holds some different texts to be the same.
+            try expect(again == value && again?.bytes == text, "a tree that is written and read again is another one")
+        }
+
+        /// Whether the text, as the value of a member, is passed over up to its end.
+        private static func skips(_ bytes: [UInt8]) -> Bool {
+            let text = Array(#"{"name":"#.utf8) + bytes + Array("}".utf8)
+            var reader = JSONReader(text.span)
+            do {
+                try reader.beginObject()
+                _ = try reader.nextKey()
+                try reader.skipValue(maximumDepth: JSONLimits.tree.depth, maximumBytes: text.count)
+                guard try reader.nextKey() == nil else { return false }
+                try reader.endDocument()
+                return true
+            } catch {
+                return false
+            }
+        }
+
+        /// The bodies of requests, which are read without a tree.
+        private static func checkRequests(_ bytes: [UInt8]) throws {
+            do {
+                let body = try VerifyRequestBody(decoding: bytes.span)
+                let json = try? JSONValue(parsing: bytes)
+                try expect(json?["receipt"]?.type == .string, "a request that is read, and is no JSON with a receipt")
+                try expect(body.receipt.range.upperBound < bytes.count, "a receipt beyond the end of the request")
+            } catch let fault as JSONFault {
+                try fault.checkPosition(in: bytes)
+            }
+            do {
+                let body = try VerifyReceiptRequestBody(decoding: bytes.span)
+                try expect(body.receipt.range.upperBound < bytes.count, "a receipt beyond the end of the request")
+            } catch let fault as JSONFault {
+                try fault.checkPosition(in: bytes)
+            }
+        }
+    }
+
+    private enum JSONLimits {
+        static let tree = JSONValue.Limits(bytes: 4096, depth: 8, values: 4096)
+        /// Some escapes get longer: `\b` is written as `\u0008`.
+        static let rewritten = JSONValue.Limits(bytes: 4 * 4096, depth: 8, values: 4096)
+    }
+
+    extension JSONFault {
+        fileprivate func checkPosition(in bytes: [UInt8]) throws {
+            try expect((0...bytes.count).contains(position), "\(rule.name) at \(position) of \(bytes.count) bytes")
+            try expect(!description.isEmpty && !rule.name.isEmpty, "a fault without a name")
+        }
+    }
+
+    extension JSONFault.Rule {
+        /// Whether a text with this fault may be well formed: then it can be skipped.
+        fileprivate var isAboutContents: Bool {
+            switch self {
+            case .duplicateField, .tooDeep, .tooManyValues, .tooLarge: true
+            default: false
+            }
+        }
+    }
+#endif

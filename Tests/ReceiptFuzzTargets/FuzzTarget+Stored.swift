@@ -1,0 +1,83 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+#if DEBUG || RECEIPT_FUZZING
+    internal import Gateway
+    internal import Receipts
+    @testable internal import Server
+
+    extension FuzzTarget {
+        /// What lies in the shared store, which others may write to. The first byte chooses what the others are.
+        static func checkStored(_ input: [UInt8]) throws {
+            let bytes = Array(input.dropFirst())
+            switch (input.first ?? 0) % 4 {
+            case 0: try checkForgedSeal(bytes)
+            case 1: try checkChangedSeal(bytes)
+            case 2: try checkFinding(bytes)
+            default: try checkNote(bytes)
+            }
+        }
+
+        /// Bytes that no node sealed never open.
+        private static func checkForgedSeal(_ bytes: [UInt8]) throws {
+            try expect((try? Sealing.seal.open(bytes, for: Sealing.name)) == nil, "a forged value opens")
+        }
+
+        /// A sealed value opens to what was sealed, under its name and as it was, and in no other way.
+        private static func checkChangedSeal(_ bytes: [UInt8]) throws {
+            let sealed = Sealing.seal.seal(Sealing.value, for: Sealing.name)
+            try expect((try? Sealing.seal.open(sealed, for: Sealing.name)) == Sealing.value, "a sealed value is lost")
+            let name = String(decoding: bytes, as: UTF8.self)
+            if name != Sealing.name {
+                try expect((try? Sealing.seal.open(sealed, for: name)) == nil, "a value opens under another name")
+            }
+            var changed = sealed
+            for change in Change.list(in: bytes) { change.apply(to: &changed) }
+            if changed != sealed {
+                try expect((try? Sealing.seal.open(changed, for: Sealing.name)) == nil, "a changed value opens")
+            }
+        }
+
+        /// A finding is fresh and kept for no longer than the policy has it, and is written as it was read.
+        private static func checkFinding(_ bytes: [UInt8]) throws {
+            let policy = FreshnessPolicy()
+            guard let stored = try? StoredFinding(bytes, policy: policy) else { return }
+            let known = stored.known, freshness = known.askedAt.duration(to: known.freshUntil)
+            try expect(freshness >= .zero && freshness <= policy.longestFreshness, "fresh for \(freshness)")
+            try expect(
+                stored.retention > .zero && stored.retention <= policy.longestRetention, "kept for \(stored.retention)")
+            try expect(known.took >= .zero && known.took <= StoredFindingLimits.took, "took \(known.took)")
+            // At the ends of what can be represented a span is shorter than it was written.
+            guard known.askedAt.millisecondsSince1970.magnitude < 1 << 60 else { return }
+            try expect(stored.bytes == bytes, "a finding that is written otherwise than it was read")
+        }
+
+        /// A note's links may be published, and it is written as it was read.
+        private static func checkNote(_ bytes: [UInt8]) throws {
+            guard let note = LifecycleNote(json: bytes) else { return }
+            try expect(LifecycleNote(json: note.json) == note, "a note that is written otherwise than it was read")
+            for date in [note.dates.deprecation, note.dates.sunset].compactMap(\.self) {
+                try expect(LifecycleNote.Limits.milliseconds.contains(date.millisecondsSince1970), "noted: \(date)")
+            }
+            for link in note.links { try checkPublishable(link.target) }
+        }
+
+        /// A target may stand between `<` and `>` in a header field.
+        static func checkPublishable(_ target: String) throws {
+            let isVisible = target.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"<>\"".utf8.contains($0) }
+            try expect(isVisible && target.utf8.count <= 2048, "a link that may not be published")
+            try expect(target.lowercased().hasPrefix("http"), "a link that is not absolute")
+        }
+    }
+
+    private enum Sealing {
+        static let name = "rc:f:name"
+        static let value = Array("what Apple said".utf8)
+
+        static let seal: StoreSeal = {
+            let key = "2026a:" + String(repeating: "QUFB", count: 10) + "QUE="
+            guard let keys = try? StoreKeys(key) else { preconditionFailure("the key of the fuzzer is none") }
+            return StoreSeal(keys: keys)
+        }()
+    }
+#endif

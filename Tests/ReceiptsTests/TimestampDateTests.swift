@@ -1,0 +1,41 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import ReceiptForge
+import Receipts
+import ReceiptsFoundation
+import Testing
+
+struct TimestampDateTests {
+    @Test func `the time now lies between two readings of Foundation's clock`() {
+        let before = Date(), now = Timestamp.now(), after = Date()
+        // Rounded down, it may lie in the millisecond that had begun.
+        #expect(Date(now.advanced(by: .milliseconds(1))) >= before && Date(now) <= after)
+    }
+
+    @Test func `every millisecond comes back from a date as it was`() {
+        var generator = SplitMix64(seed: 1970)
+        let random = (0..<10_000).map { _ in
+            Int64.random(in: -62_135_596_800_000..<253_402_300_800_000, using: &generator)
+        }
+        for milliseconds in random + Array(-1001...1001) + Array(1_697_079_710_000...1_697_079_711_000) {
+            let timestamp = Timestamp(millisecondsSince1970: milliseconds)
+            if Timestamp(Date(timestamp)) != timestamp { Issue.record("\(milliseconds)") }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (0, 0), (1.0004, 1000), (1.0006, 1001), (-1.0004, -1000), (-1.0006, -1001), (1e300, .max), (-1e300, .min),
+            (.infinity, .max), (-.infinity, .min), (.nan, .min),
+        ] as [(Double, Int64)])
+    func `a date becomes the nearest millisecond there is`(seconds: Double, milliseconds: Int64) {
+        #expect(Timestamp(Date(timeIntervalSince1970: seconds)).millisecondsSince1970 == milliseconds)
+    }
+
+    @Test func `a date has the timestamp's fraction of a second`() {
+        #expect(Date(Timestamp(millisecondsSince1970: 1_500)).timeIntervalSince1970 == 1.5)
+        #expect(Date(Timestamp(millisecondsSince1970: -1_500)).timeIntervalSince1970 == -1.5)
+    }
+}
