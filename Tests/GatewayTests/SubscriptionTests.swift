@@ -294,7 +294,8 @@ struct SubscriptionTests {
         var transactions = try Samples.transactions([
             Period("1", 0..<1000).cancelled.with(\.product, "yearly"), Period("2", 100..<200),
         ])
-        transactions[0].isUpgraded = true
+        // In a receipt they stand in the order of their encodings.
+        for index in transactions.indices { transactions[index].isUpgraded = transactions[index].transactionID == "1" }
         var grace = Renewal(originalTransactionID: "1")
         (grace.productID, grace.gracePeriodExpiresDate) = ("monthly", Samples.time(300))
         for order in [transactions, transactions.reversed()] {
