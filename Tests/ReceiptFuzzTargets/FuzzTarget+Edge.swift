@@ -67,15 +67,13 @@
                 answerDeadline: .hours(1000), idleDeadline: .hours(1000), shutdownGrace: .hours(1000))
             let edge = Edge(
                 rules: rules, budget: budget, lifecycle: ServerLifecycle(), log: RequestLog(logger: nil))
-            var limits = NIOHTTPDecoderLimitConfiguration()
-            (limits.maxHeaderFieldSize, limits.maxHeaderListSize, limits.maxHeaderFieldCount) = (256, 1024, 32)
+            let decoder = RequestDecoder(
+                RequestParser.Limits(
+                    target: 256, field: 256, fieldList: 1024, fieldCount: 32, body: .bytes(bodyLimit)))
             let channel = EmbeddedChannel()
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.configureHTTPServerPipeline(
-                withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: false,
-                withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
-            try pipeline.addHandler(EdgeHandler(edge))
-            try pipeline.addHandler(router)
+            try pipeline.addHandlers(
+                HTTPResponseEncoder(), ByteToMessageHandler(decoder), EdgeHandler(edge, reading: decoder), router)
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
             return channel
         }

@@ -32,10 +32,11 @@
         private static func skips(_ bytes: [UInt8]) -> Bool {
             let text = Array(#"{"name":"#.utf8) + bytes + Array("}".utf8)
             var reader = JSONReader(text.span)
+            var allowance = JSONSkipAllowance(maximumDepth: JSONLimits.tree.depth, maximumWork: 2 * text.count)
             do {
                 try reader.beginObject()
                 _ = try reader.nextKey()
-                try reader.skipValue(maximumDepth: JSONLimits.tree.depth, maximumBytes: text.count)
+                try reader.skipValue(within: &allowance)
                 guard try reader.nextKey() == nil else { return false }
                 try reader.endDocument()
                 return true
