@@ -6,6 +6,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
+internal import Receipts
 
 /// Stands between the HTTP decoder and the router of one connection, and carries out what `EdgeConnection` decides.
 /// What the router takes and gives is of Hummingbird's types; the rest is never turned into them.
