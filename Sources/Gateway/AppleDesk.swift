@@ -120,9 +120,9 @@ extension AppleDesk {
     ) -> Answer {
         answer.stamp = stamp
         guard let finding else { return answer }
-        let ids = assessment.originalTransactionIDs + finding.originalTransactionIDs
+        let ids = Set(assessment.originalTransactionIDs).union(finding.originalTransactionIDs)
         // Watched before it is judged: a purge between the two puts the stamp out of date.
-        let watching = stamp.watching(ids)
+        let watching = stamp.watching(Array(ids))
         let isCurrent = cache.judge(finding, naming: assessment.originalTransactionIDs) == .current
         answer.stamp = isCurrent ? watching : watching.outOfDate
         return answer
@@ -168,7 +168,7 @@ extension AppleDesk {
             await self.inquire(assessment, key, since: known)
         }
         guard !found.isFirst, let finding = found.value,
-            cache.judge(finding, naming: assessment.originalTransactionIDs) == .purged
+            cache.judge(finding, naming: assessment.originalTransactionIDs) != .current
         else { return found }
         return await flights.value(for: key, patience: patience(for: assessment)) {
             await self.inquire(assessment, key, since: known)
@@ -268,7 +268,9 @@ extension AppleDesk {
         }
         let fresh = known(until: assessment.freshUntil(finding, at: now))
         // A purge while Apple was asked: the answer may be from before it. Those who wait get it, and nobody else.
-        guard cache.judge(fresh, naming: assessment.originalTransactionIDs) != .purged else { return known(until: now) }
+        guard cache.judge(fresh, naming: assessment.originalTransactionIDs) == .current else {
+            return known(until: now)
+        }
         await keep(fresh, for: key, of: assessment)
         return fresh
     }

@@ -60,8 +60,8 @@ extension Assessment {
         known.isFresh(at: now, maximumAge: nil) ? .request : .stale
     }
 
-    /// The original transactions that the receipt names.
-    var originalTransactionIDs: [String] { transactions.map(\.chainID) }
+    /// The original transactions that the receipt names, each once.
+    var originalTransactionIDs: [String] { Array(Set(transactions.map(\.chainID))) }
 
     /// How long what Apple says may be repeated.
     /// - Parameter now: when Apple said it, which is later than the request.

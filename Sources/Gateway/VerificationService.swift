@@ -110,8 +110,11 @@ public final class VerificationService: Sendable {
 
     // MARK: - Limits
 
-    /// Refuses a caller whose charges are known to be refused: for a request whose body is not read yet. Takes nothing.
+    /// Refuses a caller whose charges are known to be refused, or who has as many requests in flight as it may: for a
+    /// request whose body is not read yet. Takes nothing.
     public func refuseIfLimited(_ caller: Caller) throws(GatewayError) {
+        try enter(caller.inFlight)
+        leave(caller.inFlight)
         guard !caller.charges.isEmpty, let refusal = rates.knownRefusal(of: caller.charges) else { return }
         try heed(refusal, caller)
     }

@@ -7,10 +7,12 @@ public struct PurgePosition: Hashable, Sendable {
     public let history: UInt64
     /// The number of the last purge up to here; 0 for none.
     public let number: UInt64
+    /// The name of that purge. Another one may take the number of a purge that the shared store has lost.
+    public let name: UInt64
 
     /// A point in a history.
-    public init(history: UInt64, number: UInt64) {
-        (self.history, self.number) = (history, number)
+    public init(history: UInt64, number: UInt64, name: UInt64 = 0) {
+        (self.history, self.number, self.name) = (history, number, name)
     }
 
     /// The beginning of a process that knows of no shared history.
@@ -29,53 +31,72 @@ public struct PurgeHistory: Sendable {
         public static let purges = 65_536
     }
 
+    private struct Purge {
+        /// The hash of the transaction's ID. Two IDs with one hash cost a request to Apple.
+        let hash: Int
+        let name: UInt64
+    }
+
     /// The point up to which purges are known.
     public private(set) var position: PurgePosition
-    /// Purges up to this number are not known, or not known any more.
-    private var horizon: UInt64
-    /// The number of the last purge of an original transaction, by the hash of its ID. Two IDs with one hash cost a
-    /// request to Apple.
+    /// Purges up to this point are not known, or not known any more.
+    private var horizon: PurgePosition
+    /// The number of the last purge of an original transaction, by the hash of its ID.
     private var numbers: [Int: UInt64] = [:]
-    /// The hashes of the purges after `horizon`, as a ring: the first of them stands at `oldest`.
-    private var ring: [Int] = []
+    /// The purges after `horizon`, as a ring: the first of them stands at `oldest`.
+    private var ring: [Purge] = []
     private var oldest = 0
     private let capacity: Int
 
     /// A history of which the purges up to a point are not known.
     /// - Parameter start: the point. With number 0 nothing is missing.
     public init(from start: PurgePosition = .beginning, capacity: Int = Limits.purges) {
-        (position, horizon, self.capacity) = (start, start.number, max(1, capacity))
+        (position, horizon, self.capacity) = (start, start, max(1, capacity))
     }
 
     /// Adds the next purge.
-    public mutating func append(_ originalTransactionID: String) {
-        let hash = originalTransactionID.hashValue
-        position = PurgePosition(history: position.history, number: position.number + 1)
+    public mutating func append(_ originalTransactionID: String, name: UInt64 = 0) {
+        let purge = Purge(hash: originalTransactionID.hashValue, name: name)
+        position = PurgePosition(history: position.history, number: position.number + 1, name: name)
         if ring.count < capacity {
-            ring.append(hash)
+            ring.append(purge)
         } else {
-            horizon += 1
-            if numbers[ring[oldest]] == horizon { numbers[ring[oldest]] = nil }
-            ring[oldest] = hash
+            dropOldest()
+            ring[oldest] = purge
             oldest = (oldest + 1) % capacity
         }
-        numbers[hash] = position.number
+        numbers[purge.hash] = position.number
+    }
+
+    private mutating func dropOldest() {
+        let dropped = ring[oldest]
+        horizon = PurgePosition(history: horizon.history, number: horizon.number + 1, name: dropped.name)
+        if numbers[dropped.hash] == horizon.number { numbers[dropped.hash] = nil }
     }
 
     /// Moves on to a purge without knowing those up to it: results from before it are of no use any more.
-    public mutating func skip(to number: UInt64) {
+    public mutating func skip(to number: UInt64, name: UInt64 = 0) {
         self = PurgeHistory(
-            from: PurgePosition(history: position.history, number: number), capacity: capacity)
+            from: PurgePosition(history: position.history, number: number, name: name), capacity: capacity)
     }
 
     /// Whether a result from `position` about these original transactions may be used.
     public func judge(
         _ position: PurgePosition, naming originalTransactionIDs: some Sequence<String>
     ) -> PurgeJudgement {
-        guard position.history == self.position.history, position.number >= horizon else { return .unknown }
+        guard isKnown(position) else { return .unknown }
         guard position.number < self.position.number else { return .current }
         let isPurged = originalTransactionIDs.contains { (numbers[$0.hashValue] ?? 0) > position.number }
         return isPurged ? .purged : .current
+    }
+
+    /// Whether all purges after a point are known. A point ahead of this history was known to another node already.
+    private func isKnown(_ point: PurgePosition) -> Bool {
+        guard point.history == position.history, point.number >= horizon.number else { return false }
+        guard point.number > horizon.number else { return point == horizon }
+        guard point.number <= position.number else { return true }
+        let place = Int(point.number - horizon.number - 1)
+        return ring[(oldest + place) % ring.count].name == point.name
     }
 }
 

@@ -21,7 +21,8 @@ struct PurgeRoute: Sendable {
     /// The digits of an ID: as many as 64 bits need.
     static let digits = 1...20
 
-    /// Answers once no node that reaches the shared store uses such a result.
+    /// Answers once the shared store has the purge and this node has applied it. From then on no look-up at any node finds
+    /// such a result; the near caches of other nodes receive an announcement.
     func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
         let client = try access.now.authenticator.client(for: request.headers, at: clock())
         context.outcome.record { $0.client = client.name }

@@ -18,7 +18,7 @@ struct RequestCharging: Sendable {
     func caller(asking question: Question, in sent: SentRequest) -> Caller {
         let limits = sent.client.limits
         var caller = Caller(permittedApps: sent.client.apps)
-        caller.inFlight = limits.concurrency.map { InFlightLimit(tenant: sent.client.name, maximum: $0) }
+        caller.inFlight = sent.client.inFlightLimit
         guard !limits.policies.isEmpty else { return caller }
         caller.charges = sent.client.charges(for: question, from: address(of: sent))
         caller.onAdmission = { [outcome = sent.outcome] in note($0, by: limits.policies, in: outcome) }
@@ -29,6 +29,7 @@ struct RequestCharging: Sendable {
     func sender(of sent: SentRequest) -> Caller {
         let policies = sent.client.limits.policiesWithoutApp
         var caller = Caller(permittedApps: sent.client.apps)
+        caller.inFlight = sent.client.inFlightLimit
         guard !policies.isEmpty else { return caller }
         caller.charges = sent.client.charges(from: address(of: sent))
         caller.onAdmission = { [outcome = sent.outcome] in note($0, by: policies, in: outcome) }
@@ -45,6 +46,13 @@ struct RequestCharging: Sendable {
         outcome.record { facts in
             facts.limitedInShadowBy = admission.policies { $0.decision.isRefusal && !$0.isEnforcedRefusal }
         }
+    }
+}
+
+extension Client {
+    /// The limit of its requests in flight; nil for none.
+    fileprivate var inFlightLimit: InFlightLimit? {
+        limits.concurrency.map { InFlightLimit(tenant: name, maximum: $0) }
     }
 }
 

@@ -47,13 +47,15 @@ import Testing
             try await withThrowingTaskGroup { group in
                 for number in 0..<(2 * Self.requests) {
                     group.addTask {
-                        let leaver = try await Caller(
+                        // The connection of a request that is refused may be closed before all of it is sent.
+                        let leaver = try? await Caller(
                             asking: stage.gateway, about: Sample.receipt(number), paddedTo: Self.bodyBytes)
-                        try await leaver.hangUp()
+                        try? await leaver?.hangUp()
                     }
                 }
                 try await group.waitForAll()
             }
+            #expect(try await stage.metric(#"http_refusals_total{cause="overloaded"}"#) > 0)
             #expect(try stage.gateway.memory("VmHWM") - before <= Self.limit + Self.allowance)
             try await eventually("what nobody waits for is given back") {
                 try await stage.metric("http_connections") == 0
@@ -66,7 +68,7 @@ import Testing
         async throws
     {
         try await withStage("faults: [{latency: 2}]", Self.settings) { stage in
-            let receipt = Sample.largeReceipt(purchases: 5000)
+            let receipt = Sample.largeReceipt(purchases: 600)
             let leaver = try await Caller(asking: stage.gateway, about: receipt)
             try await eventually("Apple is asked") { stage.apple.statsDetails.inFlight == 1 }
             try await leaver.hangUp()

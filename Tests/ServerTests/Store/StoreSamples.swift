@@ -241,7 +241,7 @@ struct StoreRedis: Sendable {
         events.listen { event in
             switch event {
             case .invalidated(let names): cache.invalidate(keys: names)
-            case .flushed(let flush): cache.flushed(flush)
+            case .flushed: cache.flushed()
             default: break
             }
         }

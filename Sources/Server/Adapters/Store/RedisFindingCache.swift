@@ -268,11 +268,8 @@ extension RedisFindingCache {
     }
 
     /// Changes may have been missed. Copies stay: they are judged by the purges when they are used.
-    func flushed(_ flush: RedisFlush) {
+    func flushed() {
         board.invalidateAll()
-        switch flush {
-        case .told, .subscribed: purges.announce()
-        case .subscriberLost: purges.lostConnection()
-        }
+        purges.announce()
     }
 }

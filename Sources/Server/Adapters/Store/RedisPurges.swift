@@ -20,6 +20,7 @@ final class RedisPurges: Sendable {
     private let board: InvalidationBoard
     private let observe: @Sendable (SharedCacheFault) -> Void
     private let known = Mutex(KnownPurges())
+    private let reads = Mutex(Reads())
     private let alarm = StoreAlarm()
 
     static let headKey = "gw:{purges}:head"
@@ -90,16 +91,44 @@ extension RedisPurges {
 // MARK: - Catching up
 
 extension RedisPurges {
-    /// Reads the purges that this node does not know yet.
+    /// The reads of the log: one that goes on, and one behind it for all callers that came meanwhile.
+    private struct Reads {
+        var current: Task<Bool, Never>?
+        var next: Task<Bool, Never>?
+    }
+
+    /// Reads the purges that this node does not know yet. The read begins after the call, and serves all callers that
+    /// wait for it to begin.
     /// - Returns: false if Redis cannot be asked, or does not make sense.
     @discardableResult
     func catchUp() async -> Bool {
+        let read = reads.withLock { reads in
+            if let next = reads.next { return next }
+            let current = reads.current
+            let next = Task {
+                _ = await current?.value
+                self.reads.withLock { $0 = Reads(current: $0.next) }
+                return await self.readAll()
+            }
+            reads.next = next
+            return next
+        }
+        return await read.value
+    }
+
+    private func readAll() async -> Bool {
         let announcements = board.announcements
+        let isComplete = await readPages()
+        // Purges that cannot be read may concern any answer that is kept. What is answered from now on says so itself.
+        if !isComplete { board.invalidateAll() }
+        board.resolve(upTo: announcements)
+        return isComplete
+    }
+
+    private func readPages() async -> Bool {
         for _ in 0..<Limits.pages {
             switch await readPage() {
-            case .complete:
-                board.resolve(upTo: announcements)
-                return true
+            case .complete: return true
             case .more: continue
             case .failed: return false
             }
@@ -118,9 +147,6 @@ extension RedisPurges {
         for await _ in alarm.rings { await catchUp() }
     }
 
-    /// Redis cannot be asked: what was announced cannot be looked up.
-    func lostConnection() { board.resolve(upTo: board.announcements) }
-
     private enum Progress {
         case complete, more, failed
     }
@@ -134,14 +160,19 @@ extension RedisPurges {
                 Self.randomName(), RedisWord(Limits.page),
             ])
         guard let reply, let page = PurgePage(reply) else { return .failed }
-        let added = known.withLock { $0.add(page, readAt: position, open) }
-        switch added {
-        case .rolledBack: return await beginHistory(after: page) ? .more : .failed
-        case .added(let ids):
-            for id in ids { board.invalidate(originalTransactionID: id) }
-        case .restarted: board.invalidateAll()
+        let purges = page.entries.map { (sealed: $0, id: open($0)) }
+        // The board is changed under the lock: another read that finds the head known may let answers be repeated.
+        let progress = known.withLock { known -> Progress? in
+            switch known.add(page, purges, readAt: position) {
+            case .rolledBack: return nil
+            case .added(let ids):
+                for id in ids { board.invalidate(originalTransactionID: id) }
+            case .restarted: board.invalidateAll()
+            }
+            return known.head == page.headText ? .complete : .more
         }
-        return known.withLock { $0.head == page.headText } ? .complete : .more
+        if let progress { return progress }
+        return await beginHistory(after: page) ? .more : .failed
     }
 
     /// Nil for a purge that cannot be read.
@@ -183,7 +214,10 @@ private struct KnownPurges {
 
     /// - Parameter position: the purges that were known when the page was read. A page from before another one was added
     ///   is passed over.
-    mutating func add(_ page: PurgePage, readAt position: PurgePosition, _ open: ([UInt8]) -> String?) -> Addition {
+    /// - Parameter purges: the entries of the page, with the IDs in them; nil for one that cannot be read.
+    mutating func add(
+        _ page: PurgePage, _ purges: [(sealed: [UInt8], id: String?)], readAt position: PurgePosition
+    ) -> Addition {
         guard history.position == position else { return .added([]) }
         let isSameHistory = page.head.history == history.position.history
         guard !isSameHistory || !isRolledBack(page) else { return .rolledBack }
@@ -193,17 +227,18 @@ private struct KnownPurges {
         }
         var ids: [String] = []
         var isReadable = true
-        for sealed in page.entries.dropFirst(Int(clamping: history.position.number + 1 - page.first)) {
-            guard let id = open(sealed) else {
-                history.skip(to: history.position.number + 1)
+        for purge in purges.dropFirst(Int(clamping: history.position.number + 1 - page.first)) {
+            let name = PurgePage.name(of: purge.sealed)
+            if let id = purge.id {
+                history.append(id, name: name)
+                ids.append(id)
+            } else {
+                history.skip(to: history.position.number + 1, name: name)
                 isReadable = false
-                continue
             }
-            history.append(id)
-            ids.append(id)
         }
         if let newest = page.entries.last { last = newest }
-        if history.position == page.head { head = page.headText }
+        if history.position.number == page.head.number { head = page.headText }
         return hasGap || !isReadable ? .restarted : .added(ids)
     }
 
@@ -212,6 +247,13 @@ private struct KnownPurges {
         let number = history.position.number
         guard page.head.number >= number else { return true }
         return page.first == number && !page.entries.isEmpty && page.entries[0] != last
+    }
+}
+
+extension PurgePage {
+    /// The name of a purge: the end of what was sealed, which is as good as random.
+    fileprivate static func name(of sealed: [UInt8]) -> UInt64 {
+        sealed.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 }
 

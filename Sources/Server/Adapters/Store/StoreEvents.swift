@@ -49,8 +49,8 @@ final class StoreEvents: RedisObserver {
         case .connectFailed(let role, let fault): failed(role, fault)
         case .disconnected(let role, let fault): log(fault, role)
         case .invalidated(let names): invalidated(names)
-        case .flushed(let flush):
-            findings.withLock { $0 }?.flushed(flush)
+        case .flushed:
+            findings.withLock { $0 }?.flushed()
             leaseWaits.wakeAll()
             alarm.ring()
         case .commandDone, .published, .topology: break

@@ -9,7 +9,7 @@ internal import Receipts
 /// ```
 /// 1 byte   version, 3
 /// 1 byte   kind: 1 answered, 2 account not found, 3 Apple disagrees
-/// 16 bytes the history of purges that were known before Apple was asked, and the number of the last of them
+/// 24 bytes the history of purges that were known before Apple was asked, and the number and name of the last of them
 /// 8 bytes  when Apple was asked, in milliseconds since 1970, by the writer's clock
 /// 8 bytes  for how long after that it is fresh, in milliseconds
 /// 8 bytes  how long asking took, in milliseconds
@@ -47,6 +47,7 @@ extension StoredFinding {
         fields.write(kind.rawValue)
         fields.write(Int64(bitPattern: known.purges.history))
         fields.write(Int64(bitPattern: known.purges.number))
+        fields.write(Int64(bitPattern: known.purges.name))
         fields.write(known.askedAt.millisecondsSince1970)
         fields.write(known.askedAt.duration(to: known.freshUntil).wholeMilliseconds)
         fields.write(min(known.took, StoredFindingLimits.took).wholeMilliseconds)
@@ -83,7 +84,8 @@ extension StoredFinding {
             throw .unreadable
         }
         let purges = PurgePosition(
-            history: UInt64(bitPattern: try fields.number()), number: UInt64(bitPattern: try fields.number()))
+            history: UInt64(bitPattern: try fields.number()), number: UInt64(bitPattern: try fields.number()),
+            name: UInt64(bitPattern: try fields.number()))
         let askedAt = Timestamp(millisecondsSince1970: try fields.number())
         let freshness = Duration.milliseconds(try fields.number())
         let took = Duration.milliseconds(try fields.number())

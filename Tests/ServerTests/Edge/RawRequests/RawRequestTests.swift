@@ -21,7 +21,8 @@ struct RawRequestTests {
     ) async throws {
         try await RunningGateway.with(Self.configure, surroundings: { $0.usesFastLane = usesFastLane }) { gateway in
             for request in table.requests { try await Self.check(request, port: gateway.port) }
-            #expect(gateway.server.bodyBudget.reserved == 0)
+            // A body is given back when the last holder of its bytes lets go of it, which may be just after the answer.
+            try await eventually { gateway.server.bodyBudget.reserved == 0 }
         }
     }
 
@@ -94,11 +95,22 @@ struct RawRequestTests {
         let expected = (request.behindProxy ?? request.outcome.answers.map(\.status)).filter { $0 >= 200 }
         #expect(statuses.count <= expected.count + 1, "\(request): \(statuses)")
         #expect(statuses.count(where: isSuccess) <= expected.count(where: isSuccess), "\(request): \(statuses)")
-        let after = try await RawConnection.with(port: port) { connection in
+        var after = try await Self.next(after: number, port: port)
+        // HAProxy's own, while its health checks wait for a busy machine.
+        try await eventually {
+            if after?.status == 503 { after = try await Self.next(after: number, port: port) }
+            return after?.status != 503
+        }
+        #expect(
+            after?.status == 404 && after?.headers["x-request-id"] == "after-\(number)",
+            "\(request): \(statuses), then \(after?.status ?? 0)")
+    }
+
+    private static func next(after number: Int, port: Int) async throws -> RawAnswer? {
+        try await RawConnection.with(port: port) { connection in
             try await connection.send(probe + "after-\(number)\r\n\r\n")
             return try await connection.answer()
         }
-        #expect(after?.status == 404 && after?.headers["x-request-id"] == "after-\(number)", "\(request)")
     }
 
     private static func isSuccess(_ status: Int) -> Bool { (200..<300).contains(status) }
