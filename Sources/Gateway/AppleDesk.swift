@@ -267,7 +267,7 @@ extension AppleDesk {
             KnownFinding(finding, askedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
         }
         let fresh = known(until: assessment.freshUntil(finding, at: now))
-        // A purge while Apple was asked: the answer may be from before it. Those who wait get it, and nobody else.
+        // A purge while Apple was asked: the answer may be from before it. The requests that wait get it, and no other.
         guard cache.judge(fresh, naming: assessment.originalTransactionIDs) == .current else {
             return known(until: now)
         }

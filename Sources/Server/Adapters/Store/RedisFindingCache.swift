@@ -128,7 +128,7 @@ extension RedisFindingCache {
         return (spare(for: names)?.known, true)
     }
 
-    /// Nil if the store did not tell of each.
+    /// Nil if a reply is missing.
     private func entries(
         _ replies: [Result<RedisValue, RedisError>], for names: [String]
     ) -> [(name: String, spare: Spare)]? {
