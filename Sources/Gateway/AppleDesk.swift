@@ -120,10 +120,10 @@ extension AppleDesk {
     ) -> Answer {
         answer.stamp = stamp
         guard let finding else { return answer }
-        let ids = Set(assessment.originalTransactionIDs).union(finding.originalTransactionIDs)
+        let ids = assessment.originalTransactionIDs
         // Watched before it is judged: a purge between the two puts the stamp out of date.
-        let watching = stamp.watching(Array(ids))
-        let isCurrent = cache.judge(finding, naming: assessment.originalTransactionIDs) == .current
+        let watching = stamp.watching(Array(Set(ids).union(finding.originalTransactionIDs)))
+        let isCurrent = cache.judge(finding, naming: ids) == .current
         answer.stamp = isCurrent ? watching : watching.outOfDate
         return answer
     }
@@ -138,7 +138,7 @@ extension AppleDesk {
         return await cache.lookUp(other, naming: assessment.originalTransactionIDs).finding?.upstreamBody
     }
 
-    /// What is to be found out, by whoever asks first, and the finding that the answer is made of.
+    /// Returns the answer made of what Apple says, which the first request fetches for all, and the finding it is made of.
     /// - Parameter known: what is known, and not good enough.
     private func found(
         _ assessment: Assessment, _ key: FindingKey, knowing known: KnownFinding?
@@ -164,15 +164,16 @@ extension AppleDesk {
     private func join(
         _ assessment: Assessment, _ key: FindingKey, since known: KnownFinding?
     ) async -> Boarding<KnownFinding> {
-        let found = await flights.value(for: key, patience: patience(for: assessment)) {
-            await self.inquire(assessment, key, since: known)
+        func flight() async -> Boarding<KnownFinding> {
+            await flights.value(for: key, patience: patience(for: assessment)) {
+                await self.inquire(assessment, key, since: known)
+            }
         }
+        let found = await flight()
         guard !found.isFirst, let finding = found.value,
             cache.judge(finding, naming: assessment.originalTransactionIDs) != .current
         else { return found }
-        return await flights.value(for: key, patience: patience(for: assessment)) {
-            await self.inquire(assessment, key, since: known)
-        }
+        return await flight()
     }
 
     /// What is known, if it is fresh; or just past its time, while a new answer is fetched for the next who asks.

@@ -213,17 +213,13 @@ extension RedisFindingCache {
         let stored = StoredFinding(known: finding, retention: policy.retention(of: finding))
         guard let bytes = stored.bytes else { return }
         let isAlone = bytes.count > StoredFindingLimits.bytes
-        if isAlone { observe(.tooLarge) }
-        let isKept = isAlone ? true : await carriesOut([set(bytes, stored, for: names[0])])
-        if !isKept { observe(.insertFailed) }
-        guard !isKept || isAlone else { return }
-        let spare = Spare(known: finding, opened: nil, isAlone: isAlone && isKept)
-        keep(spare, for: names[0], since: stamp)
-    }
-
-    /// Whether the store took all of it.
-    private func carriesOut(_ commands: [RedisCommand]) async -> Bool {
-        await store.send(commands).allSatisfy { if case .success = $0 { true } else { false } }
+        if isAlone {
+            observe(.tooLarge)
+        } else {
+            if case .success = await store.send([set(bytes, stored, for: names[0])]).first { return }
+            observe(.insertFailed)
+        }
+        keep(Spare(known: finding, opened: nil, isAlone: isAlone), for: names[0], since: stamp)
     }
 
     private func set(_ bytes: [UInt8], _ stored: StoredFinding, for name: String) -> RedisCommand {
