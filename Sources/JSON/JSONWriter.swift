@@ -55,12 +55,29 @@ package struct JSONWriter: Sendable {
 
     /// Writes the name of the member whose value comes next.
     package mutating func key(_ name: JSONKey) {
-        if needsComma {
-            bytes.append(contentsOf: name.written)
-        } else {
-            bytes.append(contentsOf: name.written.dropFirst())
-        }
+        bytes.append(contentsOf: name.beforeString[(needsComma ? 0 : 1)...].dropLast())
         needsComma = false
+    }
+
+    /// Writes a member whose value is a string: the same as a key and a string, in fewer steps.
+    package mutating func member(_ name: JSONKey, _ value: String) {
+        member(name) { $0.append(escaping: value) }
+    }
+
+    /// Writes a member whose value is a string that `append` adds byte by byte, of characters that need no escape.
+    package mutating func member(_ name: JSONKey, appending append: (inout [UInt8]) -> Void) {
+        member(name) { append(&$0.bytes) }
+    }
+
+    private mutating func member(_ name: JSONKey, content: (inout JSONWriter) -> Void) {
+        if needsComma {
+            bytes.append(contentsOf: name.beforeString)
+        } else {
+            bytes.append(contentsOf: name.beforeString.dropFirst())
+        }
+        content(&self)
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
     }
 
     /// Writes members that another writer wrote, at least one.
@@ -93,6 +110,28 @@ package struct JSONWriter: Sendable {
     /// Writes an integer, without a text in between: answers hold thousands of them.
     package mutating func integer(_ value: Int64) {
         separate()
+        appendDigits(of: value)
+    }
+
+    /// Writes a decimal number with as many places as it needs, and at least one.
+    /// - Parameters:
+    ///   - numerator: the number times 10 to the power of `places`; not negative.
+    ///   - places: the digits behind the point at most; 1 or more.
+    package mutating func decimal(_ numerator: Int64, places: Int) {
+        separate()
+        var divisor: Int64 = 1
+        for _ in 0..<places { divisor *= 10 }
+        appendDigits(of: numerator / divisor)
+        bytes.append(UInt8(ascii: "."))
+        var rest = numerator % divisor
+        repeat {
+            divisor /= 10
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
+            rest %= divisor
+        } while rest > 0
+    }
+
+    private mutating func appendDigits(of value: Int64) {
         if value < 0 { bytes.append(UInt8(ascii: "-")) }
         var rest = value.magnitude
         var first = bytes.count
@@ -169,14 +208,14 @@ package struct JSONWriter: Sendable {
 
 /// The name of a member as it stands in a JSON text: escaped once, written many times.
 package struct JSONKey: Sendable {
-    /// A comma, the name in quotation marks, and a colon.
-    fileprivate let written: [UInt8]
+    /// A comma, the name in quotation marks, a colon, and the quotation mark of a string.
+    fileprivate let beforeString: [UInt8]
 
     /// Escapes a name.
     package init(_ name: String) {
         var json = JSONWriter()
         json.key(name)
-        written = [UInt8(ascii: ",")] + json.bytes
+        beforeString = [UInt8(ascii: ",")] + json.bytes + [UInt8(ascii: "\"")]
     }
 }
 

@@ -88,6 +88,31 @@ struct JSONWriterTests {
                 == "[null,null,18446744073709551615]")
     }
 
+    @Test(arguments: [
+        (0, "0.0"), (1, "0.000001"), (100_000, "0.1"), (1_000_000, "1.0"), (12_345_678, "12.345678"),
+        (60_000_000_500, "60000.0005"), (Int64.max, "9223372036854.775807"),
+    ])
+    func `a decimal has the places it needs`(numerator: Int64, expected: String) {
+        #expect(written { $0.decimal(numerator, places: 6) } == expected)
+    }
+
+    @Test func `a member in one step is the same as a key and a string`() {
+        let (first, second) = (JSONKey("a\"b"), JSONKey("c"))
+        let inSteps = written { json in
+            json.object { json in
+                json.key(first); json.string("x\ny")
+                json.key(second); json.string("z")
+            }
+        }
+        let inOne = written { json in
+            json.object { json in
+                json.member(first, "x\ny")
+                json.member(second) { $0.append(UInt8(ascii: "z")) }
+            }
+        }
+        #expect(inOne == inSteps && inOne == #"{"a\"b":"x\ny","c":"z"}"#)
+    }
+
     private func written(_ write: (inout JSONWriter) -> Void) -> String {
         var json = JSONWriter()
         write(&json)

@@ -37,7 +37,7 @@ enum RequestID: Hashable, Sendable {
     private static let counter = Atomic<UInt64>(0)
 
     /// Appends the digits that `ByteBuffer.write` writes of a number.
-    fileprivate static func append(made number: UInt64, to text: inout [UInt8]) {
+    static func append(made number: UInt64, to text: inout [UInt8]) {
         text.append(contentsOf: process.utf8)
         for shift: UInt64 in [32, 16, 0] {
             let digits = ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift))
@@ -69,16 +69,6 @@ extension ByteBuffer {
             for shift in [32, 16, 0] {
                 writeInteger(ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift)))
             }
-        }
-    }
-}
-
-extension JSONWriter {
-    /// Writes an identifier as a string.
-    mutating func string(_ identifier: RequestID) {
-        switch identifier {
-        case .sent(let text): string(text)
-        case .made(let number): string { RequestID.append(made: number, to: &$0) }
         }
     }
 }

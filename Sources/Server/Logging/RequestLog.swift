@@ -95,8 +95,7 @@ struct RequestLog: Sendable {
     private func write(_ line: Line, to lines: LogBatcher) {
         lines.append { json in
             json.object { json in
-                json.key(MemberNames.all.time)
-                json.string(appending: clock().appendRFC3339)
+                json.member(MemberNames.all.time, appending: clock().appendRFC3339)
                 json.members(fixedMembers)
                 line.writeMembers(to: &json)
             }
@@ -191,9 +190,7 @@ private final class MemberNames: Sendable {
 // A member without a value is left out.
 extension JSONWriter {
     fileprivate mutating func member(_ name: JSONKey, _ value: String?) {
-        guard let value else { return }
-        key(name)
-        string(value)
+        if let value { member(name, value) }
     }
 
     fileprivate mutating func member(_ name: JSONKey, _ value: Int?) {
@@ -206,20 +203,27 @@ extension JSONWriter {
     fileprivate mutating func member(_ name: JSONKey, _ value: Duration?) {
         guard let value else { return }
         key(name)
-        number(value / .milliseconds(1))
+        decimal(max(0, value.nanoseconds), places: 6)
     }
 
     fileprivate mutating func member(_ name: JSONKey, _ value: RequestID?) {
-        guard let value else { return }
-        key(name)
-        string(value)
+        switch value {
+        case .sent(let text)?: member(name, text)
+        case .made(let number)?: member(name) { RequestID.append(made: number, to: &$0) }
+        case nil: break
+        }
     }
 
     fileprivate mutating func member(
         _ name: JSONKey, _ trace: TraceIDs?, _ append: (TraceIDs) -> (inout [UInt8]) -> Void
     ) {
-        guard let trace else { return }
-        key(name)
-        string(appending: append(trace))
+        if let trace { member(name, appending: append(trace)) }
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

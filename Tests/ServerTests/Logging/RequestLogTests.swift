@@ -23,13 +23,25 @@ struct RequestLogTests {
     }
 
     @Test(arguments: [
-        Duration.zero, .nanoseconds(1), .nanoseconds(100), .microseconds(13), .milliseconds(7), .seconds(2),
-        .nanoseconds(1_234_567), .seconds(86_400), .seconds(-1), Duration(secondsComponent: 0, attosecondsComponent: 1),
+        Duration.zero, .nanoseconds(100), .microseconds(13), .milliseconds(7), .seconds(2), .nanoseconds(1_234_567),
+        .seconds(86_400),
     ])
     func `durations are written as a logger writes them`(duration: Duration) {
         var line = Self.line(0)
         line.duration = duration
         expectSame(line)
+    }
+
+    @Test(arguments: [
+        (.nanoseconds(1), "0.000001"), (Duration(secondsComponent: 0, attosecondsComponent: 1), "0.0"),
+        (.seconds(-1), "0.0"),
+    ] as [(Duration, String)])
+    func `durations have nanoseconds and no exponent`(duration: Duration, expected: String) {
+        let lines = LogLines()
+        let log = RequestLog(
+            logger: Self.logger("x", lines), lines: LogBatcher(limits: .eachLine, handOn: lines.append))
+        log.write(200, took: .zero) { _ in RequestLog.Line(status: 200, duration: duration) }
+        #expect(lines.containing(#""duration_ms":\#(expected),"#).count == 1)
     }
 
     @Test(arguments: [0, 1, 999, 1000, 1_767_225_600_000, 1_767_225_599_999, -1, 253_402_300_800_000])
@@ -111,7 +123,9 @@ struct RequestLogTests {
             return texts[abs(number % texts.count)]
         }
         var line = RequestLog.Line(
-            status: [200, 404, 503][abs(number % 3)], duration: .nanoseconds(abs(number) % 1_000_000))
+            status: [200, 404, 503][abs(number % 3)],
+            // Less than a tenth of a microsecond a logger writes with an exponent.
+            duration: .nanoseconds(100 + abs(number) % 1_000_000))
         if has(0) { line.requestID = has(1) ? .sent(text()) : RequestID(sent: nil) }
         if has(2) { line.trace = TraceIDs(following: nil) }
         if has(3) { line.method = text() }
