@@ -32,10 +32,11 @@ struct RequestLogTests {
         expectSame(line)
     }
 
-    @Test(arguments: [
-        (.nanoseconds(1), "0.000001"), (Duration(secondsComponent: 0, attosecondsComponent: 1), "0.0"),
-        (.seconds(-1), "0.0"),
-    ] as [(Duration, String)])
+    @Test(
+        arguments: [
+            (.nanoseconds(1), "0.000001"), (Duration(secondsComponent: 0, attosecondsComponent: 1), "0.0"),
+            (.seconds(-1), "0.0"),
+        ] as [(Duration, String)])
     func `durations have nanoseconds and no exponent`(duration: Duration, expected: String) {
         let lines = LogLines()
         let log = RequestLog(
