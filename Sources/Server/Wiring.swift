@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import Hummingbird
-internal import HummingbirdCore
+internal import HTTPTypes
 internal import Logging
 internal import NIOCore
 internal import PrometheusExport
@@ -27,8 +26,6 @@ struct GatewaySurroundings: Sendable {
     var shutdownRequests: AsyncStream<ShutdownRequest>
     /// The time.
     var clock: @Sendable () -> Timestamp = { .now() }
-    /// Whether receipts are verified where requests arrive. Without it the router does the same, slower: for tests.
-    var usesFastLane = true
     /// How the configuration is read again; nil if it is not.
     var reloading: Reloading?
     /// Told the port of each listener once it is open.
@@ -52,6 +49,8 @@ struct GatewayServer: Sendable {
     let metrics: PrometheusRegistry
     /// What came of the last reload.
     let reloads: ReloadLedger
+    /// The routes of the data plane.
+    let routes: RouteTable
 }
 
 /// Puts the gateway together: the only place where parts meet. The command and the tests both call it.
@@ -78,28 +77,28 @@ func buildGatewayServer(
         verifier: verifier, apple: apple?.desk, rates: fleet.limiter,
         places: CountedPlaces(places: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits),
         onVerification: surroundings.tracing.onVerification)
-    let desk = VerifyDesk(
-        configuration, verification: verification, access: access, metrics: metrics, lifecycle: knowledge.lifecycle)
-    let endpoints: [any VerifyEndpoint] = [
-        VerdictEndpoint(), DropInEndpoint(undecidedReply: configuration.undecidedReply),
-    ]
+    let handler = VerifyHandler(
+        configuration, verification: verification, access: access, metrics: metrics, lifecycle: knowledge.lifecycle,
+        in: surroundings)
     let status = StatusRoute(
-        access: access, lifecycle: lifecycle, upstreams: knowledge,
-        asksApple: configuration.apple.isEnabled, store: storeHealth, clock: surroundings.clock)
-    let purge = PurgeRoute(apple: apple?.desk, access: access, clock: surroundings.clock)
-    let routes =
-        endpoints.map { Route(verifyingAt: $0, for: access, desk, surroundings.clock) }
-        + otherRoutes(status, purge, announcing: knowledge.lifecycle)
-    let log = RequestLog(metrics.sampler, in: surroundings)
-    let lane = FastLane(
-        desk: desk, endpoints: endpoints, clock: surroundings.clock, log: log, logger: surroundings.logger)
+        lifecycle: lifecycle, upstreams: knowledge, asksApple: configuration.apple.isEnabled, store: storeHealth,
+        clock: surroundings.clock)
+    let routes = RouteTable([
+        handler.route(at: VerdictEndpoint()),
+        handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
+        .verifyReceiptByGet(announcing: knowledge.lifecycle), status.route, PurgeRoute(apple: apple?.desk).route,
+    ])
     let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { credentials in
         try? access.now.authenticator.client(with: credentials, at: surroundings.clock())
     }
     let edge = Edge(
-        rules: rules, budget: budget, lifecycle: lifecycle, log: log, metrics: metrics.edge,
-        lane: surroundings.usesFastLane ? lane : nil)
-    let data = dataPlane(configuration, routes, edge, surroundings)
+        rules: rules, budget: budget, lifecycle: lifecycle,
+        pipeline: RequestPipeline(
+            routes: routes, log: RequestLog(metrics.sampler, in: surroundings), logger: surroundings.logger),
+        metrics: metrics.edge, sources: SourceLimits(configuration.http.limits, configuration.http.remoteAddresses))
+    let data = listener(
+        .data, on: configuration.http.listener, limits: configuration.http.limits, edge: edge, surroundings
+    ) { lifecycle.advance(to: .ready) }
     let reloads = ReloadLedger()
     let sources = StatusSources(
         configuration, health: HealthRoutes(lifecycle: lifecycle, store: storeHealth), upstreams: knowledge,
@@ -113,50 +112,27 @@ func buildGatewayServer(
         services: serviceGroup(
             foundations.compactMap { $0 }, adminPlane(configuration, sources, metrics.registry, surroundings) + [data],
             shutdown, configuration.shutdown, surroundings.logger),
-        lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads)
+        lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
 }
 
-/// What clients may ask for beside verdicts.
-private func otherRoutes(
-    _ status: StatusRoute, _ purge: PurgeRoute, announcing lifecycle: UpstreamLifecycle
-) -> [Route] {
-    let byGet = VerifyReceiptByGet(access: status.access, clock: status.clock)
-    return [
-        Route(method: .get, path: "/v1/status", respond: status.respond).announcing(lifecycle),
-        Route(method: .get, path: "/verifyReceipt", respond: byGet.respond).announcing(lifecycle),
-        Route(method: .delete, path: PurgeRoute.path, respond: purge.respond),
-    ]
-}
-
-extension VerifyDesk {
-    /// A desk as configured.
+extension VerifyHandler {
+    /// A handler as configured.
     fileprivate convenience init(
         _ configuration: GatewayConfiguration, verification: VerificationService, access: CurrentAccess,
-        metrics: GatewayMetrics, lifecycle: UpstreamLifecycle
+        metrics: GatewayMetrics, lifecycle: UpstreamLifecycle, in surroundings: GatewaySurroundings
     ) {
         let charging = RequestCharging(
             addresses: configuration.http.remoteAddresses,
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
         self.init(
             verification: verification, access: access, charging: charging, metrics: metrics.verification,
-            nearCache: NearCache(maximumBytes: configuration.nearCache.size.bytes), lifecycle: lifecycle)
+            nearCache: NearCache(maximumBytes: configuration.nearCache.size.bytes), lifecycle: lifecycle,
+            clock: surroundings.clock)
     }
 }
 
-/// Where clients ask.
-private func dataPlane(
-    _ configuration: GatewayConfiguration, _ routes: [Route], _ edge: Edge, _ surroundings: GatewaySurroundings
-) -> any Service {
-    var edge = edge
-    edge.sources = SourceLimits(configuration.http.limits, configuration.http.remoteAddresses)
-    return listener(
-        .data, on: configuration.http.listener, limits: configuration.http.limits, edge: edge, routes: routes,
-        surroundings
-    ) { [lifecycle = edge.lifecycle] in lifecycle.advance(to: .ready) }
-}
-
-/// Where the orchestrator asks, and people look. The same edge with little room: nobody sends bodies here, and probes are
-/// not logged. Only here may an answer go on: as long as somebody takes it.
+/// Where the orchestrator asks, and people look. The same edge with little room: no client sends bodies here, and probes are
+/// not logged.
 private func adminPlane(
     _ configuration: GatewayConfiguration, _ sources: StatusSources, _ registry: PrometheusRegistry,
     _ surroundings: GatewaySurroundings
@@ -167,39 +143,38 @@ private func adminPlane(
     (http.limits.connectionsPerAddress, http.limits.requestsPerAddress) = (0, 0)
     var rules = EdgeRules(http, shutdown: configuration.shutdown)
     rules.hosts = HostRule(names: configuration.adminHostNames.adding(hostOf: configuration.admin))
-    rules.partDeadline = TimeAmount(StatusBoard.Limits.stall)
+    let board = StatusBoard(sources)
+    let routes = RouteTable(
+        sources.health.routes + [.metrics(registry)] + StatusRoutes(board: board).routes
+            + LogLevelRoute(in: surroundings).routes,
+        authenticationElsewhere: .none)
     let edge = Edge(
         rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: sources.health.lifecycle,
-        log: RequestLog(logger: nil), sources: SourceLimits(http.limits, http.remoteAddresses))
-    let board = StatusBoard(sources)
-    let routes =
-        sources.health.routes + [.metrics(registry)] + StatusRoutes(board: board).routes
-        + LogLevelRoute(in: surroundings).routes
-    let admin = listener(
-        .admin, on: configuration.admin, limits: http.limits, edge: edge, routes: routes, surroundings)
+        pipeline: RequestPipeline(routes: routes, log: RequestLog(logger: nil), logger: surroundings.logger),
+        sources: SourceLimits(http.limits, http.remoteAddresses))
+    let admin = listener(.admin, on: configuration.admin, limits: http.limits, edge: edge, surroundings)
     return [admin, StatusService(board: board)]
 }
 
 private func listener(
     _ listener: GatewaySurroundings.Listener, on address: ListenerConfiguration, limits: HTTPLimits, edge: Edge,
-    routes: [Route], _ surroundings: GatewaySurroundings, onRunning: @escaping @Sendable () -> Void = {}
+    _ surroundings: GatewaySurroundings, onRunning: @escaping @Sendable () -> Void = {}
 ) -> any Service {
-    Application(
-        router: Router.serving(routes, log: edge.log), server: edge.server(limits: limits),
-        configuration: ApplicationConfiguration(
-            address: .hostname(address.host, port: address.port), backlog: limits.connections,
-            availableConnectionsDelegate: .maximum(limits.connections, logger: surroundings.logger)),
-        onServerRunning: { channel in
-            onRunning()
-            let port = channel.localAddress?.port ?? address.port
-            surroundings.logger.notice(
-                "Listening",
-                metadata: [
-                    "plane": "\(listener.rawValue)", "host": "\(address.host)", "port": .stringConvertible(port),
-                ])
-            await surroundings.onListening(listener, port)
-        },
-        logger: surroundings.logger)
+    HTTPListener(plane: listener, address: address, limits: limits, edge: edge, logger: surroundings.logger) { port in
+        onRunning()
+        await surroundings.onListening(listener, port)
+    }
+}
+
+extension Route {
+    /// `GET /metrics`: everything that was counted, for Prometheus.
+    fileprivate static func metrics(_ registry: PrometheusRegistry) -> Route {
+        Route(.get, "/metrics", authentication: .none) { _ in
+            Reply(
+                fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+                body: ByteBuffer(string: registry.text()))
+        }
+    }
 }
 
 /// The group stops its services in reverse order: when `shutdown` returns, first the data plane, then what is told to those

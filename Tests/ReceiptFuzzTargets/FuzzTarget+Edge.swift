@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if DEBUG || RECEIPT_FUZZING
+    internal import Gateway
     internal import HTTPTypes
+    internal import Logging
     internal import NIOCore
     internal import NIOEmbedded
     internal import NIOHTTP1
-    internal import NIOHTTPTypes
     @testable internal import Server
+    internal import Synchronization
 
     extension FuzzTarget {
         /// A connection finds the same requests in the same bytes, in whatever pieces they arrive and whenever the answers
@@ -26,8 +28,8 @@
 
     /// What came of the bytes of one connection.
     private struct EdgeTrial: Equatable {
-        /// The requests that reached the router, in their order.
-        var requests: [RoutedRequest] = []
+        /// The requests that reached a handler, in their order.
+        var requests: [HandledRequest] = []
         /// The statuses of all answers, without 100.
         var statuses: [Int] = []
         /// The body bytes that are still counted when the connection has ended.
@@ -36,11 +38,11 @@
         static let maximumPieces = 512
         static let bodyLimit = 2048
 
-        /// Feeds a connection, answers 200 to what reaches the router, and ends the input.
+        /// Feeds a connection, answers 200 to what reaches a handler, and ends the input.
         static func run(_ bytes: [UInt8], pieceBytes: Int, answersAtOnce: Bool) throws -> EdgeTrial {
-            let budget = BodyBudget(.mebibytes(1)), router = StandInRouter(answersAtOnce: answersAtOnce)
+            let budget = BodyBudget(.mebibytes(1)), handler = RecordingHandler(answersAtOnce: answersAtOnce)
             var trial = EdgeTrial()
-            let channel = try channel(budget, router)
+            let channel = try channel(budget, handler)
             var buffer = ByteBuffer(bytes: bytes)
             while channel.isActive, let piece = buffer.readSlice(length: min(pieceBytes, buffer.readableBytes)),
                 piece.readableBytes > 0
@@ -55,25 +57,26 @@
                 if let status = status(in: written), status >= 200 { trial.statuses.append(status) }
             }
             _ = try? channel.finish(acceptAlreadyClosed: true)
-            trial.requests = router.requests
+            trial.requests = handler.requests
             trial.reservedBytes = budget.reserved
             return trial
         }
 
-        private static func channel(_ budget: BodyBudget, _ router: StandInRouter) throws -> EmbeddedChannel {
+        private static func channel(_ budget: BodyBudget, _ handler: RecordingHandler) throws -> EmbeddedChannel {
             // No deadline passes, however slow the machine is.
             let rules = EdgeRules(
                 bodyLimit: .bytes(bodyLimit), headersDeadline: .hours(1000), requestDeadline: .hours(1000),
                 answerDeadline: .hours(1000), idleDeadline: .hours(1000), shutdownGrace: .hours(1000))
-            let edge = Edge(
-                rules: rules, budget: budget, lifecycle: ServerLifecycle(), log: RequestLog(logger: nil))
+            let pipeline = RequestPipeline(
+                routes: handler.routes, log: RequestLog(logger: nil),
+                logger: Logger(label: "fuzzing") { _ in SwiftLogNoOpLogHandler() })
+            let edge = Edge(rules: rules, budget: budget, lifecycle: ServerLifecycle(), pipeline: pipeline)
             let decoder = RequestDecoder(
                 RequestParser.Limits(
                     target: 256, field: 256, fieldList: 1024, fieldCount: 32, body: .bytes(bodyLimit)))
             let channel = EmbeddedChannel()
-            let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandlers(
-                HTTPResponseEncoder(), ByteToMessageHandler(decoder), EdgeHandler(edge, reading: decoder), router)
+            try channel.pipeline.syncOperations.addHandlers(
+                ByteToMessageHandler(decoder), EdgeHandler(edge, reading: decoder))
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
             return channel
         }
@@ -95,21 +98,22 @@
         }
     }
 
-    /// A request as the router gets it, without its identifier.
-    private struct RoutedRequest: Equatable {
+    /// A request as its handler gets it, without its identifier.
+    private struct HandledRequest: Equatable {
         let method: String
-        let path: String?
+        let path: String
         let fields: [String]
         let contentLength: String?
         let isChunked: Bool
-        var body: [UInt8] = []
+        let body: [UInt8]
 
-        init(_ head: HTTPRequest) {
-            (method, path) = (head.method.rawValue, head.path)
-            let others = head.headerFields.filter { $0.name.canonicalName != "x-request-id" }
-            fields = others.map { "\($0.name): \($0.value)" }
-            contentLength = head.headerFields[.contentLength]
-            isChunked = head.headerFields[.transferEncoding] != nil
+        init(_ header: RequestHeader, _ body: ByteBuffer) {
+            method = header.method.rawValue
+            path = "\(header.path)?\(header.query ?? "")"
+            fields = header.head.headers.map { "\($0.name): \($0.value)" }
+            contentLength = header.values(of: "Content-Length").first
+            isChunked = !header.values(of: "Transfer-Encoding").isEmpty
+            self.body = Array(buffer: body)
         }
 
         func check() throws {
@@ -124,31 +128,25 @@
         }
     }
 
-    /// Stands where the router stands: writes requests down and answers them.
-    private final class StandInRouter: ChannelInboundHandler {
-        typealias InboundIn = HTTPRequestPart
-        typealias OutboundOut = HTTPResponsePart
-
-        private(set) var requests: [RoutedRequest] = []
+    /// The handler of every path: writes requests down, and answers at once or after one turn of the event loop.
+    private final class RecordingHandler: Sendable {
+        private let recorded = Mutex<[HandledRequest]>([])
         private let answersAtOnce: Bool
 
         init(answersAtOnce: Bool) { self.answersAtOnce = answersAtOnce }
 
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            switch unwrapInboundIn(data) {
-            case .head(let head): requests.append(RoutedRequest(head))
-            case .body(let bytes): requests[requests.count - 1].body += Array(buffer: bytes)
-            case .end where answersAtOnce: answer(context)
-            case .end: context.eventLoop.assumeIsolated().execute { self.answer(context) }
-            }
+        var requests: [HandledRequest] { recorded.withLock { $0 } }
+
+        /// One route for each method, so that no path and no method is refused.
+        var routes: RouteTable {
+            let methods: [HTTPRequest.Method] = [.get, .post, .put, .delete, .options, .patch, .trace]
+            return RouteTable(methods.map { Route($0, "*", authentication: .none, handler: answer) })
         }
 
-        private func answer(_ context: ChannelHandlerContext) {
-            context.write(wrapOutboundOut(.head(HTTPResponse(status: .ok))), promise: nil)
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        @Sendable private func answer(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, any Error> {
+            recorded.withLock { $0.append(HandledRequest(context.header, body.bytes)) }
+            let reply = Reply(body: ByteBuffer())
+            return answersAtOnce ? .done(reply) : .wait { .done(reply) }
         }
-
-        /// Errors that the edge passes on end connections; here nothing is behind it.
-        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 #endif

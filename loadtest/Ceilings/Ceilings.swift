@@ -8,14 +8,14 @@ internal import ArgumentParser
 struct Ceilings: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receipt-ceilings",
-        abstract: "Answer every request with the same octets, to see what is to be had at most.",
+        abstract: "Answer every request with the same bytes: the ceiling for any server on SwiftNIO.",
         discussion: """
             Listens on 127.0.0.1 until it is ended, and reads the whole body of each request before it answers it.
             """,
-        subcommands: [BareNIO.self, BareRoute.self])
+        subcommands: [BareNIO.self])
 }
 
-/// What both listeners are told.
+/// The options of a listener.
 struct CeilingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Port of 127.0.0.1.", valueName: "port"))
     var port = 8090

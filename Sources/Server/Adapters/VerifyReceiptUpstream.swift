@@ -31,14 +31,14 @@ struct VerifyReceiptUpstream: Upstream {
     func ask(
         _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant
     ) async -> UpstreamReply {
-        let outcome = RequestTrail.current?.outcome
-        outcome?.record { $0.upstream = UpstreamFacts(environment: environment.rawValue) }
+        let context = RequestContext.current
+        context?.record { $0.upstream = UpstreamFacts(environment: environment.rawValue) }
         let start = ContinuousClock.now
         let reply = await tracing.asking(environment, at: hosts[environment]) {
             await exchange(question, environment, deadline: deadline)
         }
         let took = ContinuousClock.now - start
-        outcome?.record {
+        context?.record {
             $0.upstream = UpstreamFacts(
                 environment: environment.rawValue, outcome: UpstreamOutcome(reply).name, took: took)
         }

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
 internal import Receipts
 
 /// Tells who asks.
@@ -43,12 +42,6 @@ struct Authenticator: Sendable {
         let matches = hasher.matches(key?.secret ?? Self.nobodysSecret, hash: owner?.key.hash ?? Self.nobodysHash)
         guard matches, let owner, owner.key.isActive(at: now) else { throw AuthenticationFailure() }
         return owner.client
-    }
-
-    /// The same behind the router, which carries an `HTTPRequest` and nothing beside it: what the edge found out before it
-    /// took in the body is found out again.
-    func client(for headers: HTTPFields, at now: Timestamp) throws(AuthenticationFailure) -> Client {
-        try client(with: Credentials(headers), at: now)
     }
 
     private static func key(in credentials: Credentials) -> APIKey? {

@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
-
 /// What a header says of who sends it: the fields in which API keys come. Of several with one name the values are a list
 /// (RFC 9110 §5.3), which is no key.
 struct Credentials: Sendable {
@@ -17,12 +15,5 @@ struct Credentials: Sendable {
 
     mutating func add(apiKey value: String) {
         apiKey = apiKey.map { "\($0), \(value)" } ?? value
-    }
-}
-
-extension Credentials {
-    /// Those of a header that has reached the router.
-    init(_ fields: HTTPFields) {
-        (authorization, apiKey) = (fields[.authorization], fields[.apiKey])
     }
 }

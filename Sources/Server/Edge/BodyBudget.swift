@@ -104,25 +104,3 @@ struct ReservedBody: Sendable {
         (self.bytes, self.reservation) = (bytes ?? ByteBuffer(), reservation)
     }
 }
-
-/// The reservation for the body that the router of one connection has at present. The router's own types have no place
-/// for it; it lives here until the route takes it, until the answer is complete, or until the connection's task ends.
-final class RoutedReservation: Sendable {
-    /// That of the connection whose task this is.
-    @TaskLocal static var current: RoutedReservation?
-
-    private let reservation: Mutex<BodyReservation?> = Mutex(nil)
-
-    /// Keeps the reservation for the next body; nil for none.
-    func put(_ next: BodyReservation?) {
-        reservation.withLock { $0 = next }
-    }
-
-    /// Gives up the reservation to the caller.
-    func take() -> BodyReservation? {
-        reservation.withLock { reservation in
-            defer { reservation = nil }
-            return reservation
-        }
-    }
-}

@@ -7,15 +7,15 @@ internal import NIOHTTP1
 /// The rules of one connection, as a value: what may arrive when, how much, and by when. Time is an argument; the only
 /// thing touched outside is the budget of body bytes. `EdgeHandler` carries out the actions.
 ///
-/// The router sees complete requests only, one at a time. Until a request is complete it costs a connection and its
-/// bytes, but no task; and whatever the edge refuses, the router has never seen.
+/// Handlers see complete requests only, one at a time. Until a request is complete it costs a connection and its bytes;
+/// and whatever the edge refuses, no handler has seen.
 struct EdgeConnection {
     /// What the handler is to do next.
     enum Action {
         case nothing
         /// Answer `100 Continue`.
         case sendContinue
-        /// Hand the request to the router.
+        /// Answer the request.
         case deliver(IncomingRequest)
         /// Answer with a problem, then close. The request is nil if its header was not readable.
         case refuse(EdgeRefusal, IncomingRequest?)
@@ -40,6 +40,7 @@ struct EdgeConnection {
     /// and grows in place.
     private var request: IncomingRequest?
     private let rules: EdgeRules
+    private let routes: RouteTable
     private let budget: BodyBudget
     private var isClosingAfterAnswer = false
     /// The place of a trusted proxy's request among those of the address it names; nil for other peers.
@@ -48,12 +49,14 @@ struct EdgeConnection {
     private var lastMoment: NIODeadline?
 
     /// A connection that was just accepted.
-    init(rules: EdgeRules, budget: BodyBudget, at now: NIODeadline) {
-        (self.rules, self.budget) = (rules, budget)
+    init(rules: EdgeRules, routes: RouteTable, budget: BodyBudget, at now: NIODeadline) {
+        self.rules = rules
+        self.routes = routes
+        self.budget = budget
         phase = .awaitingHead(isFirst: true, until: now + rules.headersDeadline)
     }
 
-    /// Whether the socket should be read. Not while a request is with the router: that is the back-pressure.
+    /// Whether the socket should be read. Not while a request is being answered: that is the back-pressure.
     var wantsRead: Bool {
         switch phase {
         case .awaitingHead, .receiving, .lingering: true
@@ -61,7 +64,7 @@ struct EdgeConnection {
         }
     }
 
-    /// Whether a request is with the router.
+    /// Whether a request is being answered.
     var isAnswering: Bool {
         if case .answering = phase { true } else { false }
     }
@@ -80,12 +83,12 @@ struct EdgeConnection {
 // MARK: - Arrivals
 
 extension EdgeConnection {
-    /// A part of a request arrived. Not to be called while a request is with the router.
+    /// A part of a request arrived. Not to be called while a request is being answered.
     mutating func receive(_ part: HTTPServerRequestPart, at now: NIODeadline) -> Action {
         switch (phase, part) {
         case (.awaitingHead, .head(let head)):
             do throws(EdgeRefusal) {
-                return begin(try RequestHeader(head, identify: rules.client), at: now)
+                return begin(try RequestHeader(head), at: now)
             } catch {
                 return refuse(error, at: now)
             }
@@ -96,9 +99,11 @@ extension EdgeConnection {
     }
 
     private mutating func begin(_ header: RequestHeader, at now: NIODeadline) -> Action {
-        request = IncomingRequest(header, at: now)
+        let match = routes.match(header.method, header.path)
+        let client = rules.client(of: header, for: match)
+        request = IncomingRequest(header, match, client, at: now)
         phase = .receiving(until: now + rules.requestDeadline)
-        guard let client = header.client else { return refuse(.unauthenticated, at: now) }
+        guard let client else { return refuse(.unauthenticated, at: now) }
         if let refusal = rules.refusal(of: header, from: client) { return refuse(refusal, at: now) }
         guard forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
         if let announced = header.announcedBytes {
@@ -150,7 +155,7 @@ extension EdgeConnection {
 // MARK: - Answers
 
 extension EdgeConnection {
-    /// The router begins to answer: the request, and whether its answer is the connection's last. Nil for an answer
+    /// An answer begins: the request, and whether its answer is the connection's last. Nil for an answer
     /// that comes too late.
     /// - Parameter hasLength: whether the answer's end is known from its header. In HTTP/1.0 the end of the connection is
     ///   the only other way to tell it.
@@ -164,13 +169,15 @@ extension EdgeConnection {
         return (request, isClosingAfterAnswer)
     }
 
-    /// A part of the answer is being written: the next one has time of its own, where the rules give it.
-    mutating func continueAnswer(at now: NIODeadline) {
-        guard case .answering(_, isBegun: true) = phase, let partDeadline = rules.partDeadline else { return }
+    /// A part of an answer that goes on is being written: the next one has time of its own. Returns false if the answer is
+    /// over, because the client is gone.
+    mutating func continueAnswer(at now: NIODeadline, partDeadline: TimeAmount) -> Bool {
+        guard case .answering(_, isBegun: true) = phase else { return false }
         phase = .answering(until: min(now + partDeadline, lastMoment ?? .distantFuture), isBegun: true)
+        return true
     }
 
-    /// The router's answer is complete: whether the connection goes on.
+    /// An answer is complete: whether the connection goes on.
     mutating func endAnswer(at now: NIODeadline) -> Bool {
         guard case .answering = phase else { return false }
         forgetRequest()
@@ -185,7 +192,7 @@ extension EdgeConnection {
     private mutating func refuse(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {
         let refused = request
         forgetRequest()
-        let isKnown = refused?.header.client != nil
+        let isKnown = refused?.client != nil
         phase = .lingering(until: now + (isKnown ? rules.lingerDeadline : rules.strangerLingerDeadline))
         return .refuse(refusal, refused)
     }

@@ -1,20 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
+internal import Gateway
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOHTTPTypes
-internal import NIOHTTPTypesHTTP1
 internal import Receipts
 
-/// Stands between the HTTP decoder and the router of one connection, and carries out what `EdgeConnection` decides.
-/// What the router takes and gives is of Hummingbird's types; the rest is never turned into them.
+/// Stands behind the HTTP decoder of one connection: carries out what `EdgeConnection` decides, has the pipeline answer
+/// complete requests, and writes the answers.
 final class EdgeHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
-    typealias InboundOut = HTTPRequestPart
-    typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPServerResponsePart
+    typealias OutboundIn = Never
+    typealias OutboundOut = ByteBuffer
 
     private let edge: Edge
     private var connection: EdgeConnection
@@ -30,21 +27,20 @@ final class EdgeHandler: ChannelDuplexHandler {
     private let decoder: RequestDecoder?
     /// True if the latest request is one for HEAD, whose answers have no body.
     private var isHead = false
-    /// What is written here goes to the socket as it is.
-    private var encoder: ChannelHandlerContext?
-    /// Where the router finds the memory that is reserved for a body.
-    private let routed: RoutedReservation
+    /// Writes the parts of an answer that goes on.
+    private var streaming: Task<Void, Never>?
 
-    /// A handler for one new connection.
-    init(_ edge: Edge, reading decoder: RequestDecoder? = nil, routed: RoutedReservation = RoutedReservation()) {
-        (self.edge, self.decoder, self.routed) = (edge, decoder, routed)
-        connection = EdgeConnection(rules: edge.rules, budget: edge.budget, at: .now())
+    /// Creates the handler of one new connection.
+    init(_ edge: Edge, reading decoder: RequestDecoder? = nil) {
+        self.edge = edge
+        self.decoder = decoder
+        connection = EdgeConnection(
+            rules: edge.rules, routes: edge.pipeline.routes, budget: edge.budget, at: .now())
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         edge.metrics?.connectionOpened()
         takePlace(context)
-        encoder = context.encoder
         useFreshReceiveBuffers(context)
         setTimer(context)
     }
@@ -69,7 +65,7 @@ final class EdgeHandler: ChannelDuplexHandler {
             try options?.setOption(.maxMessagesPerRead, value: 1)
             try options?.setOption(.recvAllocator, value: FreshReceiveBuffers())
         } catch {
-            context.fireErrorCaught(error)
+            context.close(promise: nil)
         }
     }
 
@@ -90,7 +86,9 @@ final class EdgeHandler: ChannelDuplexHandler {
         countInFlight()
         pipelined.removeAll()
         timer?.task.cancel()
-        (timer, encoder) = (nil, nil)
+        timer = nil
+        streaming?.cancel()
+        streaming = nil
     }
 
     /// Counts this connection's request in or out, after its state may have changed.
@@ -111,9 +109,7 @@ extension EdgeHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard let unreadable = error as? UnreadableRequest else {
-            return context.fireErrorCaught(ConnectionFault.withoutContents(error))
-        }
+        guard let unreadable = error as? UnreadableRequest else { return context.close(promise: nil) }
         guard !holdsBack(context) else { return queue(.failure(unreadable)) }
         fail(unreadable, context)
     }
@@ -128,8 +124,6 @@ extension EdgeHandler {
         perform(connection.fail(unreadable.refusal, at: .now()), context)
     }
 
-    /// The end of the input and of the server concern this handler alone: the router hears of complete requests and
-    /// of the end of the connection.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed where !pipelined.isEmpty: queue(.end)
@@ -143,7 +137,6 @@ extension EdgeHandler {
         if connection.wantsRead, pipelined.isEmpty, context.channel.isWritable { context.read() }
     }
 
-    /// Not for the router: what it is given ends with an event of its own.
     func channelReadComplete(context: ChannelHandlerContext) {
         hasAnswered = false
         goOnLater(context)
@@ -192,84 +185,142 @@ extension EdgeHandler {
     }
 }
 
-// MARK: - Outbound
+// MARK: - Actions
 
 extension EdgeHandler {
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard connection.isAnswering else { promise?.fail(ChannelError.ioOnClosedChannel); return }
-        switch unwrapOutboundIn(data) {
-        case .head(let head) where head.status.kind != .informational: writeHead(head, context, promise)
-        case .end: writeEnd(context, promise)
-        case let part: writePart(part, context, promise)
+    private func perform(_ action: EdgeConnection.Action, _ context: ChannelHandlerContext) {
+        switch action {
+        case .nothing: break
+        case .sendContinue: context.writeAndFlush(wrapOutboundOut(.continue), promise: nil)
+        case .deliver(let request): answer(request, context)
+        case .refuse(let refusal, let request): refuse(request, refusal, context)
+        case .finish: finish(context)
+        case .close: context.close(promise: nil)
+        }
+        countInFlight()
+        setTimer(context)
+    }
+
+    private func answer(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
+        guard let work = edge.pipeline.context(of: request, over: context.channel) else { return }
+        let body = ReservedBody(request.body, request.reservation)
+        if body.bytes.readableBytes <= RequestPipeline.Limits.eventLoopBodyBytes {
+            proceed(edge.pipeline.begin(work, body), context)
+        } else {
+            answerElsewhere(work, body, context)
         }
     }
 
-    private func writePart(
-        _ part: HTTPResponsePart, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
-    ) {
-        if edge.rules.partDeadline != nil {
-            connection.continueAnswer(at: .now())
-            setTimer(context)
+    /// Reads a large body on another thread. The task ends before anything is waited for: it holds the body.
+    private func answerElsewhere(_ work: RequestContext, _ body: ReservedBody, _ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        Task { [pipeline = edge.pipeline, eventLoop = context.eventLoop] in
+            let step = pipeline.begin(work, body).computed()
+            eventLoop.execute {
+                let (handler, context) = bound.value
+                handler.proceed(step, context)
+                handler.goOn(context)
+            }
         }
-        write(part, context, promise)
     }
 
-    /// After an answer is flushed, the next pipelined request may follow.
-    func flush(context: ChannelHandlerContext) {
-        context.flush()
-        goOnLater(context)
+    private func proceed(_ step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
+        // Not a switch: Swift 6.3 crashes over patterns for the cases with closures if `Failure` is `Never`.
+        if case .done(let reply) = step { return send(reply, context) }
+        if step.isComputing { compute(step, context) } else { wait(for: step, context) }
     }
 
-    /// Only this handler closes the output: after the last answer, when it is flushed.
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard mode == .output else { return context.close(mode: mode, promise: promise) }
-        promise?.succeed()
+    private func compute(_ step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
+        var isLater = false
+        edge.schedulers.scheduler(of: context.eventLoop).run { [self] in
+            guard connection.isAnswering else { return }
+            proceed(step.computed(), context)
+            if isLater { goOn(context) }
+        }
+        isLater = true
     }
 
-    private func writeHead(_ head: HTTPResponse, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        let hasLength = head.headerFields[.contentLength] != nil || head.status == .noContent
-        let answer = connection.beginAnswer(isDraining: edge.lifecycle.stage == .draining, hasLength: hasLength)
+    /// The work goes on after the client has gone: other requests may have joined it.
+    private func wait(for step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        Task(executorPreference: LoopExecutor(context.eventLoop)) {
+            let next = await step.next()
+            let (handler, context) = bound.value
+            handler.proceed(next, context)
+            handler.goOn(context)
+        }
+    }
+
+    private func refuse(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ context: ChannelHandlerContext) {
+        let requestID = request?.header.requestID ?? RequestID(sent: nil)
+        let reply = edge.pipeline.refuse(request, requestID, refusal)
+        edge.metrics?.refused(request, refusal, reply.status)
+        let framing = ReplyFraming(requestID: requestID, isLast: true, isHead: isHead, isChunked: false)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        closeOutput(after: written.futureResult, context)
+        context.writeAndFlush(wrapOutboundOut(reply.bytes(framing, context.channel.allocator)), promise: written)
+    }
+}
+
+// MARK: - Answers
+
+extension EdgeHandler {
+    /// Writes a whole answer in one piece; nothing if the client is gone or was told that the answer took too long.
+    private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
+        let answer = connection.beginAnswer(
+            isDraining: edge.lifecycle.stage == .draining, hasLength: reply.stream == nil)
         guard let (request, isLast) = answer else { return }
-        edge.metrics?.answered(request, head.status, at: .now())
-        var head = head
-        head.headerFields[.requestID] = request.header.requestID.text
-        if isLast { head.headerFields[.connection] = "close" }
-        var sent = HTTPResponseHead(head)
-        // The encoder makes chunks of an answer without a length, unless it is one of HTTP/1.0.
-        if request.header.isHTTP10 && !hasLength { sent.version = .http1_0 }
-        context.write(wrapOutboundOut(.head(sent)), promise: promise)
+        edge.metrics?.answered(request, reply.status, at: .now())
+        hasAnswered = true
+        let framing = ReplyFraming(
+            requestID: request.header.requestID, isLast: isLast, isHead: isHead,
+            isChunked: !request.header.isHTTP10)
+        let bytes = reply.bytes(framing, context.channel.allocator)
+        guard let stream = reply.stream, !isHead else { return end(with: bytes, context) }
+        context.write(wrapOutboundOut(bytes), promise: nil)
+        send(stream, isChunked: framing.isChunked, context)
     }
 
-    private func writeEnd(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        routed.put(nil)
-        let goesOn = endAnswer(context, promise) { write(.end(nil), context, $0) }
-        if goesOn { read(context: context) }
+    /// Writes the parts of a stream as they come, each after the one before is with the system.
+    private func send(_ stream: ReplyStream, isChunked: Bool, _ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        streaming = Task(executorPreference: LoopExecutor(context.eventLoop)) {
+            var part = Optional(stream.first), parts = stream.parts.makeAsyncIterator()
+            while let bytes = part {
+                let (handler, context) = bound.value
+                let written = handler.write(isChunked ? bytes.asChunk() : bytes, of: stream, context)
+                guard (try? await written.get()) != nil else { return }
+                part = await parts.next()
+            }
+            let (handler, context) = bound.value
+            handler.end(with: isChunked ? .lastChunk : ByteBuffer(), context)
+            handler.goOn(context)
+        }
     }
 
     private func write(
-        _ part: HTTPResponsePart, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>? = nil
-    ) {
-        context.write(wrapOutboundOut(HTTPServerResponsePart(part)), promise: promise)
+        _ bytes: ByteBuffer, of stream: ReplyStream, _ context: ChannelHandlerContext
+    ) -> EventLoopFuture<Void> {
+        guard connection.continueAnswer(at: .now(), partDeadline: stream.partDeadline) else {
+            return context.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+        }
+        setTimer(context)
+        return context.writeAndFlush(wrapOutboundOut(bytes))
     }
 
-    /// - Parameter writeLast: writes what completes the answer.
-    /// - Returns: whether the connection goes on.
-    @discardableResult
-    private func endAnswer(
-        _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?,
-        writeLast: (EventLoopPromise<Void>?) -> Void
-    ) -> Bool {
+    /// Writes the end of an answer. The next request may follow, or the connection ends.
+    private func end(with bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        guard connection.isAnswering else { return }
         let goesOn = connection.endAnswer(at: .now())
         countInFlight()
         setTimer(context)
         guard !goesOn else {
-            writeLast(promise)
-            return true
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+            return goOnLater(context)
         }
-        let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+        let written = context.eventLoop.makePromise(of: Void.self)
         closeOutput(after: written.futureResult, context)
-        writeLast(written)
-        return false
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
     }
 
     /// Closes the connection, behind what the client has not taken yet.
@@ -278,8 +329,7 @@ extension EdgeHandler {
         guard let unwritten, unwritten > 0 else { return context.close(promise: nil) }
         let written = context.eventLoop.makePromise(of: Void.self)
         closeOutput(after: written.futureResult, context)
-        guard let encoder else { return written.succeed() }
-        encoder.writeAndFlush(NIOAny(ByteBuffer()), promise: written)
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 
     private func closeOutput(after written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
@@ -288,122 +338,6 @@ extension EdgeHandler {
             context.close(mode: .output, promise: nil)
             context.read()
         }
-    }
-}
-
-// MARK: - Actions
-
-extension EdgeHandler {
-    private func perform(_ action: EdgeConnection.Action, _ context: ChannelHandlerContext) {
-        switch action {
-        case .nothing: break
-        case .sendContinue:
-            write(.head(HTTPResponse(status: .continue)), context)
-            context.flush()
-        case .deliver(let request): deliver(request, context)
-        case .refuse(let refusal, let request): answer(refusal, to: request, context)
-        case .finish: finish(context)
-        case .close: context.close(promise: nil)
-        }
-        countInFlight()
-        setTimer(context)
-    }
-
-    private func deliver(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
-        if let lane = edge.lane, let matter = lane.matter(of: request, over: context.channel) {
-            let body = ReservedBody(request.body, request.reservation)
-            return proceed(lane.begin(matter, body: body), lane, context)
-        }
-        routed.put(request.reservation)
-        do {
-            context.fireChannelRead(wrapInboundOut(.head(try request.header.forRouter())))
-        } catch {
-            return context.fireErrorCaught(error)
-        }
-        if let body = request.body { context.fireChannelRead(wrapInboundOut(.body(body))) }
-        context.fireChannelRead(wrapInboundOut(.end(nil)))
-        context.fireChannelReadComplete()
-    }
-
-    /// Nobody calls the work back when the caller leaves: others may wait for what it finds out.
-    private func proceed(_ progress: FastLane.Progress, _ lane: FastLane, _ context: ChannelHandlerContext) {
-        switch progress {
-        case .replied(let reply): send(reply, context)
-        case .verifying(let rest):
-            var isLater = false
-            lane.turns.turns(on: context.eventLoop).take { [self] in
-                guard connection.isAnswering else { return }
-                proceed(rest(), lane, context)
-                if isLater { goOn(context) }
-            }
-            isLater = true
-        case .waiting(let rest):
-            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            Task(executorPreference: LoopExecutor(context.eventLoop)) {
-                let reply = await rest()
-                let (handler, context) = bound.value
-                handler.send(reply, context)
-                handler.goOn(context)
-            }
-        }
-    }
-
-    /// Writes a whole answer in one piece; nothing if the caller is gone or has been told that it took too long.
-    private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
-        guard let (request, isLast) = connection.beginAnswer(isDraining: edge.lifecycle.stage == .draining),
-            let encoder
-        else { return }
-        edge.metrics?.answered(request, reply.status, at: .now())
-        hasAnswered = true
-        let octets = reply.octets(requestID: request.header.requestID, isLast: isLast, context.channel.allocator)
-        endAnswer(context, nil) { encoder.writeAndFlush(NIOAny(octets), promise: $0) }
-        goOnLater(context)
-    }
-
-    private func answer(_ refusal: EdgeRefusal, to request: IncomingRequest?, _ context: ChannelHandlerContext) {
-        let requestID = (request?.header.requestID ?? RequestID(sent: nil)).text
-        let problem = Problem(refusal)
-        let body = problem.json(requestID: requestID)
-        edge.metrics?.refused(request, refusal, problem.status)
-        let took = request.map { Duration(NIODeadline.now() - $0.arrival) } ?? .zero
-        edge.log.write(problem.status.code, took: took) {
-            RequestLog.Line(problem, to: request, requestID: requestID, took: $0, answerBytes: body.count)
-        }
-        var head = problem.head(bodyBytes: body.count)
-        head.headerFields[.requestID] = requestID
-        head.headerFields[.connection] = "close"
-        if let date = edge.date.field(at: .now()) { head.headerFields.append(date) }
-        write(.head(head), context)
-        if !isHead { write(.body(ByteBuffer(bytes: body)), context) }
-        let written = context.eventLoop.makePromise(of: Void.self)
-        closeOutput(after: written.futureResult, context)
-        write(.end(nil), context, written)
-        context.flush()
-    }
-}
-
-extension HTTPServerResponsePart {
-    /// A part as the encoder takes it.
-    fileprivate init(_ part: HTTPResponsePart) {
-        switch part {
-        case .head(let head): self = .head(HTTPResponseHead(head))
-        case .body(let octets): self = .body(.byteBuffer(octets))
-        case .end(let trailers): self = .end(trailers.map(HTTPHeaders.init))
-        }
-    }
-}
-
-extension RequestLog.Line {
-    /// The line of a request that never reached the router.
-    fileprivate init(
-        _ problem: Problem, to request: IncomingRequest?, requestID: String, took: Duration, answerBytes: Int
-    ) {
-        let context = request.flatMap { TraceContext($0.header) }
-        self.init(
-            requestID: .sent(requestID), trace: TraceIDs(following: context), method: request?.header.method.rawValue,
-            status: problem.status.code, duration: took, answerBytes: answerBytes)
-        facts.bodyBytes = request?.bodyBytes
-        facts.problem = problem.code
     }
 }
 

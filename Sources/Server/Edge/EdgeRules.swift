@@ -6,9 +6,8 @@ internal import NIOCore
 
 /// What the edge enforces on each connection.
 struct EdgeRules: Sendable {
-    /// The client that sends a request; nil for a stranger. Asked before any memory is spent on the body: a stranger costs
-    /// a header and one HMAC.
-    var client: @Sendable (Credentials) -> Client? = { _ in .loopback }
+    /// Returns the client with these credentials; nil if they are not valid.
+    var authenticate: @Sendable (Credentials) -> Client? = { _ in .loopback }
     /// The hosts that are served without an API key.
     var hosts = HostRule()
     /// The largest body of one request.
@@ -19,9 +18,6 @@ struct EdgeRules: Sendable {
     var requestDeadline: TimeAmount
     /// From the end of a request to the end of its answer.
     var answerDeadline: TimeAmount
-    /// From one part of an answer to the next, where an answer may go on for as long as it has parts; nil where
-    /// `answerDeadline` ends all of them.
-    var partDeadline: TimeAmount?
     /// From the end of an answer to the end of the next header.
     var idleDeadline: TimeAmount
     /// From the beginning of the shutdown to the end of the last answer.
@@ -40,10 +36,10 @@ extension EdgeRules {
     /// The rules of the data plane.
     init(
         _ http: HTTPConfiguration, shutdown: ShutdownConfiguration,
-        client: @escaping @Sendable (Credentials) -> Client? = { _ in .loopback }
+        authenticate: @escaping @Sendable (Credentials) -> Client? = { _ in .loopback }
     ) {
         self.init(
-            client: client, hosts: HostRule(names: http.hostNames.adding(hostOf: http.listener)),
+            authenticate: authenticate, hosts: HostRule(names: http.hostNames.adding(hostOf: http.listener)),
             bodyLimit: http.limits.body, headersDeadline: TimeAmount(http.deadlines.headers),
             requestDeadline: TimeAmount(http.deadlines.request),
             answerDeadline: TimeAmount(http.deadlines.answer), idleDeadline: TimeAmount(http.deadlines.idle),
@@ -52,6 +48,15 @@ extension EdgeRules {
 }
 
 extension EdgeRules {
+    /// Returns the client that sends a request; nil without the credentials that the route requires. Called before any
+    /// memory is spent on the body: a request without valid credentials costs a header and one HMAC.
+    func client(of header: RequestHeader, for match: RouteMatch) -> Client? {
+        switch match.authentication {
+        case .apiKey: authenticate(header.credentials)
+        case .none: .loopback
+        }
+    }
+
     /// Returns the reason to refuse a request whose client is known, because a page in a browser may have sent it.
     func refusal(of header: RequestHeader, from client: Client) -> EdgeRefusal? {
         if client.isKeyless, !hosts.permits(header.authority, path: header.path) { return .misdirected }

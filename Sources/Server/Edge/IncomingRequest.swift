@@ -7,6 +7,10 @@ internal import NIOCore
 struct IncomingRequest: Sendable {
     /// The header.
     let header: RequestHeader
+    /// The result of the search in the route table.
+    let match: RouteMatch
+    /// The client that sends it; nil for a client without valid credentials.
+    let client: Client?
     /// What has arrived of the body.
     private(set) var body: ByteBuffer?
     /// The memory that is reserved for `body`; nil until bytes arrive.
@@ -18,8 +22,11 @@ struct IncomingRequest: Sendable {
     var bodyBytes: Int { body?.readableBytes ?? 0 }
 
     /// A request of which the header has arrived.
-    init(_ header: RequestHeader, at arrival: NIODeadline) {
-        (self.header, self.arrival) = (header, arrival)
+    init(_ header: RequestHeader, _ match: RouteMatch, _ client: Client?, at arrival: NIODeadline) {
+        self.header = header
+        self.match = match
+        self.client = client
+        self.arrival = arrival
     }
 
     /// How many parts the body came in.

@@ -11,15 +11,18 @@ internal import NIOHTTPTypesHTTP1
 /// A class, because a header is handed on many times and never changes.
 final class RequestHeader: Sendable {
     /// The header as it was sent.
-    private let head: HTTPRequestHead
+    let head: HTTPRequestHead
     /// What is to be done.
     let method: HTTPRequest.Method
-    /// The path and the query, without the scheme and authority that may stand before them.
+    /// The path, without the scheme and authority that may stand before it and the query that may follow. As it was sent:
+    /// nothing is decoded.
     let path: String
+    /// The query without its question mark; nil without one. It may hold a key, so it never reaches a log.
+    let query: String?
     /// Joins the log lines and the answer of this request.
     let requestID: RequestID
-    /// Who sends it; nil for a stranger.
-    let client: Client?
+    /// The fields in which API keys come.
+    let credentials: Credentials
     /// The field `Content-Type`; nil for none and for several.
     let contentType: String?
     /// The field `traceparent`; nil for none and for several.
@@ -38,18 +41,20 @@ final class RequestHeader: Sendable {
     /// (RFC 9112 §9.3). A request to upgrade is answered without the upgrade, and nothing behind it is read.
     let isLast: Bool
 
-    /// - Parameter identify: tells whose credentials these are.
     /// - Throws: why the request is refused, whatever it asks for. The decoder has refused a body without one clear length.
-    init(_ head: HTTPRequestHead, identify: (Credentials) -> Client?) throws(EdgeRefusal) {
+    init(_ head: HTTPRequestHead) throws(EdgeRefusal) {
         guard let method = try? HTTPRequest.Method(head.method) else { throw .malformed }
         let fields = EdgeFields(head.headers)
         guard let target = RequestTarget(head.uri, head.method) else { throw .malformed }
         let sentAuthority = try fields.authority(in: head.version)
-        (self.head, self.method, path, origin) = (head, method, target.path, fields.origin)
+        self.head = head
+        self.method = method
+        (path, query) = target.parts
+        origin = fields.origin
         // RFC 9112 §3.2.2: the host of a whole URL goes before the field.
         authority = target.authority ?? sentAuthority
         requestID = RequestID(sent: fields.requestID)
-        client = identify(fields.credentials)
+        credentials = fields.credentials
         contentType = fields.contentType.only
         traceparent = fields.traceparent.only
         announcedBytes = fields.announcedBytes
@@ -60,21 +65,8 @@ final class RequestHeader: Sendable {
         isLast = fields.isLast(in: head.version)
     }
 
-    /// All fields but `Host`.
-    var fields: HTTPFields { HTTPFields(head.headers, splitCookie: false) }
-
     /// The values of the fields with this name, in their order.
     func values(of name: String) -> [String] { head.headers[name] }
-
-    /// The header for the router, which has the identifier in it, and one spelling of close.
-    func forRouter() throws -> HTTPRequest {
-        var request = try HTTPRequest(head, secure: false, splitCookie: false)
-        // The same as the edge has seen, whatever form the target came in.
-        request.path = path
-        request.headerFields[.requestID] = requestID.text
-        if isLast { request.headerFields[.connection] = "close" }
-        return request
-    }
 }
 
 /// The target of a request (RFC 9112 §3.2): a path, a whole URL, or the asterisk of OPTIONS.
@@ -96,6 +88,12 @@ private struct RequestTarget {
         guard end > rest.startIndex, let authority = RequestAuthority(String(rest[..<end])) else { return nil }
         let path = rest[end...]
         (self.path, self.authority) = (path.utf8.first == UInt8(ascii: "/") ? String(path) : "/" + path, authority)
+    }
+
+    /// The path, and the query behind the first question mark (RFC 3986 §3.4).
+    var parts: (path: String, query: String?) {
+        guard let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (path, nil) }
+        return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
     }
 
     private static func behindScheme(_ text: String) -> Substring? {

@@ -89,8 +89,7 @@ final class SourceLimits: Sendable {
 
     /// The address that a proxy sends a request for; nil if that is a proxy too.
     fileprivate func address(behind proxy: NetworkAddress, _ header: RequestHeader) -> SourceAddress? {
-        let values = header.values(of: addresses.header.fieldName.rawName)
-        guard let address = addresses.address(from: proxy, values), !addresses.trustedProxies.contains(address)
+        guard let address = addresses.address(from: proxy, header), !addresses.trustedProxies.contains(address)
         else { return nil }
         return SourceAddress(address)
     }

@@ -4,7 +4,6 @@
 internal import AppStore
 internal import Gateway
 internal import HTTPTypes
-internal import Hummingbird
 internal import Receipts
 
 // Apple announces the end of its endpoints to us; these fields pass it on to our callers. `POST /verifyReceipt` is on its
@@ -25,17 +24,6 @@ extension HTTPFields {
         self[.deprecation] = knowledge.dates.deprecationField
         self[.sunset] = knowledge.dates.sunset.flatMap { HTTPDate.text($0) }
         self[.link] = knowledge.linkField
-    }
-}
-
-extension Route {
-    /// The same route, whose answers announce the end of Apple's production endpoint.
-    func announcing(_ lifecycle: UpstreamLifecycle) -> Route {
-        Route(method: method, path: path) { request, context in
-            var response = try await respond(request, context)
-            response.headers.announce(lifecycle.knowledge(of: .production))
-            return response
-        }
     }
 }
 

@@ -4,11 +4,6 @@
 internal import HTTPTypes
 
 extension HTTPField.Name {
-    /// `X-API-Key`, for clients that cannot set `Authorization`.
-    static let apiKey = known("X-API-Key")
-    /// `X-Request-Id`, which joins the log lines of one request.
-    static let requestID = known("X-Request-Id")
-
     /// `Cache-Status` (RFC 9211).
     static let cacheStatus = known("Cache-Status")
     /// `Gateway-Source`: who answered `POST /verifyReceipt`, `apple` or `local`.
@@ -26,13 +21,7 @@ extension HTTPField.Name {
 
     /// `Referrer-Policy`: who learns where a link was followed.
     static let referrerPolicy = known("Referrer-Policy")
-    /// `Last-Event-ID` (HTML Living Standard): where a stream of events broke off.
-    static let lastEventID = known("Last-Event-ID")
 
-    /// `Forwarded` (RFC 7239).
-    static let forwarded = known("Forwarded")
-    /// `X-Forwarded-For`, which was there before it.
-    static let xForwardedFor = known("X-Forwarded-For")
     /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
     static let rateLimitPolicy = known("RateLimit-Policy")
     static let rateLimit = known("RateLimit")

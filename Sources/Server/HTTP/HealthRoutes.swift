@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Hummingbird
+internal import HTTPTypes
 internal import JSON
 
 /// What orchestrators ask on the admin plane.
@@ -14,10 +14,10 @@ struct HealthRoutes: Sendable {
     /// `/livez` answers as long as the event loops run; `/readyz` only while requests are welcome.
     var routes: [Route] {
         [
-            Route(method: .get, path: "/livez") { _, _ in Response(json: Self.status("alive")) },
-            Route(method: .get, path: "/readyz") { _, _ in
+            Route(.get, "/livez", authentication: .none) { _ in Reply(json: Self.status("alive")) },
+            Route(.get, "/readyz", authentication: .none) { _ in
                 if let obstacle { throw obstacle }
-                return Response(json: Self.status("ready"))
+                return Reply(json: Self.status("ready"))
             },
         ]
     }

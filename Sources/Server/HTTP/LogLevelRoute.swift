@@ -1,10 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
 internal import HTTPTypes
-internal import Hummingbird
 internal import JSON
 internal import Logging
+internal import NIOCore
 internal import Receipts
 
 /// `GET /log-level` and `PUT /log-level` on the admin plane: what is logged, and more or less of it for a while.
@@ -35,20 +36,19 @@ struct LogLevelRoute: Sendable {
     /// Both methods.
     var routes: [Route] {
         [
-            Route(method: .get, path: Self.path) { _, _ in response() },
-            Route(method: .put, path: Self.path, respond: change),
+            Route(.get, Self.path, authentication: .none) { _ in reply() },
+            Route(.put, Self.path, authentication: .none) { context, body in .done(try change(context, body)) },
         ]
     }
 
     /// The admin plane asks for no key, and where it is open to a network, readers of metrics are. Only who is on this
     /// machine may change something.
-    private func change(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+    private func change(_ context: RequestContext, _ body: ReservedBody) throws -> Reply {
         guard let peer = context.peer.address, Loopback.contains(peer) else { throw Problem.onlyFromThisMachine }
         // A browser on this machine speaks for pages from elsewhere, and says so.
-        guard request.headers[.origin] == nil else { throw Problem.onlyFromThisMachine }
-        guard RequestMediaType.isJSON(request.headers.contentType) else { throw Problem.unsupportedMediaType }
-        let body = try await request.body.whole()
-        let wanted = try LogLevelBody(decoding: body.readableBytesUInt8Span)
+        guard context.header.origin == .none else { throw Problem.onlyFromThisMachine }
+        guard RequestMediaType.isJSON(context.header.contentType) else { throw Problem.unsupportedMediaType }
+        let wanted = try LogLevelBody(decoding: body.bytes.readableBytesUInt8Span)
         var values = settings.current.values
         if let level = wanted.level { values.level = level }
         if let requests = wanted.requests { values.requests = requests }
@@ -56,7 +56,7 @@ struct LogLevelRoute: Sendable {
             log("Log settings fell back to the configuration", LogSettings.Current(values: values, fallsBackAt: nil))
         }
         log("Log settings changed", settings.current)
-        return response()
+        return reply()
     }
 
     private func log(_ message: Logger.Message, _ current: LogSettings.Current) {
@@ -67,7 +67,7 @@ struct LogLevelRoute: Sendable {
         logger.notice(message, metadata: metadata)
     }
 
-    private func response() -> Response {
+    private func reply() -> Reply {
         let current = settings.current
         var json = JSONWriter()
         json.object { json in
@@ -75,9 +75,9 @@ struct LogLevelRoute: Sendable {
             json.member("requests", current.values.requests.rawValue)
             json.member("until", current.fallsBackAt?.description)
         }
-        var response = Response(json: json.bytes)
-        response.headers[.cacheControl] = "no-store"
-        return response
+        var reply = Reply(json: json.bytes)
+        reply.fields[.cacheControl] = "no-store"
+        return reply
     }
 }
 

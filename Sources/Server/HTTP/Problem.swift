@@ -86,14 +86,6 @@ extension Problem {
         }
         return json.bytes
     }
-
-    /// The head of the answer.
-    func head(bodyBytes: Int) -> HTTPResponse {
-        var fields = headerFields
-        fields[.contentType] = Self.contentType
-        fields[.contentLength] = String(bodyBytes)
-        return HTTPResponse(status: status, headerFields: fields)
-    }
 }
 
 extension Problem.Code {

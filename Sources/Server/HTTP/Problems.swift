@@ -3,7 +3,6 @@
 
 internal import Gateway
 internal import HTTPTypes
-internal import Hummingbird
 internal import JSON
 internal import Receipts
 internal import Redis
@@ -17,10 +16,8 @@ extension Problem {
         switch error {
         case let problem as Problem: self = problem
         case let fault as JSONFault: self.init(fault)
-        case is AuthenticationFailure: self = .unauthenticated
         case let error as GatewayError: self.init(error)
         case is StoreUnreachable: self = .storeUnreachable
-        case let error as HTTPError where error.status == .notFound: self = .notFound
         default: self.init(.internalServerError, .internalError, "The gateway failed; the request may be repeated.")
         }
     }

@@ -3,7 +3,6 @@
 
 internal import Gateway
 internal import HTTPTypes
-internal import Hummingbird
 internal import JSON
 internal import Receipts
 
@@ -11,29 +10,30 @@ internal import Receipts
 struct PurgeRoute: Sendable {
     /// Who knows what Apple said; nil if Apple is not asked, so that nothing is known.
     let apple: AppleDesk?
-    /// Tells who asks.
-    let access: CurrentAccess
-    /// The time, which tests set.
-    let clock: @Sendable () -> Timestamp
 
     /// The path, with the ID in it.
     static let path = "/v1/cache/transactions/{id}"
     /// The digits of an ID: as many as 64 bits need.
     static let digits = 1...20
 
+    /// The route.
+    var route: Route {
+        Route(.delete, Self.path) { context, _ in try purge(context) }
+    }
+
     /// Answers once the shared store has the purge and this node has applied it. From then on no look-up at any node finds
     /// such a result; the near caches of other nodes receive an announcement.
-    func respond(to request: Request, context: GatewayRequestContext) async throws -> Response {
-        let client = try access.now.authenticator.client(for: request.headers, at: clock())
-        context.outcome.record { $0.client = client.name }
-        guard client.may.contains(.purge) else { throw Problem.operationNotPermitted }
-        let id = context.parameters.get("id") ?? ""
+    private func purge(_ context: RequestContext) throws -> Step<Reply, any Error> {
+        guard context.client.may.contains(.purge) else { throw Problem.operationNotPermitted }
+        let id = context.parameter
         guard Self.digits.contains(id.utf8.count), id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw Problem.invalidTransactionID
         }
-        try await apple?.purge(originalTransactionID: id)
-        var json = JSONWriter()
-        json.object { json in json.member("purged", id) }
-        return Response(json: json.bytes)
+        return .wait {
+            try await apple?.purge(originalTransactionID: id)
+            var json = JSONWriter()
+            json.object { json in json.member("purged", id) }
+            return .done(Reply(json: json.bytes))
+        }
     }
 }

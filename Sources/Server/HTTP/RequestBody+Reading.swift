@@ -1,21 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
-internal import Hummingbird
 internal import JSON
 internal import Receipts
-
-extension RequestBody {
-    /// The whole body. The edge hands over complete bodies as one buffer, so nothing is copied.
-    func whole() async throws -> ByteBuffer {
-        var whole = ByteBuffer()
-        for try await part in self {
-            if whole.readableBytes == 0 { whole = part } else { whole.writeImmutableBuffer(part) }
-        }
-        return whole
-    }
-}
 
 extension JSONText {
     /// What the text stands for in the encoding of its field. Without escapes, as texts nearly always come, nothing is
@@ -27,12 +14,4 @@ extension JSONText {
         guard let unescaped else { return try decode(body.extracting(range)) }
         return try decode(unescaped.span)
     }
-}
-
-extension RequestOutcome.Facts {
-    /// What the log line says of a problem.
-    mutating func add(_ problem: Problem) {
-        (self.problem, limitedBy) = (problem.code, problem.violatedPolicies)
-    }
-
 }

@@ -3,14 +3,11 @@
 
 internal import Gateway
 internal import HTTPTypes
-internal import Hummingbird
 internal import JSON
 internal import Receipts
 
 /// `GET /v1/status`: how this node and its way to Apple stand. Names no app, client or receipt.
 struct StatusRoute: Sendable {
-    /// Tells who asks.
-    let access: CurrentAccess
     /// Where the process is in its life.
     let lifecycle: ServerLifecycle
     /// How Apple's endpoints stand.
@@ -22,14 +19,16 @@ struct StatusRoute: Sendable {
     /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
 
-    /// Answers who has a key, whatever the stage.
-    func respond(to request: Request, context: GatewayRequestContext) throws -> Response {
-        let now = clock()
-        let client = try access.now.authenticator.client(for: request.headers, at: now)
-        context.outcome.record { $0.client = client.name }
-        var response = Response(json: status(at: now))
-        response.headers[.cacheControl] = "no-store"
-        return response
+    /// The route. It answers in every stage of the process.
+    var route: Route {
+        Route(.get, "/v1/status") { _ in reply }
+    }
+
+    private var reply: Reply {
+        var reply = Reply(json: status(at: clock()))
+        reply.fields[.cacheControl] = "no-store"
+        reply.fields.announce(upstreams.lifecycle.knowledge(of: .production))
+        return reply
     }
 
     private func status(at now: Timestamp) -> [UInt8] {

@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
-
 /// Where a request comes from, for limits for addresses and for nothing else.
 ///
 /// Whoever connects is believed about its own address only, unless it is one of the operator's proxies. A proxy appends
@@ -17,16 +15,11 @@ struct RemoteAddressRule: Hashable, Sendable {
     /// The most proxies a request may come through.
     static let maximumHops = 16
 
-    /// The address a request counts for; nil where the connection has none.
-    func address(from peer: NetworkAddress?, _ headers: HTTPFields) -> NetworkAddress? {
-        address(from: peer, headers[values: header.fieldName])
-    }
-
-    /// - Parameter values: of the field `header`, in their order.
-    func address(from peer: NetworkAddress?, _ values: @autoclosure () -> [String]) -> NetworkAddress? {
+    /// Returns the address a request counts for; nil where the connection has none.
+    func address(from peer: NetworkAddress?, _ request: RequestHeader) -> NetworkAddress? {
         guard let peer, trustedProxies.contains(peer) else { return peer }
         var nearest = peer
-        for element in Self.elementsFromTheRight(in: values()).prefix(Self.maximumHops) {
+        for element in Self.elementsFromTheRight(in: request.values(of: header.rawValue)).prefix(Self.maximumHops) {
             // What cannot be read ends the way: the request counts for the proxy that passed it on.
             guard let address = header.address(in: element) else { break }
             nearest = address
@@ -48,14 +41,6 @@ enum ForwardingHeader: String, CaseIterable, Hashable, Sendable, ConfigurationVa
     case xForwardedFor = "x-forwarded-for"
     /// `Forwarded: for=192.0.2.1;proto=https, for="[2001:db8::1]:4711"` (RFC 7239).
     case forwarded
-
-    /// Its name.
-    var fieldName: HTTPField.Name {
-        switch self {
-        case .xForwardedFor: .xForwardedFor
-        case .forwarded: .forwarded
-        }
-    }
 
     /// The address in one element; nil where there is none, such as in `for=unknown`.
     func address(in element: Substring) -> NetworkAddress? {

@@ -3,7 +3,6 @@
 
 internal import Gateway
 internal import HTTPTypes
-internal import Hummingbird
 
 /// Charges requests to their clients, and takes note of what came of it: for the header fields, the log and the metrics.
 struct RequestCharging: Sendable {
@@ -15,35 +14,35 @@ struct RequestCharging: Sendable {
     let metrics: LimitMetrics
 
     /// The client as one that asks this: what it may know, and whose buckets and places it takes from.
-    func caller(asking question: Question, in sent: SentRequest) -> Caller {
-        let limits = sent.client.limits
-        var caller = Caller(permittedApps: sent.client.apps)
-        caller.inFlight = sent.client.inFlightLimit
+    func caller(asking question: Question, in context: RequestContext) -> Caller {
+        let limits = context.client.limits
+        var caller = Caller(permittedApps: context.client.apps)
+        caller.inFlight = context.client.inFlightLimit
         guard !limits.policies.isEmpty else { return caller }
-        caller.charges = sent.client.charges(for: question, from: address(of: sent))
-        caller.onAdmission = { [outcome = sent.outcome] in note($0, by: limits.policies, in: outcome) }
+        caller.charges = context.client.charges(for: question, from: address(of: context))
+        caller.onAdmission = { note($0, by: limits.policies, in: context) }
         return caller
     }
 
     /// The client as one whose question is not known yet, or never will be: what is taken from whom whatever it asks.
-    func sender(of sent: SentRequest) -> Caller {
-        let policies = sent.client.limits.policiesWithoutApp
-        var caller = Caller(permittedApps: sent.client.apps)
-        caller.inFlight = sent.client.inFlightLimit
+    func sender(of context: RequestContext) -> Caller {
+        let policies = context.client.limits.policiesWithoutApp
+        var caller = Caller(permittedApps: context.client.apps)
+        caller.inFlight = context.client.inFlightLimit
         guard !policies.isEmpty else { return caller }
-        caller.charges = sent.client.charges(from: address(of: sent))
-        caller.onAdmission = { [outcome = sent.outcome] in note($0, by: policies, in: outcome) }
+        caller.charges = context.client.charges(from: address(of: context))
+        caller.onAdmission = { note($0, by: policies, in: context) }
         return caller
     }
 
-    private func address(of sent: SentRequest) -> NetworkAddress? {
-        addresses.address(from: sent.peer.address, sent.header.fields)
+    private func address(of context: RequestContext) -> NetworkAddress? {
+        addresses.address(from: context.peer.address, context.header)
     }
 
-    private func note(_ admission: RateAdmission, by policies: [ClientPolicy], in outcome: RequestOutcome) {
+    private func note(_ admission: RateAdmission, by policies: [ClientPolicy], in context: RequestContext) {
         metrics.count(admission, under: policies)
-        outcome.rateLimitFields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)
-        outcome.record { facts in
+        context.rateLimitFields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)
+        context.record { facts in
             facts.limitedInShadowBy = admission.policies { $0.decision.isRefusal && !$0.isEnforcedRefusal }
         }
     }
@@ -75,17 +74,4 @@ struct CountedPlaces: InFlightLimiter {
     }
 
     func leave(_ limit: InFlightLimit) { places.leave(limit) }
-}
-
-/// Puts what a client is told of its limits on every answer to a request that was charged, problems included.
-struct RateLimitMiddleware: RouterMiddleware {
-    typealias Context = GatewayRequestContext
-
-    func handle(
-        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
-    ) async throws -> Response {
-        var response = try await next(request, context)
-        response.headers.append(contentsOf: context.outcome.rateLimitFields)
-        return response
-    }
 }

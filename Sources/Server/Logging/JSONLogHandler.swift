@@ -11,7 +11,7 @@ internal import Receipts
 /// Metadata stands beside the fixed members, numbers and booleans as such.
 struct JSONLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
-    var metadataProvider: Logger.MetadataProvider? = .requestTrail
+    var metadataProvider: Logger.MetadataProvider? = .currentRequest
     private var ownLevel: Logger.Level?
     private let settings: LogSettings
     private let label: String

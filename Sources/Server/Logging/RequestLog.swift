@@ -54,7 +54,7 @@ struct RequestLog: Sendable {
         /// From the end of the request to the beginning of the answer.
         var duration: Duration
         var answerBytes: Int?
-        var facts = RequestOutcome.Facts()
+        var facts = RequestFacts()
         /// Nil where every request gets a line.
         var sampling: Sampling?
     }

@@ -42,14 +42,14 @@ final class EdgeMetrics: Sendable {
         connections.decrement(by: 1)
     }
 
-    /// A request went to the router, or its answer is over.
+    /// A request is complete, or its answer is over.
     func requestsInFlightChanged(by amount: Int) {
         requestsInFlight.increment(by: Double(amount))
     }
 
-    /// The router begins its answer.
+    /// An answer begins.
     func answered(_ request: IncomingRequest, _ status: HTTPResponse.Status, at now: NIODeadline) {
-        guard let answer = answers[AnswerLabels(request.header, status)] else { return }
+        guard let answer = answers[AnswerLabels(request, status)] else { return }
         answer.count.increment()
         guard let completion = request.completion else { return }
         answer.duration.recordNanoseconds((now - completion).nanoseconds)
@@ -58,14 +58,14 @@ final class EdgeMetrics: Sendable {
     /// The edge answers itself. Not timed: how long it took was not up to the gateway.
     func refused(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ status: HTTPResponse.Status) {
         refusals[RefusalCause(refusal)]?.increment()
-        answers[AnswerLabels(request?.header, status)]?.count.increment()
+        answers[AnswerLabels(request, status)]?.count.increment()
     }
 }
 
 extension AnswerLabels {
     /// The answer to a request; nil for bytes that are none.
-    fileprivate init(_ request: RequestHeader?, _ status: HTTPResponse.Status) {
+    fileprivate init(_ request: IncomingRequest?, _ status: HTTPResponse.Status) {
         self.init(
-            route: RouteLabel(target: request?.path), method: MethodLabel(request?.method), code: CodeLabel(status))
+            route: request?.match.label ?? .other, method: MethodLabel(request?.header.method), code: CodeLabel(status))
     }
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HTTPTypes
-internal import HummingbirdCore
 
 /// A path of the data plane, or any other.
 enum RouteLabel: String, CaseIterable, Sendable {
@@ -11,16 +10,6 @@ enum RouteLabel: String, CaseIterable, Sendable {
     case status = "/v1/status"
     case purge = "/v1/cache/transactions/{id}"
     case other
-
-    /// The route of a request's target, which may hold a query.
-    init(target: String?) {
-        guard let target else { self = .other; return }
-        self = RouteLabel(rawValue: target) ?? RouteLabel(rawValue: Self.template(target)) ?? .other
-    }
-
-    private static func template(_ target: String) -> String {
-        RouteTemplate.of(URI(target).path)
-    }
 }
 
 /// A method that some route takes, or any other.

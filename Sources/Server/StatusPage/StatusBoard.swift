@@ -8,14 +8,6 @@ internal import Synchronization
 
 /// Keeps the last minutes, and tells everybody who looks at the status page of each beat.
 final class StatusBoard: Sendable {
-    /// What somebody who looks is told.
-    struct View: Sendable {
-        /// All that is known, or all since what he knows already.
-        let first: ByteBuffer
-        /// Each beat. Ends when the node does; who is slow misses some.
-        let events: AsyncStream<ByteBuffer>
-    }
-
     /// What viewers may take.
     enum Limits {
         /// Who may look at one time.
@@ -75,9 +67,10 @@ extension StatusBoard {
         for viewer in viewers { viewer.yield(event) }
     }
 
-    /// Lets somebody look; nil if as many do as may, or if the node ends.
+    /// Admits a viewer: sends all that is known, or all since what the viewer has, and then each beat until the node ends.
+    /// A slow viewer misses some. Nil if the viewers are as many as may be, or if the node ends.
     /// - Parameter id: the last event that he has.
-    func admit(after id: Timestamp?) -> View? {
+    func admit(after id: Timestamp?) -> ReplyStream? {
         let (events, continuation) = AsyncStream.makeStream(of: ByteBuffer.self, bufferingPolicy: .bufferingNewest(1))
         let admitted = state.withLock { state -> (number: Int, history: StatusHistory)? in
             guard !state.isOver, state.viewers.count < Limits.viewers else { return nil }
@@ -89,7 +82,8 @@ extension StatusBoard {
         continuation.onTermination = { [weak self] _ in self?.leave(number) }
         let readings = history.inOrder
         let known = readings.lastIndex { reading in id.map { reading.time <= $0 } ?? false } ?? readings.startIndex
-        return View(first: event(history, Array(readings[known...])), events: events)
+        return ReplyStream(
+            first: event(history, Array(readings[known...])), parts: events, partDeadline: TimeAmount(Limits.stall))
     }
 
     private func leave(_ number: Int) {

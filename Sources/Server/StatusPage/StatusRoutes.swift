@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import HTTPTypes
-internal import Hummingbird
+internal import NIOCore
 internal import Receipts
 
 /// The status page on the admin plane: `/` for people, `/status.json` for programs, `/status.events` for the page.
@@ -13,37 +13,30 @@ struct StatusRoutes: Sendable {
     /// The three of them. None asks for a key, and none shows what a key protects.
     var routes: [Route] {
         [
-            Route(method: .get, path: "/") { _, _ in
-                Response(
-                    status: .ok, headers: StatusPage.headers,
-                    body: ResponseBody(byteBuffer: ByteBuffer(bytes: board.page.html.utf8)))
+            Route(.get, "/", authentication: .none) { _ in
+                Reply(fields: StatusPage.headers, body: ByteBuffer(bytes: board.page.html.utf8))
             },
-            Route(method: .get, path: "/status.json") { _, _ in
-                var response = Response(json: board.json)
-                response.headers[.cacheControl] = "no-store"
-                return response
+            Route(.get, "/status.json", authentication: .none) { _ in
+                var reply = Reply(json: board.json)
+                reply.fields[.cacheControl] = "no-store"
+                return reply
             },
-            Route(method: .get, path: "/status.events", respond: events),
+            Route(.get, "/status.events", authentication: .none, reply: events),
         ]
     }
 
     /// Goes on until the viewer leaves or the node ends.
-    @Sendable private func events(_ request: Request, _ context: GatewayRequestContext) throws -> Response {
-        guard let view = board.admit(after: request.headers.lastEvent) else { throw Problem.tooManyViewers }
-        return Response(
-            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
-            body: ResponseBody { writer in
-                try await writer.write(view.first)
-                for await event in view.events { try await writer.write(event) }
-                try await writer.finish(nil)
-            })
+    @Sendable private func events(_ context: RequestContext) throws -> Reply {
+        guard let stream = board.admit(after: context.header.lastEvent) else { throw Problem.tooManyViewers }
+        return Reply(fields: [.contentType: "text/event-stream", .cacheControl: "no-store"], stream: stream)
     }
 }
 
-extension HTTPFields {
+extension RequestHeader {
     /// The last event that a viewer has; nil for one that is none of ours.
     fileprivate var lastEvent: Timestamp? {
-        self[.lastEventID].flatMap { Int64($0) }.map { Timestamp(millisecondsSince1970: $0) }
+        let values = values(of: "Last-Event-ID")
+        return values.count == 1 ? Int64(values[0]).map { Timestamp(millisecondsSince1970: $0) } : nil
     }
 }
 

@@ -19,38 +19,33 @@ struct RequestTracing: Sendable {
     var isOn: Bool { tracer != nil }
 
     /// Does the first part of the work for a request, in a span that goes on until `end`.
-    func begin<Value>(_ trail: @autoclosure () -> RequestTrail, _ work: () throws -> Value) rethrows -> Value {
+    func begin<Value>(_ context: RequestContext, _ work: () throws -> Value) rethrows -> Value {
         guard let tracer else { return try work() }
-        let trail = trail()
-        start(tracer, trail)
-        return try trail.follow(work)
+        start(tracer, context)
+        return try context.run(work)
     }
 
     /// Does a later part of the work for a request, in the same span.
-    func goOn<Value>(_ trail: @autoclosure () -> RequestTrail, _ work: () throws -> Value) rethrows -> Value {
-        isOn ? try trail().follow(work) : try work()
+    func resume<Value>(_ context: RequestContext, _ work: () throws -> Value) rethrows -> Value {
+        isOn ? try context.run(work) : try work()
     }
 
     /// Begins the span of a request, as a child of the sender's.
-    func start(_ trail: RequestTrail) {
-        if let tracer { start(tracer, trail) }
-    }
-
-    private func start(_ tracer: any Tracer, _ trail: RequestTrail) {
-        var context = InstrumentationContext.topLevel
-        tracer.extract(TraceCarrier.sent(trail.header.fields), into: &context, using: TraceCarrier())
-        let span = tracer.startSpan("HTTP", context: context, ofKind: .server)
-        trail.outcome.span = span
+    private func start(_ tracer: any Tracer, _ context: RequestContext) {
+        var parent = InstrumentationContext.topLevel
+        tracer.extract(TraceCarrier.sent(context.header), into: &parent, using: TraceCarrier())
+        let span = tracer.startSpan("HTTP", context: parent, ofKind: .server)
+        context.span = span
         // Log lines name the tracer's span, if it says in the words of the standard which that is.
         var carrier: [String: String] = [:]
         tracer.inject(span.context, into: &carrier, using: TraceCarrier())
         guard let own = carrier[TraceCarrier.traceparent].flatMap({ TraceContext(traceparent: $0) }) else { return }
-        _ = trail.outcome.traceIDs { TraceIDs(span: own) }
+        context.traceIDs = TraceIDs(span: own)
     }
 
     /// Ends the span of a request that is answered.
-    func end(_ outcome: RequestOutcome, _ line: () -> RequestLog.Line) {
-        guard isOn, let span = outcome.span else { return }
+    func end(_ context: RequestContext, _ line: () -> RequestLog.Line) {
+        guard isOn, let span = context.span else { return }
         let line = line()
         let method = MethodLabel(line.method.flatMap { HTTPRequest.Method($0) })
         span.operationName = [method.conventionalName, line.route].compactMap(\.self).joined(separator: " ")
@@ -86,10 +81,10 @@ struct TraceCarrier: Extractor, Injector {
     static let tracestate = "tracestate"
 
     /// §3.3: `tracestate` counts only beside a valid `traceparent`.
-    static func sent(_ fields: HTTPFields) -> [String: String] {
-        guard TraceContext(fields) != nil else { return [:] }
-        var carrier = [traceparent: fields[.traceparent] ?? ""]
-        carrier[tracestate] = TraceState.list(of: fields)
+    static func sent(_ header: RequestHeader) -> [String: String] {
+        guard TraceContext(header) != nil else { return [:] }
+        var carrier = [traceparent: header.traceparent ?? ""]
+        carrier[tracestate] = TraceState.list(of: header.values(of: tracestate))
         return carrier
     }
 

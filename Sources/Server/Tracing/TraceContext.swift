@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
 internal import JSON
 internal import Synchronization
 
@@ -31,7 +30,7 @@ struct TraceContext: Hashable, Sendable {
     }
 
     /// What the header of a request says; nil if it says nothing, nothing valid, or several things.
-    init?(_ header: some SentHeader) {
+    init?(_ header: RequestHeader) {
         guard let text = header.traceparent else { return nil }
         self.init(traceparent: text)
     }

@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
-
 /// What other tracers have to say of a trace, in `tracestate` (W3C Trace Context §3.3). Handed to the tracer as it came,
 /// or not at all.
 enum TraceState {
@@ -16,9 +14,9 @@ enum TraceState {
         static let valueBytes = 1...256
     }
 
-    /// The members of all fields in their order, joined; nil if there are none, too many, or one that is not valid.
-    static func list(of fields: HTTPFields) -> String? {
-        let text = fields[values: .tracestate].joined(separator: ",")
+    /// The members of the values of all fields in their order, joined; nil if there are none, too many, or one that is not valid.
+    static func list(of values: [String]) -> String? {
+        let text = values.joined(separator: ",")
         guard text.utf8.count <= Limits.bytes else { return nil }
         let members = text.split(separator: ",").map(trimmed).filter { !$0.isEmpty }
         guard (1...Limits.members).contains(members.count) else { return nil }

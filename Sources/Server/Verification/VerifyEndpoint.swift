@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
-internal import HTTPTypes
 internal import NIOCore
 internal import Receipts
 
@@ -32,50 +31,6 @@ enum VerifyInput {
     case request(VerificationRequest)
     /// Nothing that could be decided; this is said to it.
     case reply(Reply)
-}
-
-/// A request to verify, without its body, which is dropped as soon as it was read. A class, because it is handed on many
-/// times and never changes.
-final class SentRequest: Sendable {
-    /// Who asks.
-    let client: Client
-    /// The header, as the edge let it pass.
-    let header: any SentHeader
-    /// Who holds the other end of the connection; a proxy, perhaps.
-    let peer: Peer
-    /// Where it is noted what became of the request.
-    let outcome: RequestOutcome
-
-    init(from client: Client, _ header: any SentHeader, peer: Peer, outcome: RequestOutcome) {
-        (self.client, self.header) = (client, header)
-        (self.peer, self.outcome) = (peer, outcome)
-    }
-}
-
-/// A header, on whichever way it came.
-protocol SentHeader: Sendable {
-    /// The field `Content-Type`; nil for none and for several.
-    var contentType: String? { get }
-    /// The field `traceparent`; nil for none and for several.
-    var traceparent: String? { get }
-    /// All fields. To be asked for if they are wanted: they may have to be made.
-    var fields: HTTPFields { get }
-}
-
-extension RequestHeader: SentHeader {}
-
-extension HTTPFields: SentHeader {
-    var contentType: String? {
-        let values = self[values: .contentType]
-        return values.count == 1 ? values[0] : nil
-    }
-
-    var traceparent: String? {
-        let values = self[values: .traceparent]
-        return values.count == 1 ? values[0] : nil
-    }
-
-    var fields: HTTPFields { self }
 }
 
 /// An answer in the form of an endpoint: now, and when it is given again.

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
-import HTTPTypes
 import Receipts
 import Testing
 
@@ -24,29 +23,32 @@ struct AuthenticatorTests {
     }
 
     @Test func `a key is accepted in either header field`() throws {
-        for fields: HTTPFields in [
-            [.authorization: "Bearer \(key.exposed)"], [.authorization: "bearer \(key.exposed)"],
-            [.apiKey: key.exposed],
-        ] { #expect(try authenticator.client(for: fields, at: Self.before).name == "shop") }
+        for credentials in [
+            Credentials(authorization: "Bearer \(key.exposed)"), Credentials(authorization: "bearer \(key.exposed)"),
+            Credentials(apiKey: key.exposed),
+        ] { #expect(try authenticator.client(with: credentials, at: Self.before).name == "shop") }
     }
 
     @Test func `whatever is wrong, the failure is the same`() throws {
         let other = APIKey.random()
-        let wrong: [HTTPFields] = [
-            [:], [.authorization: ""], [.authorization: "Bearer"], [.authorization: "Basic \(key.exposed)"],
-            [.authorization: key.exposed], [.apiKey: key.id], [.apiKey: "\(key.id)."], [.apiKey: other.exposed],
-            [.apiKey: "\(key.id).\(other.secret.exposed)"], [.apiKey: "\(other.id).\(key.secret.exposed)"],
-            [.apiKey: key.exposed + "A"], [.apiKey: String(key.exposed.dropLast())],
-            [.apiKey: key.exposed + String(repeating: "A", count: 200)],
+        let wrong = [
+            Credentials(), Credentials(authorization: ""), Credentials(authorization: "Bearer"),
+            Credentials(authorization: "Basic \(key.exposed)"),
+            Credentials(authorization: key.exposed), Credentials(apiKey: key.id), Credentials(apiKey: "\(key.id)."),
+            Credentials(apiKey: other.exposed),
+            Credentials(apiKey: "\(key.id).\(other.secret.exposed)"),
+            Credentials(apiKey: "\(other.id).\(key.secret.exposed)"),
+            Credentials(apiKey: key.exposed + "A"), Credentials(apiKey: String(key.exposed.dropLast())),
+            Credentials(apiKey: key.exposed + String(repeating: "A", count: 200)),
         ]
-        for fields in wrong {
-            #expect(throws: AuthenticationFailure()) { try authenticator.client(for: fields, at: Self.before) }
+        for credentials in wrong {
+            #expect(throws: AuthenticationFailure()) { try authenticator.client(with: credentials, at: Self.before) }
         }
     }
 
     @Test func `a key is refused from its expiry on`() {
         #expect(throws: AuthenticationFailure()) {
-            try authenticator.client(for: [.apiKey: key.exposed], at: Self.expiry)
+            try authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.expiry)
         }
     }
 
@@ -55,7 +57,7 @@ struct AuthenticatorTests {
     }
 
     @Test func `without keys everybody is the loopback client`() throws {
-        #expect(try Authenticator.loopbackOnly.client(for: [:], at: Self.before) == .loopback)
+        #expect(try Authenticator.loopbackOnly.client(with: Credentials(), at: Self.before) == .loopback)
     }
 
     @Test func `a new key has 32 random bytes and reads back`() throws {
@@ -75,6 +77,18 @@ struct AuthenticatorTests {
         let text = "clients:\n  - name: shop\n    apps: '*'\n    keys:\n" + key.clientsFileSnippet(hasher: hasher)
         let clients = try ClientsFile(text, path: "clients.yaml", now: Self.before).clients
         let authenticator = Authenticator(clients: clients, hasher: hasher)
-        #expect(try authenticator.client(for: [.apiKey: key.exposed], at: Self.before).name == "shop")
+        #expect(try authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.before).name == "shop")
+    }
+}
+
+extension Credentials {
+    fileprivate init(authorization: String) {
+        self.init()
+        add(authorization: authorization)
+    }
+
+    fileprivate init(apiKey: String) {
+        self.init()
+        add(apiKey: apiKey)
     }
 }

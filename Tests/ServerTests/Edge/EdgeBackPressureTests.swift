@@ -61,20 +61,17 @@ struct EdgeBackPressureTests {
             answerDeadline: .hours(1),
             idleDeadline: .hours(1), shutdownGrace: .hours(1))
         let registry = try PrometheusRegistry(MetricCatalogue.all)
-        let desk = VerifyDesk(
+        let handler = VerifyHandler(
             verification: VerificationService(verifier: Forged.verifier), access: CurrentAccess(Access(AccessRules())),
             charging: RequestCharging(metrics: LimitMetrics(registry)), metrics: VerificationMetrics(registry),
-            nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle())
-        let lane = FastLane(
-            desk: desk, endpoints: [VerdictEndpoint()], clock: { .now() }, log: RequestLog(logger: nil),
+            nearCache: NearCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle(), clock: { .now() })
+        let pipeline = RequestPipeline(
+            routes: RouteTable([handler.route(at: VerdictEndpoint())]), log: RequestLog(logger: nil),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let edge = Edge(
-            rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(), log: RequestLog(logger: nil),
-            lane: lane)
+            rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(), pipeline: pipeline)
         let channel = EmbeddedChannel()
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(HTTPResponseEncoder())
-        try pipeline.addHandler(EdgeHandler(edge))
+        try channel.pipeline.syncOperations.addHandler(EdgeHandler(edge))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return channel
     }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -14,12 +15,14 @@ struct EdgeConnectionTests {
         bodyLimit: .bytes(10), headersDeadline: .seconds(5), requestDeadline: .seconds(15),
         answerDeadline: .seconds(60), idleDeadline: .seconds(30), shutdownGrace: .seconds(20))
 
+    private static let routes = RouteTable([])
+
     private let budget = BodyBudget(.bytes(12))
     private var connection: EdgeConnection
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
     init() {
-        connection = EdgeConnection(rules: Self.rules, budget: budget, at: start)
+        connection = EdgeConnection(rules: Self.rules, routes: Self.routes, budget: budget, at: start)
     }
 
     @Test mutating func `each phase has its deadline`() {
@@ -46,9 +49,9 @@ struct EdgeConnectionTests {
 
     @Test func `a refused stranger keeps its connection for half a second, and a client for two`() {
         var rules = Self.rules
-        rules.client = { $0.apiKey == "known" ? .loopback : nil }
+        rules.authenticate = { $0.apiKey == "known" ? .loopback : nil }
         for (key, linger) in [("unknown", .milliseconds(500)), ("known", .seconds(2))] as [(String, TimeAmount)] {
-            var connection = EdgeConnection(rules: rules, budget: budget, at: start)
+            var connection = EdgeConnection(rules: rules, routes: Self.routes, budget: budget, at: start)
             let head = Self.head(["X-API-Key": key, "Content-Length": "11"])
             let action = connection.receive(.head(head), at: start)
             guard case .refuse = action else { Issue.record("served"); continue }
@@ -67,44 +70,32 @@ struct EdgeConnectionTests {
         expect(stalled.deadlinePassed(at: start + .seconds(60)), is: "close")
     }
 
-    @Test mutating func `an answer goes on part by part where the rules say so, and no longer than the shutdown`() {
-        var rules = Self.rules
-        rules.partDeadline = .seconds(30)
-        var stream = EdgeConnection(rules: rules, budget: budget, at: start)
-        deliver(to: &stream)
-        stream.continueAnswer(at: start + .seconds(1))
-        #expect(stream.deadline == start + .seconds(60), "an answer that has not begun has no parts")
-        _ = stream.beginAnswer(isDraining: false)
-        for second in [50, 75, 100] as [Int64] {
-            stream.continueAnswer(at: start + .seconds(second))
-            #expect(stream.deadline == start + .seconds(second + 30))
-            expect(stream.deadlinePassed(at: start + .seconds(second + 29)), is: "nothing")
-        }
-        expect(stream.quiesce(at: start + .seconds(101)), is: "nothing")
-        #expect(stream.deadline == start + .seconds(121))
-        stream.continueAnswer(at: start + .seconds(110))
-        expect(stream.deadlinePassed(at: start + .seconds(121)), is: "close")
-    }
-
-    @Test mutating func `a client that takes no part of an answer that goes on is left`() {
-        var rules = Self.rules
-        rules.partDeadline = .seconds(30)
-        var stream = EdgeConnection(rules: rules, budget: budget, at: start)
-        deliver(to: &stream)
-        _ = stream.beginAnswer(isDraining: false)
-        stream.continueAnswer(at: start + .seconds(2))
-        expect(stream.deadlinePassed(at: start + .seconds(32)), is: "close")
-    }
-
-    @Test mutating func `the data plane gives parts no time of their own`() {
-        #expect(EdgeRules(HTTPConfiguration(), shutdown: ShutdownConfiguration()).partDeadline == nil)
+    @Test mutating func `an answer that goes on has time for each part, and no longer than the shutdown`() {
         deliver(to: &connection)
-        _ = connection.beginAnswer(isDraining: false)
-        connection.continueAnswer(at: start + .seconds(59))
-        expect(connection.deadlinePassed(at: start + .seconds(60)), is: "close")
+        let isTooEarly = !connection.continueAnswer(at: start + .seconds(1), partDeadline: .seconds(30))
+        #expect(isTooEarly && connection.deadline == start + .seconds(60), "an answer that has not begun has no parts")
+        _ = connection.beginAnswer(isDraining: false, hasLength: false)
+        for second in [50, 75, 100] as [Int64] {
+            let goesOn = connection.continueAnswer(at: start + .seconds(second), partDeadline: .seconds(30))
+            #expect(goesOn && connection.deadline == start + .seconds(second + 30))
+            expect(connection.deadlinePassed(at: start + .seconds(second + 29)), is: "nothing")
+        }
+        expect(connection.quiesce(at: start + .seconds(101)), is: "nothing")
+        #expect(connection.deadline == start + .seconds(121))
+        _ = connection.continueAnswer(at: start + .seconds(110), partDeadline: .seconds(30))
+        expect(connection.deadlinePassed(at: start + .seconds(121)), is: "close")
+        let goesOn = connection.continueAnswer(at: start + .seconds(122), partDeadline: .seconds(30))
+        #expect(!goesOn)
     }
 
-    @Test mutating func `the socket is not read while a request is with the router`() {
+    @Test mutating func `a connection whose client takes no part of an answer that goes on is closed`() {
+        deliver(to: &connection)
+        _ = connection.beginAnswer(isDraining: false, hasLength: false)
+        _ = connection.continueAnswer(at: start + .seconds(2), partDeadline: .seconds(30))
+        expect(connection.deadlinePassed(at: start + .seconds(32)), is: "close")
+    }
+
+    @Test mutating func `the socket is not read while a request is being answered`() {
         #expect(connection.wantsRead)
         deliver(to: &connection)
         #expect(!connection.wantsRead)
@@ -171,7 +162,8 @@ struct EdgeConnectionTests {
         var rules = Self.rules
         rules.bodyLimit = .mebibytes(1)
         func refusedAfter(_ partBytes: Int) -> Int? {
-            var connection = EdgeConnection(rules: rules, budget: BodyBudget(.mebibytes(2)), at: start)
+            var connection = EdgeConnection(
+                rules: rules, routes: Self.routes, budget: BodyBudget(.mebibytes(2)), at: start)
             _ = connection.receive(head(), at: start)
             let part = ByteBuffer(repeating: 0, count: partBytes)
             return (1...2000).first { _ in
@@ -191,7 +183,7 @@ struct EdgeConnectionTests {
         _ = connection.receive(.body(ByteBuffer(string: "1")), at: start)
         _ = connection.receive(.body(ByteBuffer(string: "2")), at: start)
         #expect(budget.reserved == 2)
-        var request = IncomingRequest(try Self.header(["Content-Length": "12582912"]), at: start)
+        var request = try Self.request(["Content-Length": "12582912"], at: start)
         for _ in 0..<2 { request.append(ByteBuffer(string: "{")) }
         #expect(request.body?.storageCapacity ?? .max < 1024)
     }
@@ -209,7 +201,7 @@ struct EdgeConnectionTests {
     }
 
     @Test func `a body grows in place`() throws {
-        var request = IncomingRequest(try Self.header(), at: start)
+        var request = try Self.request(at: start)
         var addresses: Set<UInt> = []
         for _ in 0..<10_000 {
             request.append(ByteBuffer(bytes: [0]))
@@ -232,8 +224,8 @@ struct EdgeConnectionTests {
         return head
     }
 
-    private static func header(_ headers: HTTPHeaders = [:]) throws -> RequestHeader {
-        try RequestHeader(head(headers)) { _ in .loopback }
+    private static func request(_ headers: HTTPHeaders = [:], at start: NIODeadline) throws -> IncomingRequest {
+        IncomingRequest(try RequestHeader(head(headers)), routes.match(.post, "/"), .loopback, at: start)
     }
 
     private func deliver(to connection: inout EdgeConnection) {

@@ -45,7 +45,7 @@ struct HostRuleTests {
             try await RawConnection.with(port: gateway.adminPort) { connection in
                 try await connection.send("GET /status.events HTTP/1.0\r\n\(field)\r\n")
                 let head = try await connection.text(upTo: "\r\n\r\n").lowercased()
-                #expect(head.hasPrefix("http/1.0 200 ok\r\n") && head.contains("\r\nconnection: close\r\n"))
+                #expect(head.hasPrefix("http/1.1 200 ok\r\n") && head.contains("\r\nconnection: close\r\n"))
                 #expect(!head.contains("transfer-encoding"))
                 #expect(try await connection.text(upTo: "\n").firstMatch(of: /^[0-9a-f]+\r/) == nil)
             }

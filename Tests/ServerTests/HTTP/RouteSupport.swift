@@ -1,26 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
-import Hummingbird
-import Logging
 import NIOEmbedded
+import NIOHTTP1
 
 @testable import Server
 
-extension GatewayRequestContext {
-    /// What a route gets where there is no connection.
-    static var forTests: GatewayRequestContext {
-        GatewayRequestContext(
-            source: ApplicationRequestContextSource(channel: EmbeddedChannel(), logger: Logger(label: "test")))
-    }
-}
-
-extension Request {
-    /// A request without a body.
-    static func forTests(_ method: HTTPRequest.Method, _ fields: HTTPFields = [:]) -> Request {
-        Request(
-            head: HTTPRequest(method: method, scheme: "http", authority: "x", path: "/", headerFields: fields),
-            body: RequestBody(buffer: ByteBuffer()))
+extension RequestContext {
+    /// The context of a request that came over no connection.
+    static func forTests(
+        _ fields: HTTPHeaders = [:], _ method: HTTPMethod = .GET, _ path: String = "/",
+        in routes: RouteTable = RouteTable([]), client: Client = .loopback
+    ) throws -> RequestContext {
+        var head = HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: fields)
+        head.headers.add(name: "Host", value: "localhost")
+        let header = try RequestHeader(head)
+        return RequestContext(
+            header: header, match: routes.match(header.method, header.path), client: client,
+            peer: Peer(EmbeddedChannel()))
     }
 }

@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
-import Hummingbird
 import JSON
 import Receipts
 import Resilience
@@ -51,23 +49,6 @@ struct StatusRouteTests {
             let answer = try await gateway.ask("GET /v1/status")
             #expect(answer?.body.contains(#""status":"draining""#) == true)
         }
-    }
-
-    @Test func `only who has a key learns the status`() async throws {
-        let key = APIKey.random()
-        let clients = Client(
-            name: "shop", apps: .all,
-            keys: [StoredKey(id: key.id, hash: KeyHasher(pepper: Secret("pepper")).hash(key.secret), expires: nil)])
-        let access = CurrentAccess(Access(AccessRules(clients: [clients], pepper: Secret("pepper"))))
-        let route = StatusRoute(
-            access: access, lifecycle: ServerLifecycle(),
-            upstreams: UpstreamKnowledge(AppleConfiguration()), asksApple: true,
-            store: StoreHealth(isEmbedded: true), clock: { Self.sunset })
-        let context = GatewayRequestContext.forTests
-        #expect(throws: AuthenticationFailure.self) { try route.respond(to: .forTests(.get), context: context) }
-        let keyed = try route.respond(
-            to: .forTests(.get, [.authorization: "Bearer \(key.exposed)"]), context: context)
-        #expect(keyed.status == .ok && context.outcome.recorded.client == "shop")
     }
 
     @Test func `trouble and announcements are told, times rounded up`() {

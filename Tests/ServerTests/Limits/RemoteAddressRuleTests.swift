@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
+import NIOHTTP1
 import Testing
 
 @testable import Server
@@ -68,10 +68,9 @@ struct RemoteAddressRuleTests {
         from peer: String, _ lines: [String], in field: ForwardingHeader = .xForwardedFor,
         as read: ForwardingHeader? = nil
     ) throws -> NetworkAddress? {
-        var headers: HTTPFields = [:]
-        for line in lines { headers.append(HTTPField(name: field.fieldName, value: line)) }
+        let header = try RequestContext.forTests(HTTPHeaders(lines.map { (field.rawValue, $0) })).header
         let rule = RemoteAddressRule(
             trustedProxies: try AddressRanges(configuration: "10.0.0.0/8,fd00::/8"), header: read ?? field)
-        return rule.address(from: NetworkAddress(peer), headers)
+        return rule.address(from: NetworkAddress(peer), header)
     }
 }

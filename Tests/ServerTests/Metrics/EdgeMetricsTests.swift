@@ -1,29 +1,42 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Gateway
 import HTTPTypes
+import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import NIOHTTPTypes
 import PrometheusExport
 import Testing
 
 @testable import Server
 
-/// One connection without a socket: the test is the router behind the edge.
+/// One connection without a socket. The test decides when its requests are answered.
 private struct Connection {
     let channel: EmbeddedChannel
     let registry: PrometheusRegistry
+    private let answers: AsyncStream<Reply>.Continuation
 
     init(answerDeadline: TimeAmount = .hours(1)) throws {
         let rules = EdgeRules(
             bodyLimit: .kibibytes(1), headersDeadline: .hours(1), requestDeadline: .hours(1),
             answerDeadline: answerDeadline, idleDeadline: .hours(1), shutdownGrace: .hours(1))
         registry = try PrometheusRegistry(MetricCatalogue.all)
+        let (replies, answers) = AsyncStream.makeStream(of: Reply.self)
+        self.answers = answers
+        let route = Route(.post, "/v1/verify") { _, _ in
+            .wait {
+                for await reply in replies { return .done(reply) }
+                throw CancellationError()
+            }
+        }
         let edge = Edge(
             rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: ServerLifecycle(),
-            log: RequestLog(logger: nil), metrics: EdgeMetrics(registry))
+            pipeline: RequestPipeline(
+                routes: RouteTable([route]), log: RequestLog(logger: nil),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }),
+            metrics: EdgeMetrics(registry))
         channel = EmbeddedChannel(handler: EdgeHandler(edge))
     }
 
@@ -32,14 +45,12 @@ private struct Connection {
         try channel.writeInbound(HTTPServerRequestPart.head(head))
         try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 32, count: bodyBytes)))
         try channel.writeInbound(HTTPServerRequestPart.end(nil))
+        channel.embeddedEventLoop.run()
     }
 
-    func begin(_ status: HTTPResponse.Status) {
-        channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: status)), promise: nil)
-    }
-
-    func end() {
-        channel.writeAndFlush(HTTPResponsePart.end(nil), promise: nil)
+    func answer() {
+        answers.yield(Reply(body: ByteBuffer()))
+        channel.embeddedEventLoop.run()
     }
 
     /// The requests that were counted, whatever their labels.
@@ -64,9 +75,7 @@ struct EdgeMetricsTests {
             #expect(connection.inFlight == 0)
             try connection.ask()
             #expect(connection.inFlight == 1)
-            connection.begin(.ok)
-            #expect(connection.inFlight == 1)
-            connection.end()
+            connection.answer()
         }
         #expect(connection.inFlight == 0)
         #expect(connection.requestCount == 2)
@@ -90,8 +99,7 @@ struct EdgeMetricsTests {
         let connection = try Connection(answerDeadline: .zero)
         try connection.ask()
         connection.channel.embeddedEventLoop.advanceTime(to: .now() + .hours(2))
-        connection.begin(.ok)
-        connection.end()
+        connection.answer()
         #expect(connection.requestCount == 1)
         #expect(connection.requests("/v1/verify", "POST", "503") == 1)
         #expect(connection.registry.counter(MetricCatalogue.refusals, ["answer_late"]).value == 1)

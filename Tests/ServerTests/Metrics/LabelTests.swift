@@ -8,17 +8,6 @@ import Testing
 @testable import Server
 
 struct LabelTests {
-    @Test(
-        arguments: [
-            ("/v1/verify", RouteLabel.verify), ("/v1/verify/", .other), ("/v1/verify?key=secret", .verify),
-            ("//v1//verify", .other), ("//v1/verify", .other), ("/v1/cache/transactions/1", .purge),
-            ("/v1/cache/transactions/1/", .other), ("/v1/status", .status), ("/v1/verify2", .other),
-            ("/V1/verify", .other), ("/other", .other), ("/", .other), ("", .other), ("*", .other), (nil, .other),
-        ] as [(String?, RouteLabel)])
-    func `a target has the route that the router finds`(target: String?, route: RouteLabel) {
-        #expect(RouteLabel(target: target) == route)
-    }
-
     @Test func `methods and codes that nobody expects share one label`() {
         #expect(MethodLabel(.post).rawValue == "POST")
         #expect(MethodLabel(.put) == .other && MethodLabel(HTTPRequest.Method("BREW")) == .other)

@@ -26,7 +26,7 @@ struct ReloaderTests {
         let reload = scene.reload()
         #expect(reload.result == .success && reload.changed == ["gateway.clients_file"] && reload.problems == [])
         #expect(scene.owner(of: old) == nil && scene.owner(of: new) == "shop" && scene.owner(of: other) == "other")
-        #expect(try began.authenticator.client(for: [.apiKey: old.exposed], at: Self.now).name == "shop")
+        #expect(try began.authenticator.client(with: Credentials(apiKey: old.exposed), at: Self.now).name == "shop")
     }
 
     @Test func `a file with faults is refused as a whole, with all of them`() throws {
@@ -162,7 +162,7 @@ struct ReloaderTests {
         func looks(_ count: Int) -> [Bool] { (0..<count).map { _ in reloader.withLock { $0.look() } } }
 
         func owner(of key: APIKey) -> String? {
-            try? access.now.authenticator.client(for: [.apiKey: key.exposed], at: now).name
+            try? access.now.authenticator.client(with: Credentials(apiKey: key.exposed), at: now).name
         }
 
         func write(_ text: String, to name: String) throws { try folder.write([name: text]) }

@@ -33,7 +33,7 @@ struct StatusBoardTests {
         board.beat()
         var told: [ByteBuffer] = []
         for view in views {
-            var events = view.events.makeAsyncIterator()
+            var events = view.parts.makeAsyncIterator()
             told.append(try #require(await events.next()))
         }
         #expect(told[0] == told[1])
@@ -48,7 +48,7 @@ struct StatusBoardTests {
         for _ in 0..<10 { board.beat() }
         board.end()
         var events: [Event] = []
-        for await event in view.events { events.append(try Event(event)) }
+        for await event in view.parts { events.append(try Event(event)) }
         #expect(events.count == 1)
         #expect((events[0].json["samples"] as? [Any])?.count == StatusBoard.Limits.repeatedSamples)
     }
@@ -67,7 +67,7 @@ struct StatusBoardTests {
     @Test func `nobody is let in once the node ends`() async throws {
         let view = try #require(board.admit(after: nil))
         board.end()
-        for await _ in view.events { Issue.record("nothing was to be told") }
+        for await _ in view.parts { Issue.record("nothing was to be told") }
         #expect(board.admit(after: nil) == nil)
     }
 

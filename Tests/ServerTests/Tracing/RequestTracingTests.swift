@@ -6,6 +6,7 @@ import FoundationEssentials
 import HTTPTypes
 import InMemoryTracing
 import Logging
+import NIOHTTP1
 import RealServers
 import ReceiptForge
 import Receipts
@@ -21,11 +22,8 @@ struct RequestTracingTests {
     private static let traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "traceparent: 00-\(traceID)-00f067aa0ba902b7-01\r\n"
 
-    @Test(arguments: [true, false])
-    func `the line of a request has the sender's trace, and one of its own where none was sent`(isFast: Bool)
-        async throws
-    {
-        try await RunningGateway.with(surroundings: { $0.usesFastLane = isFast }) { gateway in
+    @Test func `the line of a request has the sender's trace, and one of its own where none was sent`() async throws {
+        try await RunningGateway.with { gateway in
             let sent = try await gateway.ask(Self.parent + "X-Request-Id: one\r\n")
             #expect(sent.status == 200 && sent.headers["x-request-id"] == "one")
             #expect(sent.headers["traceresponse"] == nil && sent.headers["traceparent"] == nil)
@@ -51,16 +49,12 @@ struct RequestTracingTests {
     }
 
     @Test func `without a tracer no trace is looked at before somebody writes a line`() async throws {
-        let outcome = RequestOutcome()
-        let trail = RequestTrail(
-            requestID: .sent("x"),
-            header: HTTPFields([HTTPField(name: .traceparent, value: "00-\(Self.traceID)-00f067aa0ba902b7-01")]),
-            outcome: outcome)
-        let isAlone = RequestTracing.off.begin(trail) { RequestTrail.current == nil }
+        let context = try RequestContext.forTests(["traceparent": "00-\(Self.traceID)-00f067aa0ba902b7-01"])
+        let isAlone = RequestTracing.off.begin(context) { RequestContext.current == nil }
         #expect(isAlone)
-        #expect(outcome.span == nil)
-        // Asked twice, it is the same.
-        #expect(trail.ids == trail.ids && trail.ids.traceID == Self.traceID)
+        #expect(context.span == nil)
+        // Read twice, it is the same.
+        #expect(context.traceIDs == context.traceIDs && context.traceIDs.traceID == Self.traceID)
     }
 
     @Test func `an API key that is sent as an identifier is not taken over`() {

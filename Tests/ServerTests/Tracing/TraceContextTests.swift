@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
+import NIOHTTP1
 import Testing
 
 @testable import Server
@@ -42,10 +42,11 @@ struct TraceContextTests {
     }
 
     @Test func `two parents are none`() throws {
-        let name = try #require(HTTPField.Name("traceparent"))
-        let field = HTTPField(name: name, value: "00-\(Self.trace)-\(Self.parent)-01")
-        let (once, twice) = (HTTPFields([field]), HTTPFields([field, field]))
-        #expect(TraceContext(once) != nil && TraceContext(twice) == nil && TraceContext(HTTPFields()) == nil)
+        let field = ("traceparent", "00-\(Self.trace)-\(Self.parent)-01")
+        let none = try RequestContext.forTests().header
+        let once = try RequestContext.forTests(HTTPHeaders([field])).header
+        let twice = try RequestContext.forTests(HTTPHeaders([field, field])).header
+        #expect(TraceContext(once) != nil && TraceContext(twice) == nil && TraceContext(none) == nil)
         #expect(TraceCarrier.sent(twice).isEmpty)
     }
 
@@ -74,10 +75,8 @@ struct TraceContextTests {
 
     @Test(arguments: lists)
     func `a list of other tracers is handed on whole or not at all`(fields: [String], list: String?) throws {
-        let name = try #require(HTTPField.Name("tracestate"))
-        var header = HTTPFields()
-        for value in fields { header.append(HTTPField(name: name, value: value)) }
-        #expect(TraceState.list(of: header) == list)
+        let header = try RequestContext.forTests(HTTPHeaders(fields.map { ("tracestate", $0) })).header
+        #expect(TraceState.list(of: fields) == list)
         // Alone it counts for nothing.
         #expect(TraceCarrier.sent(header).isEmpty)
     }

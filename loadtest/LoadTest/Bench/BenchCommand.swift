@@ -13,9 +13,9 @@ struct BenchCommand: AsyncParsableCommand {
             Starts everything itself, servers on one core and the load on another one, lets contestants take turns run by \
             run, and prints each figure with its target. `make bench` builds for release first.
 
-              near         near-cache hits beside a bare SwiftNIO handler, a bare
-                           Hummingbird route, nginx and Varnish; with the log of all
-                           requests, of some and of none
+              near         near-cache hits beside a bare SwiftNIO handler, nginx and
+                           Varnish; with the log of all requests, of some and of
+                           none
               local        local verification of distinct receipts over HTTP
               verify       parse-and-verify in process
               shared       shared-cache hits over Redis beside redis-benchmark

@@ -4,7 +4,6 @@
 internal import AppStore
 internal import Gateway
 internal import HTTPTypes
-internal import Hummingbird
 internal import JSON
 internal import NIOCore
 internal import Receipts
@@ -50,16 +49,14 @@ struct DropInEndpoint: VerifyEndpoint {
     func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { true }
 }
 
-/// `GET /verifyReceipt`: Apple answers 21000 to what is no POST.
-struct VerifyReceiptByGet: Sendable {
-    /// Tells who asks.
-    let access: CurrentAccess
-    /// The time, which tests set.
-    let clock: @Sendable () -> Timestamp
-
-    func respond(to request: Request, context: GatewayRequestContext) throws -> Response {
-        _ = try access.now.authenticator.client(for: request.headers, at: clock())
-        return Response(Reply(status: .notPOST, because: nil))
+extension Route {
+    /// `GET /verifyReceipt`: Apple answers 21000 to what is no POST.
+    static func verifyReceiptByGet(announcing lifecycle: UpstreamLifecycle) -> Route {
+        Route(.get, "/verifyReceipt") { _ in
+            var reply = Reply(status: .notPOST, because: nil)
+            reply.fields.announce(lifecycle.knowledge(of: .production))
+            return reply
+        }
     }
 }
 

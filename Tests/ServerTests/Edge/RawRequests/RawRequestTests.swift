@@ -15,11 +15,9 @@ struct RawRequestTests {
         #expect(requests.allSatisfy { $0.clause.contains(/^\d{4} §\d/) })
     }
 
-    @Test(arguments: RawRequest.tables, [true, false])
-    func `each is answered as the standards say, in the fast lane and behind the router`(
-        table: RawRequest.Table, usesFastLane: Bool
-    ) async throws {
-        try await RunningGateway.with(Self.configure, surroundings: { $0.usesFastLane = usesFastLane }) { gateway in
+    @Test(arguments: RawRequest.tables)
+    func `each is answered as the standards say`(table: RawRequest.Table) async throws {
+        try await RunningGateway.with(Self.configure) { gateway in
             for request in table.requests { try await Self.check(request, port: gateway.port) }
             // A body is given back when the last holder of its bytes lets go of it, which may be just after the answer.
             try await eventually { gateway.server.bodyBudget.reserved == 0 }

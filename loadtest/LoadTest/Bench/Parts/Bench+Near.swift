@@ -10,7 +10,7 @@ extension Bench {
             try await cores.useGenerators()
             let warm = try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
             let upstream = try await group.add(
-                peers.ceiling(.nio, answerBytes: warm.answerBytes, core: cores.generator))
+                peers.ceiling(answerBytes: warm.answerBytes, core: cores.generator))
             let behind = ProcessTree(root: upstream.program.processIdentifier)
             let others =
                 try await quieterGateways(in: group)
@@ -47,12 +47,8 @@ extension Bench {
     private func contestants(
         answerBytes: Int, upstream: Int, in group: ProgramGroup
     ) async throws -> [Contestant] {
-        let (nio, hummingbird) = (Contestant.Name.nio, Contestant.Name.hummingbird)
-        return [
-            Contestant(nio, try await group.add(peers.ceiling(nio, answerBytes: answerBytes, core: cores.server))),
-            Contestant(
-                hummingbird,
-                try await group.add(peers.ceiling(hummingbird, answerBytes: answerBytes, core: cores.server))),
+        [
+            Contestant(.nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server))),
             Contestant(.nginx, try await group.add(peers.nginx(upstream: upstream))),
             Contestant(.varnish, try await group.add(peers.varnish(upstream: upstream))),
         ]
@@ -83,9 +79,8 @@ extension Bench {
                 .atLeast(0.9)),
         ]
         report.measurements += [
-            .init("\(hits) / bare Hummingbird route", turns.ratio(.gateway, to: .hummingbird), "ratio"),
             .init(
-                "\(hits), log sampled / no log", turns.ratio(.gatewaySampled, to: .gatewayUnlogged), "ratio"),
+                "\(hits), log sampled / no log", turns.ratio(.gatewaySampled, to: .gatewayUnlogged), "ratio")
         ]
     }
 }

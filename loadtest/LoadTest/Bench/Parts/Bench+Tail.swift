@@ -9,7 +9,7 @@ extension Bench {
             let (gateway, saturation) = try await saturation(of: group.add(startGateway()))
             let answerBytes = saturation.answerBytes, rate = saturation.requestsPerSecond / 2
             let ceiling = Contestant(
-                .nio, try await group.add(peers.ceiling(.nio, answerBytes: answerBytes, core: cores.server)))
+                .nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server)))
             var ours = Tails(), bare = Tails()
             for _ in 0..<plan.runs {
                 ours.append(try await tail(of: gateway, rate: rate))

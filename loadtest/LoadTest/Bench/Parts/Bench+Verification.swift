@@ -16,7 +16,7 @@ extension Bench {
             var sent = warm.requests
             let nio = Contestant(
                 .nio,
-                try await group.add(peers.ceiling(.nio, answerBytes: warm.answerBytes, core: cores.server)))
+                try await group.add(peers.ceiling(answerBytes: warm.answerBytes, core: cores.server)))
             _ = try await turn(nio, repeatedTraffic, seconds: plan.warmupSeconds)
             var floors = Rates()
             let turns = try await turns([gateway, nio]) { contestant in

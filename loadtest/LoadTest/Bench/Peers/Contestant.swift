@@ -17,7 +17,6 @@ struct Contestant: Sendable {
         case gatewaySampled = "receipt-gateway, log sampled"
         case gatewayUnlogged = "receipt-gateway, no log"
         case nio = "bare SwiftNIO"
-        case hummingbird = "bare Hummingbird"
         case nginx
         case varnish = "Varnish"
 
@@ -43,13 +42,12 @@ struct PeerStart: Sendable {
     let folder: ScratchFolder
     let core: Int?
 
-    /// A ceiling, which answers everything with so many bytes, what frames them included.
-    func ceiling(_ name: Contestant.Name, answerBytes: Int, core: Int?) async throws -> ListeningProgram {
+    /// The ceiling, which answers everything with so many bytes, what frames them included.
+    func ceiling(answerBytes: Int, core: Int?) async throws -> ListeningProgram {
         let port = try await FreePort.find()
-        let command = name == .hummingbird ? "hummingbird" : "nio"
         let bytes = max(2, answerBytes - Self.headBytes)
         return try await ListeningProgram.start(
-            ceilingsPath, [command, "--port", "\(port)", "--bytes", "\(bytes)"], port: port, core: core)
+            ceilingsPath, ["nio", "--port", "\(port)", "--bytes", "\(bytes)"], port: port, core: core)
     }
 
     /// Of a ceiling's answer, about: a status line and two fields.

@@ -8,66 +8,66 @@ import Testing
 
 @testable import Server
 
-@Suite struct VerificationTurnsTests {
+@Suite struct VerificationSchedulerTests {
     private let loop = EmbeddedEventLoop()
     private let time = FakeTime()
     private let journal = Journal()
 
     @Test func `a verification is made at once while the turn lasts`() {
-        let turns = turns()
-        turns.take { verify("one", taking: .microseconds(200)) }
-        turns.take { verify("two", taking: .microseconds(200)) }
+        let scheduler = scheduler()
+        scheduler.run { verify("one", taking: .microseconds(200)) }
+        scheduler.run { verify("two", taking: .microseconds(200)) }
         #expect(journal.lines == ["one", "two"])
     }
 
     @Test func `after a turn's worth the next verification waits until the event loop has seen to everything else`() {
-        let turns = turns()
-        turns.take { verify("long", taking: VerificationTurns.Limits.turn) }
-        turns.take { verify("next", taking: .microseconds(1)) }
+        let scheduler = scheduler()
+        scheduler.run { verify("long", taking: VerificationScheduler.Limits.turn) }
+        scheduler.run { verify("next", taking: .microseconds(1)) }
         loop.execute { [journal] in journal.write("known answer") }
         loop.run()
         #expect(journal.lines == ["long", "known answer"])
-        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        loop.advanceTime(by: VerificationScheduler.Limits.pause)
         #expect(journal.lines == ["long", "known answer", "next"])
     }
 
     @Test func `those who wait are served in the order in which they came, a turn's worth at a time`() {
-        let turns = turns()
-        for name in ["a", "b", "c", "d"] { turns.take { verify(name, taking: .microseconds(300)) } }
+        let scheduler = scheduler()
+        for name in ["a", "b", "c", "d"] { scheduler.run { verify(name, taking: .microseconds(300)) } }
         #expect(journal.lines == ["a", "b"])
-        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        loop.advanceTime(by: VerificationScheduler.Limits.pause)
         #expect(journal.lines == ["a", "b", "c", "d"])
-        turns.take { verify("e", taking: .microseconds(1)) }
+        scheduler.run { verify("e", taking: .microseconds(1)) }
         #expect(journal.lines == ["a", "b", "c", "d"])
-        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        loop.advanceTime(by: VerificationScheduler.Limits.pause)
         #expect(journal.lines == ["a", "b", "c", "d", "e"])
     }
 
     @Test func `one that is brought on while others wait goes behind them`() {
-        let turns = turns()
-        turns.take { verify("long", taking: VerificationTurns.Limits.turn) }
-        turns.take {
+        let scheduler = scheduler()
+        scheduler.run { verify("long", taking: VerificationScheduler.Limits.turn) }
+        scheduler.run {
             verify("first", taking: .microseconds(1))
-            turns.take { verify("brought on", taking: .microseconds(1)) }
+            scheduler.run { verify("brought on", taking: .microseconds(1)) }
         }
-        turns.take { verify("second", taking: .microseconds(1)) }
-        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        scheduler.run { verify("second", taking: .microseconds(1)) }
+        loop.advanceTime(by: VerificationScheduler.Limits.pause)
         #expect(journal.lines == ["long", "first", "second", "brought on"])
     }
 
     @Test func `a verification that brings on another one ends one turn, not two`() {
-        let turns = turns()
-        turns.take {
+        let scheduler = scheduler()
+        scheduler.run {
             verify("outer", taking: .microseconds(300))
-            turns.take { verify("inner", taking: .microseconds(300)) }
+            scheduler.run { verify("inner", taking: .microseconds(300)) }
         }
-        for name in ["a", "b", "c"] { turns.take { verify(name, taking: .microseconds(300)) } }
-        loop.advanceTime(by: VerificationTurns.Limits.pause)
+        for name in ["a", "b", "c"] { scheduler.run { verify(name, taking: .microseconds(300)) } }
+        loop.advanceTime(by: VerificationScheduler.Limits.pause)
         #expect(journal.lines == ["outer", "inner", "a", "b"])
     }
 
-    private func turns() -> VerificationTurns {
-        VerificationTurns(on: loop) { [time] in time.now }
+    private func scheduler() -> VerificationScheduler {
+        VerificationScheduler(on: loop) { [time] in time.now }
     }
 
     private func verify(_ name: String, taking duration: TimeAmount) {

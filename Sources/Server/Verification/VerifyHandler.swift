@@ -6,7 +6,7 @@ internal import HTTPTypes
 internal import NIOCore
 internal import Receipts
 
-/// Takes requests to verify receipts from whoever received them, the router or the fast lane, and has them answered.
+/// Answers requests to verify receipts, for every endpoint at which receipts are verified.
 ///
 /// ```
 /// request ──▶ client ──▶ the same as lately? ──▶ limited? ──▶ read ──▶ VerificationService ──▶ reply ──▶ near cache
@@ -17,13 +17,14 @@ internal import Receipts
 ///
 /// A body lives until it is read. What waits for Apple holds the receipt, and the body only where it is kept for the near
 /// cache; the memory that is reserved for the request follows.
-final class VerifyDesk: Sendable {
+final class VerifyHandler: Sendable {
     private let verification: VerificationService
     private let access: CurrentAccess
     private let charging: RequestCharging
     private let metrics: VerificationMetrics
     private let nearCache: NearCache
     private let lifecycle: UpstreamLifecycle
+    private let clock: @Sendable () -> Timestamp
 
     /// - Parameters:
     ///   - verification: decides.
@@ -32,48 +33,50 @@ final class VerifyDesk: Sendable {
     ///   - metrics: counts verdicts.
     ///   - nearCache: what was answered lately.
     ///   - lifecycle: what is known of the end of Apple's endpoint.
+    ///   - clock: the time.
     init(
         verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
-        metrics: VerificationMetrics, nearCache: NearCache, lifecycle: UpstreamLifecycle
+        metrics: VerificationMetrics, nearCache: NearCache, lifecycle: UpstreamLifecycle,
+        clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.verification, self.access, self.charging, self.metrics) = (verification, access, charging, metrics)
-        (self.nearCache, self.lifecycle) = (nearCache, lifecycle)
+        self.verification = verification
+        self.access = access
+        self.charging = charging
+        self.metrics = metrics
+        self.nearCache = nearCache
+        self.lifecycle = lifecycle
+        self.clock = clock
     }
 
-    /// How far a request has come.
-    enum Progress: Sendable {
-        case replied(Reply)
-        /// A receipt has to be verified, which takes computing.
-        case verifying(@Sendable () throws -> Progress)
-        /// Somebody has to be waited for.
-        case waiting(@Sendable () async throws -> Reply)
+    /// Returns the route of an endpoint.
+    func route(at endpoint: any VerifyEndpoint) -> Route {
+        Route(.post, endpoint.path) { context, body in try self.answer(context, body, at: endpoint) }
     }
 
-    /// Answers a request as far as that is possible without waiting.
+    /// Answers a request.
     /// - Throws: what becomes a problem.
-    func begin(
-        _ sent: SentRequest, _ body: ReservedBody, at endpoint: any VerifyEndpoint, now: Timestamp
+    private func answer(
+        _ context: RequestContext, _ body: ReservedBody, at endpoint: any VerifyEndpoint
     ) throws -> Progress {
-        sent.outcome.record { ($0.client, $0.bodyBytes) = (sent.client.name, body.bytes.readableBytes) }
-        try endpoint.check(contentType: sent.header.contentType)
-        let visit = Visit(sent: sent, endpoint: endpoint, now: now)
+        try endpoint.check(contentType: context.header.contentType)
+        let visit = Visit(context: context, endpoint: endpoint, now: clock())
         let key = NearCache.Key(
-            endpoint: endpoint.path, body: body.bytes, edition: access.now.edition, client: sent.client.name)
+            endpoint: endpoint.path, body: body.bytes, edition: access.now.edition, client: context.client.name)
         let known = key.flatMap { nearCache.reply(to: $0) }
         if let known {
-            let caller = charging.caller(asking: known.question, in: sent)
-            if try verification.repeats(known.terms, to: known.question, from: caller, at: now) {
-                return .replied(again(known, visit))
+            let caller = charging.caller(asking: known.question, in: context)
+            if try verification.repeats(known.terms, to: known.question, from: caller, at: visit.now) {
+                return .done(again(known, visit))
             }
         }
-        return .verifying { try self.verify(visit, body, key, knowing: known) }
+        return .compute { try self.verify(visit, body, key, knowing: known) }
     }
 
     /// Reads nothing for a client that is known to be limited, and nothing for free.
     private func verify(
         _ visit: Visit, _ body: ReservedBody, _ key: NearCache.Key?, knowing known: KnownReply?
     ) throws -> Progress {
-        let sender = charging.sender(of: visit.sent)
+        let sender = charging.sender(of: visit.context)
         try verification.refuseIfLimited(sender)
         let input: VerifyInput
         do {
@@ -96,10 +99,10 @@ final class VerifyDesk: Sendable {
 
     /// Charges a client for a body that asks nothing, before it is told so.
     private func charge(_ sender: Caller, then reply: @escaping @Sendable () throws -> Reply) throws -> Progress {
-        guard let rest = try verification.charge(sender) else { return .replied(try reply()) }
-        return .waiting {
+        guard let rest = try verification.charge(sender) else { return .done(try reply()) }
+        return .wait {
             try await rest()
-            return try reply()
+            return .done(try reply())
         }
     }
 
@@ -108,16 +111,18 @@ final class VerifyDesk: Sendable {
         knowing known: KnownReply?
     ) throws -> Progress {
         var request = request
-        request.caller = charging.caller(asking: request.question, in: visit.sent)
+        request.caller = charging.caller(asking: request.question, in: visit.context)
         let kept = body.hold(request.evidence, key)
         request.reservation = body.reservation
         let progress = try verification.begin(request, knowing: known?.terms, at: visit.now)
         return proceed(progress, Case(visit: visit, key: kept, question: request.question, known: known))
     }
 
+    private typealias Progress = Step<Reply, any Error>
+
     /// A request on its way.
     private struct Visit: Sendable {
-        let sent: SentRequest
+        let context: RequestContext
         let endpoint: any VerifyEndpoint
         let now: Timestamp
     }
@@ -135,8 +140,8 @@ final class VerifyDesk: Sendable {
         _ progress: VerificationService.Progress, _ matter: Case
     ) -> Progress {
         switch progress {
-        case .finished(let outcome): .replied(reply(outcome, matter))
-        case .waiting(let rest): .waiting { self.reply(try await rest(), matter) }
+        case .finished(let outcome): .done(reply(outcome, matter))
+        case .waiting(let rest): .wait { .done(self.reply(try await rest(), matter)) }
         }
     }
 
@@ -155,7 +160,7 @@ final class VerifyDesk: Sendable {
         let visit = matter.visit
         let replies = visit.endpoint.replies(to: matter.question, with: answer, at: visit.now)
         metrics.tally(answer).count()
-        visit.sent.outcome.record { $0.answer = AnswerFacts(answer) }
+        visit.context.record { $0.answer = AnswerFacts(answer) }
         if let key = matter.key, let terms = KnownAnswer(answer, at: visit.now) {
             let again = answer.again
             let known = KnownReply(
@@ -167,7 +172,7 @@ final class VerifyDesk: Sendable {
 
     private func again(_ known: KnownReply, _ visit: Visit) -> Reply {
         known.tally.count()
-        visit.sent.outcome.record { $0.answer = known.facts }
+        visit.context.record { $0.answer = known.facts }
         return finish(known.reply, known.origin, visit)
     }
 

@@ -7,12 +7,12 @@ internal import NIOPosix
 /// Lets the verifications of one event loop take turns with everything else it does.
 ///
 /// A verification computes for a good while; a known answer takes no time to speak of. Were each made as it arrives, a
-/// flood of receipts that nobody knows would keep everybody waiting whose answer is known. So after a turn's worth of
-/// verifications the event loop first reads what has arrived meanwhile, and answers what it can.
+/// flood of new receipts would delay every request whose answer is known. So after a turn's worth of verifications the
+/// event loop first reads what has arrived meanwhile, and answers what it can.
 ///
 /// It belongs to one event loop, and is used on it only.
-final class VerificationTurns: Sendable {
-    /// How long who waits.
+final class VerificationScheduler: Sendable {
+    /// The times of a turn and of the pause behind it.
     enum Limits {
         /// Half a dozen receipts of an ordinary size: long enough that looking at the sockets in between costs little.
         static let turn = TimeAmount.microseconds(500)
@@ -33,12 +33,13 @@ final class VerificationTurns: Sendable {
 
     /// - Parameter now: the time, which tests set.
     init(on loop: any EventLoop, now: @escaping @Sendable () -> NIODeadline = { .now() }) {
-        (self.loop, self.now) = (loop, now)
+        self.loop = loop
+        self.now = now
         state = NIOLoopBoundBox(State(), eventLoop: loop)
     }
 
-    /// Makes a verification, at once or when it is its turn.
-    func take(_ verification: @escaping () -> Void) {
+    /// Runs a verification, at once or when it is its turn.
+    func run(_ verification: @escaping () -> Void) {
         guard !state.value.isPausing, state.value.waiting.isEmpty else {
             return state.value.waiting.append(verification)
         }
@@ -64,17 +65,17 @@ final class VerificationTurns: Sendable {
     }
 }
 
-extension VerificationTurns {
-    /// The turns of each event loop.
-    struct OfEachLoop: Sendable {
-        private let ofThisThread = ThreadSpecificVariable<VerificationTurns>()
+extension VerificationScheduler {
+    /// The schedulers of all event loops.
+    struct PerEventLoop: Sendable {
+        private let ofThisThread = ThreadSpecificVariable<VerificationScheduler>()
 
-        /// Those of an event loop, on its own thread.
-        func turns(on loop: any EventLoop) -> VerificationTurns {
-            if let turns = ofThisThread.currentValue { return turns }
-            let turns = VerificationTurns(on: loop)
-            ofThisThread.currentValue = turns
-            return turns
+        /// Returns the scheduler of an event loop, on its own thread.
+        func scheduler(of loop: any EventLoop) -> VerificationScheduler {
+            if let scheduler = ofThisThread.currentValue { return scheduler }
+            let scheduler = VerificationScheduler(on: loop)
+            ofThisThread.currentValue = scheduler
+            return scheduler
         }
     }
 }

@@ -1,0 +1,75 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPTypes
+internal import NIOCore
+
+/// The answer to a request, before the fields that every answer has.
+struct Reply: Sendable {
+    /// The status.
+    var status: HTTPResponse.Status = .ok { didSet { writtenHead = nil } }
+    /// The header fields of this answer.
+    var fields: HTTPFields = [.contentType: "application/json"] { didSet { writtenHead = nil } }
+    /// The body; empty for a stream.
+    var body: ByteBuffer { didSet { writtenHead = nil } }
+    /// The fields that differ when the reply is given again.
+    var added: [HTTPField] = []
+    /// What follows the header instead of `body`, part by part; nil for a complete answer.
+    var stream: ReplyStream? { didSet { writtenHead = nil } }
+    /// The value of `head`, where it is kept.
+    private var writtenHead: ByteBuffer?
+
+    /// The status line, `fields` and the framing of the body, as they are sent.
+    var head: ByteBuffer { writtenHead ?? writeHead() }
+
+    /// The reply as one that is given many times.
+    var repeatable: Reply {
+        var reply = self
+        reply.writtenHead = head
+        return reply
+    }
+
+    /// Creates a complete answer.
+    init(status: HTTPResponse.Status = .ok, fields: HTTPFields = [.contentType: "application/json"], body: ByteBuffer) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+
+    /// Creates an answer that goes on for as long as its stream has parts.
+    init(fields: HTTPFields, stream: ReplyStream) {
+        self.init(fields: fields, body: ByteBuffer())
+        self.stream = stream
+    }
+}
+
+/// The parts of an answer that goes on.
+struct ReplyStream: Sendable {
+    /// The first part, which is sent with the header.
+    let first: ByteBuffer
+    /// The parts behind it. The stream is terminated when the client is gone.
+    let parts: AsyncStream<ByteBuffer>
+    /// The time from one part to the next after which the connection is closed, because the client takes none.
+    let partDeadline: TimeAmount
+}
+
+extension Reply {
+    /// Creates the answer that reports a problem.
+    init(_ problem: Problem, requestID: String?) {
+        var fields = problem.headerFields
+        fields[.contentType] = Problem.contentType
+        self.init(
+            status: problem.status, fields: fields, body: ByteBuffer(bytes: problem.json(requestID: requestID)))
+    }
+
+    /// Creates an answer with a JSON body.
+    init(json body: [UInt8]) {
+        self.init(body: ByteBuffer(bytes: body))
+    }
+
+    /// Creates the answer to OPTIONS (RFC 9110 §9.3.7).
+    init(allowing methods: [HTTPRequest.Method]) {
+        let allow = methods.map(\.rawValue).joined(separator: ", ")
+        self.init(status: .noContent, fields: [.allow: allow], body: ByteBuffer())
+    }
+}

@@ -1,0 +1,196 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import HTTPTypes
+internal import Logging
+internal import NIOCore
+internal import Receipts
+internal import Synchronization
+internal import Tracing
+
+/// One request from its header to its answer. All work for a request holds it: handlers read what was sent and record
+/// what became of it; the log, traces and header fields of the answer are made of the record.
+///
+/// A class, because it is handed on many times.
+final class RequestContext: Sendable {
+    /// The context of the request that the current task works for. Log lines and spans that are written far from the
+    /// request, by the connection to Apple or to Redis, find it here.
+    @TaskLocal static var current: RequestContext?
+
+    /// The header, as the edge let it pass.
+    let header: RequestHeader
+    /// The result of the search in the route table.
+    let match: RouteMatch
+    /// The client.
+    let client: Client
+    /// The other end of the connection; a proxy, perhaps.
+    let peer: Peer
+    /// The start of the work.
+    let start = ContinuousClock.now
+
+    private let isLogged: Bool
+    private let record = Mutex(Record())
+
+    private struct Record {
+        var facts = RequestFacts()
+        var rateLimitFields: HTTPFields = [:]
+        var traceIDs: TraceIDs?
+        var span: (any Span)?
+    }
+
+    /// Creates the context of a request.
+    /// - Parameter isLogged: false if facts need not be recorded, because no log line or span is made of them.
+    init(header: RequestHeader, match: RouteMatch, client: Client, peer: Peer, isLogged: Bool = true) {
+        self.header = header
+        self.match = match
+        self.client = client
+        self.peer = peer
+        self.isLogged = isLogged
+    }
+
+    /// The path segment that the client chose; empty for a route without one.
+    var parameter: String {
+        if case .route(_, let parameter) = match.outcome { parameter } else { "" }
+    }
+
+    /// Joins the log lines and the answer of this request.
+    var requestID: RequestID { header.requestID }
+}
+
+// MARK: - Record
+
+extension RequestContext {
+    /// Adds facts for the log.
+    func record(_ change: (inout RequestFacts) -> Void) {
+        if isLogged { record.withLock { change(&$0.facts) } }
+    }
+
+    /// The facts so far.
+    var facts: RequestFacts { record.withLock { $0.facts } }
+
+    /// The fields of the answer about the client's limits.
+    var rateLimitFields: HTTPFields {
+        get { record.withLock { $0.rateLimitFields } }
+        set { record.withLock { $0.rateLimitFields = newValue } }
+    }
+
+    /// The request's span; nil without a tracer.
+    var span: (any Span)? {
+        get { record.withLock { $0.span } }
+        set { record.withLock { $0.span = newValue } }
+    }
+
+    /// The trace that log lines name. A trace begins here if the sender began none; but only on the first use, for most
+    /// requests are answered without one.
+    var traceIDs: TraceIDs {
+        get {
+            record.withLock { record in
+                let ids = record.traceIDs ?? TraceIDs(following: TraceContext(header))
+                record.traceIDs = ids
+                return ids
+            }
+        }
+        set { record.withLock { $0.traceIDs = newValue } }
+    }
+
+    /// Does work in the name of this request.
+    func run<Value>(_ work: () throws -> Value) rethrows -> Value {
+        try Self.$current.withValue(self) {
+            guard let span else { return try work() }
+            return try InstrumentationContext.$current.withValue(span.context, operation: work)
+        }
+    }
+
+    /// Does work in the name of this request that may wait.
+    func run<Value>(_ work: () async throws -> Value) async rethrows -> Value {
+        try await Self.$current.withValue(self) {
+            guard let span else { return try await work() }
+            return try await InstrumentationContext.$current.withValue(span.context, operation: work)
+        }
+    }
+}
+
+extension Logger.MetadataProvider {
+    /// The request and trace that a log line belongs to, if it belongs to a request.
+    static let currentRequest = Logger.MetadataProvider {
+        guard let context = RequestContext.current else { return [:] }
+        let ids = context.traceIDs
+        return ["request_id": "\(context.requestID.text)", "trace_id": "\(ids.traceID)", "span_id": "\(ids.spanID)"]
+    }
+}
+
+// MARK: - Parts
+
+/// The other end of a connection.
+struct Peer: Sendable {
+    private let channel: any Channel
+
+    init(_ channel: any Channel) {
+        self.channel = channel
+    }
+
+    /// Its address. Finding it out is a system call, which only limits for addresses are worth.
+    var address: NetworkAddress? {
+        channel.remoteAddress?.ipAddress.flatMap { NetworkAddress($0) }
+    }
+}
+
+/// The facts of a log line beside status and duration.
+struct RequestFacts: Sendable {
+    /// The client's name in the clients file.
+    var client: String?
+    /// The bytes of the body.
+    var bodyBytes: Int?
+    /// The answer.
+    var answer: AnswerFacts?
+    /// The last request to Apple that was made for it. A request that joined another's flight has none.
+    var upstream: UpstreamFacts?
+    /// The problem that was answered instead.
+    var problem: Problem.Code?
+    /// The limits that were reached.
+    var limitedBy: [String] = []
+    /// The limits in shadow mode that would have been reached.
+    var limitedInShadowBy: [String] = []
+
+    /// Adds a problem.
+    mutating func add(_ problem: Problem) {
+        self.problem = problem.code
+        limitedBy = problem.violatedPolicies
+    }
+}
+
+/// The facts of an answer.
+struct AnswerFacts: Sendable {
+    /// The name of the verdict.
+    let verdict: String
+    /// The reason for the verdict.
+    let reason: String?
+    /// The environment of the receipt.
+    let environment: String?
+    /// The source of the verdict.
+    let source: String
+    /// The cache in which it was found.
+    let cache: String
+    /// The reason why the preferred source did not answer.
+    let degraded: String?
+}
+
+extension AnswerFacts {
+    init(_ answer: Answer) {
+        self.init(
+            verdict: answer.verdict.name, reason: answer.verdict.reason,
+            environment: answer.receipt?.environment.rawValue, source: answer.provenance.source.rawValue,
+            cache: answer.provenance.cache.rawValue, degraded: answer.provenance.degradedReasons.first?.rawValue)
+    }
+}
+
+/// The facts of a request to Apple, in the words of the metrics.
+struct UpstreamFacts: Sendable {
+    /// The environment that was asked.
+    let environment: String
+    /// The outcome; nil while there is none.
+    var outcome: String?
+    /// The duration; nil while there is no outcome.
+    var took: Duration?
+}

@@ -1,0 +1,79 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import Server
+
+struct RouteTableTests {
+    private static let table = RouteTable([
+        Route(.post, "/v1/verify") { _ in Reply(body: ByteBuffer()) },
+        Route(.get, "/v1/status") { _ in Reply(body: ByteBuffer()) },
+        Route(.post, "/v1/status", authentication: .none) { _ in Reply(body: ByteBuffer()) },
+        Route(.delete, PurgeRoute.path) { _ in Reply(body: ByteBuffer()) },
+    ])
+
+    @Test(
+        arguments: [
+            ("/v1/verify", RouteLabel.verify), ("/v1/verify/", .other), ("//v1//verify", .other),
+            ("//v1/verify", .other), ("/v1/cache/transactions/1", .purge), ("/v1/cache/transactions/1/", .other),
+            ("/v1/cache/transactions/", .other), ("/v1/cache/transactions", .other),
+            ("/v1/cache/transactions/1/2", .other), ("/v1/status", .status), ("/v1/verify2", .other),
+            ("/V1/verify", .other), ("/v1/v%65rify", .other), ("/other", .other), ("/", .other), ("", .other),
+            ("*", .other),
+        ] as [(String, RouteLabel)])
+    func `a path matches byte by byte, and {id} one segment`(path: String, label: RouteLabel) {
+        let match = Self.table.match(.post, path)
+        #expect(match.label == label)
+        #expect((match.template == nil) == (label == .other))
+    }
+
+    @Test func `the handler gets the segment as it was sent`() {
+        guard case .route(_, let id) = Self.table.match(.delete, "/v1/cache/transactions/%31;x").outcome else {
+            Issue.record("not found")
+            return
+        }
+        #expect(id == "%31;x")
+    }
+
+    @Test(arguments: [
+        (HTTPRequest.Method.get, "route"), (.head, "route"), (.post, "route"), (.options, "options"),
+        (.put, "methodNotAllowed"), (.delete, "methodNotAllowed"),
+    ])
+    func `HEAD has the route of GET, OPTIONS has none, and other methods are refused`(
+        method: HTTPRequest.Method, outcome: String
+    ) {
+        let match = Self.table.match(method, "/v1/status")
+        #expect(String(describing: match.outcome).hasPrefix(outcome))
+        switch match.outcome {
+        case .methodNotAllowed(let allowed), .options(let allowed):
+            #expect(allowed == [.get, .post, .head, .options])
+        default: break
+        }
+    }
+
+    @Test func `a path without a route needs the credentials of its listener`() {
+        #expect(Self.table.match(.get, "/nope").authentication == .apiKey)
+        #expect(RouteTable([], authenticationElsewhere: .none).match(.get, "/nope").authentication == .none)
+    }
+
+    @Test func `each path is listed once`() {
+        #expect(Self.table.templates == ["/v1/verify", "/v1/status", PurgeRoute.path])
+    }
+
+    @Test func `requests that wait and requests that do not are answered in order`() async throws {
+        try await RunningGateway.with { gateway in
+            try await RawConnection.with(port: gateway.port) { connection in
+                let waiting = "DELETE /v1/cache/transactions/1 HTTP/1.1\r\nHost: x\r\nX-Request-Id: "
+                let known = "GET /v1/status HTTP/1.1\r\nHost: x\r\nX-Request-Id: "
+                try await connection.send(
+                    (1...6).map { ($0.isMultiple(of: 2) ? waiting : known) + "\($0)\r\n\r\n" }.joined())
+                for number in 1...6 {
+                    #expect(try await connection.answer()?.headers["x-request-id"] == "\(number)")
+                }
+            }
+        }
+    }
+}
