@@ -9,30 +9,4 @@ public enum GatewayError: Error, Hashable, Sendable {
     case rateLimited(RateAdmission)
     /// As many requests of the client are in flight as may be.
     case tooManyInFlight
-
-    /// Where the fault lies.
-    public enum Source: Hashable, Sendable {
-        /// With who asks.
-        case client
-        /// With Apple.
-        case upstream
-        /// With this gateway.
-        case `internal`
-    }
-
-    /// Where the fault lies.
-    public var source: Source {
-        switch self {
-        case .appNotPermitted, .rateLimited, .tooManyInFlight: .client
-        }
-    }
-
-    /// Whether the same request may succeed later.
-    public var isRetryable: Bool {
-        switch self {
-        case .appNotPermitted: false
-        case .rateLimited(let admission): admission.retryAfter != nil
-        case .tooManyInFlight: true
-        }
-    }
 }

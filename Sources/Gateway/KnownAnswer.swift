@@ -24,13 +24,13 @@ public struct KnownAnswer: Sendable {
     }
 
     /// Whether it is fresh at `now`, not older than the question accepts, and made of nothing that changed.
-    func holds(for question: Question, at now: Timestamp) -> Bool {
+    public func holds(for question: Question, at now: Timestamp) -> Bool {
         now < freshUntil && stamp?.isCurrent ?? true
             && verifiedAt.isAccepted(at: now, maximumAge: question.maximumAge)
     }
 
-    /// The client's permissions are checked each time: the same answer is known to whoever asks.
-    func checkApp(for caller: Caller) throws(GatewayError) {
+    /// Throws `.appNotPermitted` unless the client may know of the app that the answer tells of.
+    public func checkApp(for caller: Caller) throws(GatewayError) {
         guard let bundleID else { return }
         try caller.check(mayAskAbout: bundleID)
     }

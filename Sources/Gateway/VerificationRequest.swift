@@ -113,7 +113,9 @@ public struct Question: Sendable {
         expectations: Expectations = Expectations(), mode: Mode = .auto, maximumAge: Duration? = nil,
         excludesOldTransactions: Bool = false
     ) {
-        (self.expectations, self.mode, self.maximumAge) = (expectations, mode, maximumAge)
+        self.expectations = expectations
+        self.mode = mode
+        self.maximumAge = maximumAge
         self.excludesOldTransactions = excludesOldTransactions
     }
 }

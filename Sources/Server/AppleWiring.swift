@@ -27,7 +27,9 @@ struct UpstreamKnowledge: Sendable {
 /// The way to Apple.
 struct AppleConnection: Sendable {
     /// Asks, and decides when not to.
-    let desk: AppleDesk
+    let verification: UpstreamVerification
+    /// Purges what Apple said.
+    let invalidation: CacheInvalidation
     /// Moves the bytes.
     let transport: HTTPTransport
 }
@@ -52,14 +54,17 @@ extension AppleConnection {
                 url: configuration.productionURL.text, transport: transport, now: clock),
             sandbox: VerifyReceiptEndpoint(url: configuration.sandboxURL.text, transport: transport, now: clock),
             hosts: [.production: configuration.productionURL.host, .sandbox: configuration.sandboxURL.host],
-            access: access, lifecycle: knowledge.lifecycle, notes: fleet.notes,
+            access: access, lifecycle: knowledge.lifecycle, notes: fleet.ports.notes,
             log: UpstreamLog(logger: surroundings.logger), tracing: surroundings.tracing)
-        desk = AppleDesk(
-            upstream: upstream, guards: knowledge.guards,
-            cache: fleet.service == nil ? fleet.findings : surroundings.tracing.traced(fleet.findings),
-            lifecycle: knowledge.lifecycle, verifier: verifier,
-            patience: UpstreamPatience(configuration), limiter: fleet.limiter, leases: fleet.leases, notes: fleet.notes,
-            observer: observer, clock: clock, chance: CLibrary.exponential)
+        var ports = fleet.ports
+        if fleet.service != nil { ports.cache = surroundings.tracing.traced(ports.cache) }
+        let connection = UpstreamConnection(
+            upstream, guards: knowledge.guards, lifecycle: knowledge.lifecycle,
+            patience: UpstreamPatience(configuration), verifier: verifier)
+        verification = UpstreamVerification(
+            connection, fleet: ports, policy: CachePolicy(randomness: CLibrary.exponential), observer: observer,
+            clock: clock)
+        invalidation = CacheInvalidation(of: ports.cache, observer: observer)
     }
 }
 

@@ -8,14 +8,8 @@ internal import Redis
 
 /// What this node shares with the others through Redis, or keeps for itself where there is none.
 struct FleetStore: Sendable {
-    /// What Apple said of receipts.
-    let findings: any FindingCache
-    /// Counts what may be asked, for all nodes.
-    let limiter: any RateLimiter
-    /// Who in the fleet asks Apple.
-    let leases: any FlightLeases
-    /// What nodes tell one another.
-    let notes: any FleetNotes
+    /// The ports.
+    let ports: FleetPorts
     /// Runs the connections; nil if there is nothing to connect to.
     let service: StoreService?
 }
@@ -30,9 +24,10 @@ extension FleetStore {
         let cacheBytes = configuration.apple.cacheSize.bytes
         guard let client = try RedisClientConfiguration(configuration.redis), let keys = try StoreKeys(configuration)
         else {
-            self.init(
-                findings: EmbeddedFindingCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
-                leases: EmbeddedFlightLeases(), notes: EmbeddedFleetNotes(), service: nil)
+            let ports = FleetPorts(
+                cache: EmbeddedFindingCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
+                leases: EmbeddedFlightLeases(), notes: EmbeddedFleetNotes())
+            self.init(ports: ports, service: nil)
             return
         }
         metrics.certificates.configured(
@@ -56,11 +51,11 @@ extension FleetStore {
             observe: { upstreamMetrics.observe($0) })
         events.tell(findings)
         let notes = RedisFleetNotes(store, upstreams: upstreams, metrics: metrics, alarm: events.alarm)
+        let limiter = FleetRateLimiter(
+            RedisTokenBuckets(store, names: keys.first.names), liveNodes: { health.liveNodes })
+        let leases = RedisFlightLeases(store: store, names: keys.first.names, waits: events.leaseWaits)
         self.init(
-            findings: findings,
-            limiter: FleetRateLimiter(
-                RedisTokenBuckets(store, names: keys.first.names), liveNodes: { health.liveNodes }),
-            leases: RedisFlightLeases(store: store, names: keys.first.names, waits: events.leaseWaits), notes: notes,
+            ports: FleetPorts(cache: findings, limiter: limiter, leases: leases, notes: notes),
             service: StoreService(
                 client: redis, store: store, health: health, events: events,
                 registry: NodeRegistry(store, health: health), notes: notes, purges: findings.purges,

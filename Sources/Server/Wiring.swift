@@ -74,31 +74,22 @@ func buildGatewayServer(
         configuration.apple, access: access, knowledge: knowledge, fleet: fleet, verifier: verifier,
         observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
-        verifier: verifier, apple: apple?.desk, rates: fleet.limiter,
-        places: CountedPlaces(places: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits),
-        onVerification: surroundings.tracing.onVerification)
+        verifier: verifier, apple: apple?.verification, onVerification: surroundings.tracing.onVerification)
+    let slots = MeteredInFlightLimiter(
+        slots: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits)
     let handler = VerifyHandler(
-        configuration, verification: verification, access: access, metrics: metrics, lifecycle: knowledge.lifecycle,
-        in: surroundings)
+        configuration, admission: ClientAdmission(rates: fleet.ports.limiter, slots: slots),
+        verification: verification, access: access, metrics: metrics, lifecycle: knowledge.lifecycle, in: surroundings)
     let status = StatusRoute(
         lifecycle: lifecycle, upstreams: knowledge, asksApple: configuration.apple.isEnabled, store: storeHealth,
         clock: surroundings.clock)
     let routes = RouteTable([
         handler.route(at: VerdictEndpoint()),
         handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
-        .verifyReceiptByGet(announcing: knowledge.lifecycle), status.route, PurgeRoute(apple: apple?.desk).route,
+        .verifyReceiptByGet(announcing: knowledge.lifecycle), status.route,
+        PurgeRoute(invalidation: apple?.invalidation).route,
     ])
-    let rules = EdgeRules(configuration.http, shutdown: configuration.shutdown) { credentials in
-        try? access.now.authenticator.client(with: credentials, at: surroundings.clock())
-    }
-    let edge = Edge(
-        rules: rules, budget: budget, lifecycle: lifecycle,
-        pipeline: RequestPipeline(
-            routes: routes, log: RequestLog(metrics.sampler, in: surroundings), logger: surroundings.logger),
-        metrics: metrics.edge, sources: SourceLimits(configuration.http.limits, configuration.http.remoteAddresses))
-    let data = listener(
-        .data, on: configuration.http.listener, limits: configuration.http.limits, edge: edge, surroundings
-    ) { lifecycle.advance(to: .ready) }
+    let data = dataPlane(configuration, routes, access, metrics, budget, lifecycle, surroundings)
     let reloads = ReloadLedger()
     let sources = StatusSources(
         configuration, health: HealthRoutes(lifecycle: lifecycle, store: storeHealth), upstreams: knowledge,
@@ -118,16 +109,36 @@ func buildGatewayServer(
 extension VerifyHandler {
     /// A handler as configured.
     fileprivate convenience init(
-        _ configuration: GatewayConfiguration, verification: VerificationService, access: CurrentAccess,
-        metrics: GatewayMetrics, lifecycle: UpstreamLifecycle, in surroundings: GatewaySurroundings
+        _ configuration: GatewayConfiguration, admission: ClientAdmission, verification: VerificationService,
+        access: CurrentAccess, metrics: GatewayMetrics, lifecycle: UpstreamLifecycle,
+        in surroundings: GatewaySurroundings
     ) {
         let charging = RequestCharging(
             addresses: configuration.http.remoteAddresses,
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
         self.init(
-            verification: verification, access: access, charging: charging, metrics: metrics.verification,
-            nearCache: NearCache(maximumBytes: configuration.nearCache.size.bytes), lifecycle: lifecycle,
-            clock: surroundings.clock)
+            admission: admission, verification: verification, access: access, charging: charging,
+            metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCache.size.bytes),
+            lifecycle: lifecycle, clock: surroundings.clock)
+    }
+}
+
+/// The listener of clients.
+private func dataPlane(
+    _ configuration: GatewayConfiguration, _ routes: RouteTable, _ access: CurrentAccess, _ metrics: GatewayMetrics,
+    _ budget: BodyBudget, _ lifecycle: ServerLifecycle, _ surroundings: GatewaySurroundings
+) -> any Service {
+    let http = configuration.http
+    let rules = EdgeRules(http, shutdown: configuration.shutdown) { credentials in
+        try? access.now.authenticator.client(with: credentials, at: surroundings.clock())
+    }
+    let edge = Edge(
+        rules: rules, budget: budget, lifecycle: lifecycle,
+        pipeline: RequestPipeline(
+            routes: routes, log: RequestLog(metrics.sampler, in: surroundings), logger: surroundings.logger),
+        metrics: metrics.edge, sources: SourceLimits(http.limits, http.remoteAddresses))
+    return listener(.data, on: http.listener, limits: http.limits, edge: edge, surroundings) {
+        lifecycle.advance(to: .ready)
     }
 }
 

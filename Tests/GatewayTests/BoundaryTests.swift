@@ -14,10 +14,13 @@ struct BoundaryTests {
         var chance = Chance(seed: seed)
         let clock = TestClock(Samples.created)
         let upstream = ScriptedUpstream([:])
-        let desk = AppleDesk(
-            upstream: upstream, cache: EmbeddedFindingCache(maximumBytes: 1 << 20), lifecycle: UpstreamLifecycle(),
-            verifier: Samples.verifier, observer: EventLog(), clock: { clock.time }, chance: { 0.5 })
-        let service = RememberingService(VerificationService(verifier: Samples.verifier, apple: desk))
+        let connection = UpstreamConnection(
+            upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), patience: UpstreamPatience(),
+            verifier: Samples.verifier)
+        let verification = UpstreamVerification(
+            connection, fleet: .embedded(), policy: CachePolicy { 0.5 }, observer: EventLog(),
+            clock: { clock.time })
+        let service = RememberingService(VerificationService(verifier: Samples.verifier, apple: verification))
         let receipts = (0..<3).map { _ in
             Samples.receipt(with: chance.periods()) { receipt in
                 guard chance.isOne(in: 3) else { return }

@@ -62,9 +62,9 @@ struct RateLimitTests {
 
     // MARK: Requests in flight
 
-    @Test func `a place is given back whatever becomes of the request`() async throws {
-        let places = EmbeddedInFlightLimiter()
-        let gateway = VerificationService(verifier: Samples.verifier, places: places)
+    @Test func `a slot is released whatever becomes of the request`() async throws {
+        let slots = EmbeddedInFlightLimiter()
+        let gateway = RememberingService(VerificationService(verifier: Samples.verifier), slots: slots)
         let limit = InFlightLimit(tenant: "shop", maximum: 1)
         var request = Self.request(quota: 2)
         request.caller.inFlight = limit
@@ -75,48 +75,50 @@ struct RateLimitTests {
             Issue.record("it was admitted")
             return
         }
-        #expect(places.enter(limit))
+        #expect(slots.acquire(limit))
         #expect(await Self.error(of: request, from: gateway) == .tooManyInFlight)
-        places.leave(limit)
+        slots.release(limit)
         guard case .rateLimited = await Self.error(of: request, from: gateway) else {
-            Issue.record("it has no place")
+            Issue.record("it has no slot")
             return
         }
     }
 
-    @Test func `who finds no place pays nothing`() async throws {
-        let places = EmbeddedInFlightLimiter()
-        let gateway = VerificationService(verifier: Samples.verifier, places: places)
+    @Test func `a request without a slot pays nothing`() async throws {
+        let slots = EmbeddedInFlightLimiter()
+        let gateway = RememberingService(VerificationService(verifier: Samples.verifier), slots: slots)
         var request = Self.request(quota: 1)
         request.caller.inFlight = InFlightLimit(tenant: "shop", maximum: 1)
-        #expect(places.enter(InFlightLimit(tenant: "shop", maximum: 1)))
+        #expect(slots.acquire(InFlightLimit(tenant: "shop", maximum: 1)))
         #expect(await Self.error(of: request, from: gateway) == .tooManyInFlight)
-        places.leave(InFlightLimit(tenant: "shop", maximum: 1))
+        slots.release(InFlightLimit(tenant: "shop", maximum: 1))
         #expect(await Self.error(of: request, from: gateway) == nil)
     }
 
-    @Test func `places are counted for each tenant apart`() async {
-        let places = EmbeddedInFlightLimiter()
+    @Test func `slots are counted for each tenant apart`() async {
+        let slots = EmbeddedInFlightLimiter()
         let shop = InFlightLimit(tenant: "shop", maximum: 2), other = InFlightLimit(tenant: "other", maximum: 1)
-        #expect(places.enter(shop))
-        #expect(places.enter(shop))
-        #expect(!places.enter(shop))
-        #expect(places.enter(other))
-        places.leave(shop)
-        #expect(places.enter(shop))
+        #expect(slots.acquire(shop))
+        #expect(slots.acquire(shop))
+        #expect(!slots.acquire(shop))
+        #expect(slots.acquire(other))
+        slots.release(shop)
+        #expect(slots.acquire(shop))
     }
 
     @Test(arguments: [(10, 1, 10), (10, 3, 3), (10, 10, 1), (2, 5, 1), (1, 0, 1)])
-    func `each node has its share of the places, and always one`(maximum: Int, nodes: Int, share: Int) async {
-        let places = EmbeddedInFlightLimiter { nodes }
+    func `each node has its share of the slots, and always one`(maximum: Int, nodes: Int, share: Int) async {
+        let slots = EmbeddedInFlightLimiter { nodes }
         let limit = InFlightLimit(tenant: "shop", maximum: maximum)
-        for _ in 1...share { #expect(places.enter(limit)) }
-        #expect(!places.enter(limit))
+        for _ in 1...share { #expect(slots.acquire(limit)) }
+        #expect(!slots.acquire(limit))
     }
 
     // MARK: Steps
 
-    private static func gateway() -> VerificationService { VerificationService(verifier: Samples.verifier) }
+    private static func gateway() -> RememberingService {
+        RememberingService(VerificationService(verifier: Samples.verifier))
+    }
 
     private static func request(quota: Int) -> VerificationRequest {
         let policy = RatePolicy(name: "day", quota: quota, window: .seconds(86_400))
@@ -125,13 +127,13 @@ struct RateLimitTests {
         return request
     }
 
-    private static func error(of request: VerificationRequest, from gateway: VerificationService) async -> GatewayError?
+    private static func error(of request: VerificationRequest, from gateway: RememberingService) async -> GatewayError?
     {
-        do throws(GatewayError) {
+        do {
             _ = try await gateway.verify(request, at: Samples.created)
             return nil
         } catch {
-            return error
+            return error as? GatewayError
         }
     }
 }

@@ -7,16 +7,14 @@ import Synchronization
 @testable import Gateway
 
 extension VerificationService {
-    /// Answers one request, waiting as long as it takes; nothing was known before.
-    func verify(_ request: VerificationRequest, at now: Timestamp) async throws(GatewayError) -> Answer {
-        guard case .answered(let answer) = try await begin(request, at: now).outcome() else {
-            preconditionFailure("nothing was known")
-        }
-        return answer
+    /// Answers one request, waiting as long as it takes. Clients are not limited.
+    func verify(_ request: VerificationRequest, at now: Timestamp) async throws -> Answer {
+        try request.question.checkExpectedApp(for: request.caller)
+        return try await answer(request, at: now).value()
     }
 }
 
-/// A service whose answers are known when the same question comes again, as in the server.
+/// A service that limits clients and repeats its answers, as the server does.
 final class RememberingService: Sendable {
     private struct Known: Sendable {
         let terms: KnownAnswer
@@ -24,26 +22,33 @@ final class RememberingService: Sendable {
     }
 
     private let service: VerificationService
+    private let admission: ClientAdmission
     private let known = Mutex<[String: Known]>([:])
 
-    init(_ service: VerificationService) {
+    init(
+        _ service: VerificationService, rates: any RateLimiter = EmbeddedRateLimiter(),
+        slots: any InFlightLimiter = EmbeddedInFlightLimiter()
+    ) {
         self.service = service
+        admission = ClientAdmission(rates: rates, slots: slots)
     }
 
-    func verify(_ request: VerificationRequest, at now: Timestamp) async throws(GatewayError) -> Answer {
+    func verify(_ request: VerificationRequest, at now: Timestamp) async throws -> Answer {
+        try request.question.checkExpectedApp(for: request.caller)
+        return try await admission.admit(request.caller) { try self.answer(request, at: now) }.value()
+    }
+
+    private func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
         let key = request.sameness
-        let before = known.withLock { $0[key] }
-        if let before, try service.repeats(before.terms, to: request.question, from: request.caller, at: now) {
-            return before.again
+        if let before = known.withLock({ $0[key] }), before.terms.holds(for: request.question, at: now) {
+            try before.terms.checkApp(for: request.caller)
+            return .done(before.again)
         }
-        switch (try await service.begin(request, knowing: before?.terms, at: now).outcome(), before) {
-        case (.answered(let answer), _):
+        return try service.answer(request, at: now).map { answer in
             if let terms = KnownAnswer(answer, at: now) {
-                known.withLock { $0[key] = Known(terms: terms, again: answer.again) }
+                self.known.withLock { $0[key] = Known(terms: terms, again: answer.again) }
             }
             return answer
-        case (.repeated, let before?): return before.again
-        case (.repeated, nil): preconditionFailure("nothing was known")
         }
     }
 }
@@ -54,5 +59,14 @@ extension VerificationRequest {
         guard case .appReceipt(let bytes) = evidence else { return "" }
         return
             "\(bytes) \(question.expectations) \(question.mode) \(question.maximumAge ?? .zero) \(question.excludesOldTransactions)"
+    }
+}
+
+extension FleetPorts {
+    /// The ports of a fleet of one node.
+    static func embedded() -> FleetPorts {
+        FleetPorts(
+            cache: EmbeddedFindingCache(maximumBytes: 1 << 20), limiter: EmbeddedRateLimiter(),
+            leases: EmbeddedFlightLeases(), notes: EmbeddedFleetNotes())
     }
 }

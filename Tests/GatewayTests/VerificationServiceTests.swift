@@ -137,10 +137,6 @@ struct VerificationServiceTests {
             try await Self.gateway().verify(request, at: Samples.created).verdict == .rejected(.rule(.derTruncated)))
     }
 
-    @Test func `a refusal is the client's fault and stays one`() {
-        #expect(GatewayError.appNotPermitted.source == .client && !GatewayError.appNotPermitted.isRetryable)
-    }
-
     // MARK: Freshness
 
     @Test func `an answer is repeated for as long as it is fresh`() async throws {

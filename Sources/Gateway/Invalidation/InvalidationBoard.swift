@@ -99,7 +99,10 @@ public struct InvalidationStamp: Sendable {
     private var isOutOfDate = false
 
     fileprivate init(board: InvalidationBoard, slots: [UInt16], count: UInt64, epoch: UInt64) {
-        (self.board, self.slots, self.count, self.epoch) = (board, slots, count, epoch)
+        self.board = board
+        self.slots = slots
+        self.count = count
+        self.epoch = epoch
     }
 
     /// Whether nothing has changed since, and no change is being looked up.

@@ -12,7 +12,9 @@ public struct PurgePosition: Hashable, Sendable {
 
     /// A point in a history.
     public init(history: UInt64, number: UInt64, name: UInt64 = 0) {
-        (self.history, self.number, self.name) = (history, number, name)
+        self.history = history
+        self.number = number
+        self.name = name
     }
 
     /// The beginning of a process that knows of no shared history.
@@ -51,7 +53,9 @@ public struct PurgeHistory: Sendable {
     /// A history of which the purges up to a point are not known.
     /// - Parameter start: the point. With number 0 nothing is missing.
     public init(from start: PurgePosition = .beginning, capacity: Int = Limits.purges) {
-        (position, horizon, self.capacity) = (start, start, max(1, capacity))
+        position = start
+        horizon = start
+        self.capacity = max(1, capacity)
     }
 
     /// Adds the next purge.

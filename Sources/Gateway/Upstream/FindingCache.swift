@@ -36,7 +36,9 @@ public struct FindingLookup: Sendable {
 
     /// The outcome of a look-up.
     public init(_ finding: KnownFinding?, stamp: InvalidationStamp, isDetached: Bool = false) {
-        (self.finding, self.stamp, self.isDetached) = (finding, stamp, isDetached)
+        self.finding = finding
+        self.stamp = stamp
+        self.isDetached = isDetached
     }
 }
 

@@ -37,7 +37,7 @@ final class Inquiries: Sendable {
         case retryable(DegradedReason)
     }
 
-    let upstream: any Upstream
+    private let upstream: any Upstream
     private let verifier: ReceiptVerifier
     private let patience: UpstreamPatience
     private let limiter: any RateLimiter

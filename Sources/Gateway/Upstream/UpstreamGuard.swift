@@ -29,7 +29,8 @@ public final class UpstreamGuards: Sendable {
 
     /// - Parameter policy: of each.
     public init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
-        (production, sandbox) = (UpstreamGuard(policy, of: .production), UpstreamGuard(policy, of: .sandbox))
+        production = UpstreamGuard(policy, of: .production)
+        sandbox = UpstreamGuard(policy, of: .sandbox)
     }
 
     subscript(environment: UpstreamEnvironment) -> UpstreamGuard {

@@ -8,8 +8,8 @@ internal import Receipts
 
 /// `DELETE /v1/cache/transactions/{id}`: purges the cached results of every receipt that names an original transaction.
 struct PurgeRoute: Sendable {
-    /// Who knows what Apple said; nil if Apple is not asked, so that nothing is known.
-    let apple: AppleDesk?
+    /// Purges what Apple said; nil if Apple is not asked, so that nothing is known.
+    let invalidation: CacheInvalidation?
 
     /// The path, with the ID in it.
     static let path = "/v1/cache/transactions/{id}"
@@ -30,7 +30,7 @@ struct PurgeRoute: Sendable {
             throw Problem.invalidTransactionID
         }
         return .wait {
-            try await apple?.purge(originalTransactionID: id)
+            try await invalidation?.purge(originalTransactionID: id)
             var json = JSONWriter()
             json.object { json in json.member("purged", id) }
             return .done(Reply(json: json.bytes))

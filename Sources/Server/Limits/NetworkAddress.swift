@@ -20,7 +20,8 @@ struct NetworkAddress: Hashable, Sendable {
         let text = Substring(text)
         guard text.utf8.contains(UInt8(ascii: ":")) else {
             guard let bits = Self.ipv4(text) else { return nil }
-            (family, self.bits) = (.ipv4, UInt128(bits))
+            family = .ipv4
+            self.bits = UInt128(bits)
             return
         }
         guard let bits = Self.ipv6(text) else { return nil }
@@ -116,7 +117,8 @@ extension AddressRange {
         guard let length = parts.count == 1 ? longest : Int(parts[1]), (1...longest).contains(length) else {
             throw ConfigurationValueFault(description: "\"\(text)\" needs a prefix length from 1 to \(longest)")
         }
-        (self.first, freeBits) = (first, UInt128(longest - length))
+        self.first = first
+        freeBits = UInt128(longest - length)
         guard (first.bits >> freeBits) << freeBits == first.bits else {
             throw ConfigurationValueFault(description: "\"\(text)\" has bits set behind its prefix")
         }

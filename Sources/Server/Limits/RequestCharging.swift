@@ -62,16 +62,16 @@ extension RateAdmission {
     }
 }
 
-/// Counts the requests that find no place.
-struct CountedPlaces: InFlightLimiter {
-    let places: any InFlightLimiter
+/// Counts the requests that get no slot.
+struct MeteredInFlightLimiter: InFlightLimiter {
+    let slots: any InFlightLimiter
     let metrics: LimitMetrics
 
-    func enter(_ limit: InFlightLimit) -> Bool {
-        let hasPlace = places.enter(limit)
-        if !hasPlace { metrics.countTooManyInFlight() }
-        return hasPlace
+    func acquire(_ limit: InFlightLimit) -> Bool {
+        let hasSlot = slots.acquire(limit)
+        if !hasSlot { metrics.countTooManyInFlight() }
+        return hasSlot
     }
 
-    func leave(_ limit: InFlightLimit) { places.leave(limit) }
+    func release(_ limit: InFlightLimit) { slots.release(limit) }
 }

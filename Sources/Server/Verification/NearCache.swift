@@ -61,12 +61,18 @@ extension NearCache {
         /// - Parameter edition: that of the secrets, `Access.edition`: with others the answer may be another.
         init?(endpoint: String, body: ByteBuffer, edition: UInt64, client: String) {
             guard body.readableBytes <= Limits.bodyBytes else { return nil }
-            (self.endpoint, self.body, self.edition, self.client) = (endpoint, body, edition, client)
+            self.endpoint = endpoint
+            self.body = body
+            self.edition = edition
+            self.client = client
             digest = BodyDigest.digest(of: body.readableBytesUInt8Span)
         }
 
         private init(_ key: Key, body: ByteBuffer) {
-            (endpoint, self.body, edition, client) = (key.endpoint, body, key.edition, key.client)
+            endpoint = key.endpoint
+            self.body = body
+            edition = key.edition
+            client = key.client
             digest = key.digest
         }
 
@@ -143,8 +149,13 @@ final class KnownReply: Sendable {
 
     /// - Parameter answer: as it is when it is given again.
     init(_ answer: Answer, to question: Question, terms: KnownAnswer, tally: VerdictTally, reply: Reply) {
-        (self.terms, self.question, self.tally, self.reply) = (terms, question, tally, reply.repeatable)
-        (origin, facts, isGenuine) = (AnswerOrigin(answer), AnswerFacts(answer), answer.verdict == .genuine)
+        self.terms = terms
+        self.question = question
+        self.tally = tally
+        self.reply = reply.repeatable
+        origin = AnswerOrigin(answer)
+        facts = AnswerFacts(answer)
+        isGenuine = answer.verdict == .genuine
     }
 
     /// What it takes in memory, roughly: its octets, and a fixed part for everything around them. Callers choose how long

@@ -9,15 +9,15 @@ internal import Receipts
 /// Answers requests to verify receipts, for every endpoint at which receipts are verified.
 ///
 /// ```
-/// request ──▶ client ──▶ the same as lately? ──▶ limited? ──▶ read ──▶ VerificationService ──▶ reply ──▶ near cache
-///                            │ still holds          │ known        │ malformed      │ has to wait
-///                            └──▶ reply             └──▶ problem   └──▶ charge,     └──▶ the rest, whenever it comes
-///                                                                       problem
+/// request ──▶ the same as lately? ──▶ limited? ──▶ read ──▶ admit ──▶ VerificationService ──▶ reply ──▶ near cache
+///               │ yes: admit             │ known     │ malformed
+///               └──▶ reply               └──▶ problem └──▶ charge, problem
 /// ```
 ///
 /// A body lives until it is read. What waits for Apple holds the receipt, and the body only where it is kept for the near
 /// cache; the memory that is reserved for the request follows.
 final class VerifyHandler: Sendable {
+    private let admission: ClientAdmission
     private let verification: VerificationService
     private let access: CurrentAccess
     private let charging: RequestCharging
@@ -26,7 +26,9 @@ final class VerifyHandler: Sendable {
     private let lifecycle: UpstreamLifecycle
     private let clock: @Sendable () -> Timestamp
 
+    /// Creates the handler of all endpoints.
     /// - Parameters:
+    ///   - admission: limits clients.
     ///   - verification: decides.
     ///   - access: what Apple is asked with, as it stands now.
     ///   - charging: charges requests to their clients.
@@ -35,10 +37,11 @@ final class VerifyHandler: Sendable {
     ///   - lifecycle: what is known of the end of Apple's endpoint.
     ///   - clock: the time.
     init(
-        verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
+        admission: ClientAdmission, verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
         metrics: VerificationMetrics, nearCache: NearCache, lifecycle: UpstreamLifecycle,
         clock: @escaping @Sendable () -> Timestamp
     ) {
+        self.admission = admission
         self.verification = verification
         self.access = access
         self.charging = charging
@@ -53,6 +56,15 @@ final class VerifyHandler: Sendable {
         Route(.post, endpoint.path) { context, body in try self.answer(context, body, at: endpoint) }
     }
 
+    private typealias Progress = Step<Reply, any Error>
+
+    /// A request on its way.
+    private struct Visit: Sendable {
+        let context: RequestContext
+        let endpoint: any VerifyEndpoint
+        let now: Timestamp
+    }
+
     /// Answers a request.
     /// - Throws: what becomes a problem.
     private func answer(
@@ -62,31 +74,34 @@ final class VerifyHandler: Sendable {
         let visit = Visit(context: context, endpoint: endpoint, now: clock())
         let key = NearCache.Key(
             endpoint: endpoint.path, body: body.bytes, edition: access.now.edition, client: context.client.name)
-        let known = key.flatMap { nearCache.reply(to: $0) }
-        if let known {
-            let caller = charging.caller(asking: known.question, in: context)
-            if try verification.repeats(known.terms, to: known.question, from: caller, at: visit.now) {
-                return .done(again(known, visit))
-            }
+        guard let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: visit.now) else {
+            return .compute { try self.verify(body, key, visit) }
         }
-        return .compute { try self.verify(visit, body, key, knowing: known) }
+        let caller = charging.caller(asking: known.question, in: context)
+        try known.question.checkExpectedApp(for: caller)
+        return try admission.admit(caller) {
+            // The tokens may have been waited for.
+            guard known.holds(at: visit.now) else { return .compute { try self.decideAgain(caller, body, key, visit) } }
+            return .done(try self.again(known, to: caller, visit))
+        }
     }
 
     /// Reads nothing for a client that is known to be limited, and nothing for free.
-    private func verify(
-        _ visit: Visit, _ body: ReservedBody, _ key: NearCache.Key?, knowing known: KnownReply?
-    ) throws -> Progress {
+    private func verify(_ body: ReservedBody, _ key: NearCache.Key?, _ visit: Visit) throws -> Progress {
         let sender = charging.sender(of: visit.context)
-        try verification.refuseIfLimited(sender)
+        try admission.refuseIfLimited(sender)
         let input: VerifyInput
         do {
             input = try read(body, visit, for: sender)
         } catch {
-            return try charge(sender) { throw error }
+            return try admission.charge(sender) { throw error }
         }
         switch input {
-        case .reply(let reply): return try charge(sender) { self.announcing(reply, from: nil, visit) }
-        case .request(let request): return try decide(request, visit, body, key, knowing: known)
+        case .reply(let reply): return try admission.charge(sender) { .done(self.announcing(reply, from: nil, visit)) }
+        case .request(var request):
+            request.caller = charging.caller(asking: request.question, in: visit.context)
+            let kept = body.hold(&request, key)
+            return try admission.admit(request.caller) { [request] in try self.decide(request, kept, visit) }
         }
     }
 
@@ -97,80 +112,47 @@ final class VerifyHandler: Sendable {
         return input
     }
 
-    /// Charges a client for a body that asks nothing, before it is told so.
-    private func charge(_ sender: Caller, then reply: @escaping @Sendable () throws -> Reply) throws -> Progress {
-        guard let rest = try verification.charge(sender) else { return .done(try reply()) }
-        return .wait {
-            try await rest()
-            return .done(try reply())
-        }
-    }
-
-    private func decide(
-        _ request: VerificationRequest, _ visit: Visit, _ body: ReservedBody, _ key: NearCache.Key?,
-        knowing known: KnownReply?
+    /// Decides on a request that was admitted because its answer was known, and is known no longer.
+    private func decideAgain(
+        _ caller: Caller, _ body: ReservedBody, _ key: NearCache.Key?, _ visit: Visit
     ) throws -> Progress {
-        var request = request
-        request.caller = charging.caller(asking: request.question, in: visit.context)
-        let kept = body.hold(request.evidence, key)
-        request.reservation = body.reservation
-        let progress = try verification.begin(request, knowing: known?.terms, at: visit.now)
-        return proceed(progress, Case(visit: visit, key: kept, question: request.question, known: known))
-    }
-
-    private typealias Progress = Step<Reply, any Error>
-
-    /// A request on its way.
-    private struct Visit: Sendable {
-        let context: RequestContext
-        let endpoint: any VerifyEndpoint
-        let now: Timestamp
-    }
-
-    /// A visit of which the question is known.
-    private struct Case: Sendable {
-        let visit: Visit
-        /// What the answer is kept under; nil if it is not to be kept.
-        let key: NearCache.Key?
-        let question: Question
-        let known: KnownReply?
-    }
-
-    private func proceed(
-        _ progress: VerificationService.Progress, _ matter: Case
-    ) -> Progress {
-        switch progress {
-        case .finished(let outcome): .done(reply(outcome, matter))
-        case .waiting(let rest): .wait { .done(self.reply(try await rest(), matter)) }
+        switch try visit.endpoint.read(body.bytes) {
+        case .reply(let reply): return .done(announcing(reply, from: nil, visit))
+        case .request(var request):
+            request.caller = caller
+            let kept = body.hold(&request, key)
+            return try decide(request, kept, visit)
         }
     }
 
-    private func reply(
-        _ outcome: VerificationService.Outcome, _ matter: Case
-    ) -> Reply {
-        switch (outcome, matter.known) {
-        case (.answered(let answer), _): first(answer, matter)
-        case (.repeated, let known?): again(known, matter.visit)
-        case (.repeated, nil): preconditionFailure("Only what is known is repeated.")
+    /// Decides on an admitted request. Another with the same body may have been decided on while its tokens were waited
+    /// for.
+    /// - Parameter key: the key that the answer is kept under; nil if it is not to be kept.
+    private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ visit: Visit) throws -> Progress {
+        if let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: visit.now) {
+            return .done(try again(known, to: request.caller, visit))
         }
+        let question = request.question
+        return try verification.answer(request, at: visit.now).map { self.first($0, to: question, key, visit) }
     }
 
     /// Gives an answer that was worked out for this request, and remembers it.
-    private func first(_ answer: Answer, _ matter: Case) -> Reply {
-        let visit = matter.visit
-        let replies = visit.endpoint.replies(to: matter.question, with: answer, at: visit.now)
+    private func first(_ answer: Answer, to question: Question, _ key: NearCache.Key?, _ visit: Visit) -> Reply {
+        let replies = visit.endpoint.replies(to: question, with: answer, at: visit.now)
         metrics.tally(answer).count()
         visit.context.record { $0.answer = AnswerFacts(answer) }
-        if let key = matter.key, let terms = KnownAnswer(answer, at: visit.now) {
+        if let key, let terms = KnownAnswer(answer, at: visit.now) {
             let again = answer.again
             let known = KnownReply(
-                again, to: matter.question, terms: terms, tally: metrics.tally(again), reply: replies.again)
+                again, to: question, terms: terms, tally: metrics.tally(again), reply: replies.again)
             nearCache.insert(known, for: key)
         }
         return finish(replies.now, AnswerOrigin(answer), visit)
     }
 
-    private func again(_ known: KnownReply, _ visit: Visit) -> Reply {
+    /// Gives a known answer. Permissions are checked each time: the same answer is known to whoever asks.
+    private func again(_ known: KnownReply, to caller: Caller, _ visit: Visit) throws -> Reply {
+        try known.terms.checkApp(for: caller)
         known.tally.count()
         visit.context.record { $0.answer = known.facts }
         return finish(known.reply, known.origin, visit)
@@ -192,11 +174,18 @@ final class VerifyHandler: Sendable {
 extension ReservedBody {
     /// Reserves for what is held from now on: the evidence, and the body if its answer is to be kept.
     /// - Returns: what the answer is kept under; nil if there is no memory for it, or if it is not to be kept.
-    fileprivate func hold(_ evidence: Evidence, _ key: NearCache.Key?) -> NearCache.Key? {
+    fileprivate func hold(_ request: inout VerificationRequest, _ key: NearCache.Key?) -> NearCache.Key? {
         guard let reservation else { return key?.kept }
-        if let kept = key?.kept, reservation.resize(to: evidence.byteCount + kept.byteCount) { return kept }
+        request.reservation = reservation
+        let evidenceBytes = request.evidence.byteCount
+        if let kept = key?.kept, reservation.resize(to: evidenceBytes + kept.byteCount) { return kept }
         // Base64 is never shorter than what it stands for, so this is no more than was reserved.
-        _ = reservation.resize(to: min(evidence.byteCount, reservation.bytes))
+        _ = reservation.resize(to: min(evidenceBytes, reservation.bytes))
         return nil
     }
+}
+
+extension KnownReply {
+    /// Whether it may be given at `now`.
+    fileprivate func holds(at now: Timestamp) -> Bool { terms.holds(for: question, at: now) }
 }

@@ -16,7 +16,7 @@ struct FleetNotesTests {
 
     private static func learn(_ dates: LifecycleDates, _ node: StoreNode) {
         node.knowledge.lifecycle.learn(dates, links: [link], of: .production)
-        node.fleet.notes.tell(.lifecycle(dates, links: [link]), of: .production)
+        node.fleet.ports.notes.tell(.lifecycle(dates, links: [link]), of: .production)
     }
 
     private static func announced(_ node: StoreNode) -> LifecycleDates {

@@ -62,7 +62,7 @@ struct FleetTests {
             Forged.verifier.verify(Forged.receipts(1)[0], at: .now()),
             VerificationRequest(evidence: .appReceipt([]), mode: .apple), configuredSecret: ScriptedApple.secret)
         try await StoreNode.run([node, gone]) {
-            guard case .held = await gone.fleet.leases.acquire(key, awaiting: nil) else {
+            guard case .held = await gone.fleet.ports.leases.acquire(key, awaiting: nil) else {
                 Issue.record("nobody else asks")
                 return
             }
@@ -71,7 +71,7 @@ struct FleetTests {
             #expect(start.duration(to: .now) >= FleetTurns.Limits.wait)
             #expect(node.metric(#"\#(Self.reason){outcome="overdue"}"#) == 1)
             try await eventually {
-                if case .held = await node.fleet.leases.acquire(key, awaiting: nil) { true } else { false }
+                if case .held = await node.fleet.ports.leases.acquire(key, awaiting: nil) { true } else { false }
             }
         }
     }
@@ -121,7 +121,7 @@ struct FleetTests {
             RatePolicy(name: "apple", quota: 1, window: .seconds(3600), burst: 3, isLeased: false), of: .production)
         try await StoreNode.run(nodes) {
             var admitted: [Bool] = []
-            for number in 0..<4 { admitted.append(await budget.take(from: nodes[number % 2].fleet.limiter)) }
+            for number in 0..<4 { admitted.append(await budget.take(from: nodes[number % 2].fleet.ports.limiter)) }
             #expect(admitted == [true, true, true, false])
             #expect(budget.remaining(at: .now) == 0)
         }

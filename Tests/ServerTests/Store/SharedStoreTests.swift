@@ -164,9 +164,9 @@ struct SharedStoreTests {
             let receipt = Forged.receipts(1)[0]
             _ = try await nodes[0].ask(receipt)
             #expect(try await nodes[1].ask(receipt).provenance.cache == .shared)
-            try await nodes[0].fleet.findings.purge(originalTransactionID: "1000")
+            try await nodes[0].fleet.ports.cache.purge(originalTransactionID: "1000")
             nodes[0].knowledge.guards.pause(.production, for: .seconds(600))
-            nodes[0].fleet.notes.tell(.pause(.seconds(600)), of: .production)
+            nodes[0].fleet.ports.notes.tell(.pause(.seconds(600)), of: .production)
             try await eventually { nodes[1].knowledge.guards.health(of: .production).pausedFor != nil }
             for node in nodes {
                 #expect(node.health.condition == .connected)

@@ -36,21 +36,19 @@ struct StoreNode: Sendable {
             access: CurrentAccess(Access(AccessRules())), knowledge: knowledge, store: health, in: surroundings)
         fleet = try FleetStore(
             configuration, upstreams: knowledge, health: health, metrics: metrics, in: surroundings)
-        let desk = AppleDesk(
-            upstream: apple, guards: knowledge.guards, cache: fleet.findings, lifecycle: knowledge.lifecycle,
-            verifier: Forged.verifier, patience: .unhurried, limiter: fleet.limiter, leases: fleet.leases,
-            notes: fleet.notes, observer: metrics.upstream, clock: { .now() })
-        verification = VerificationService(verifier: Forged.verifier, apple: desk)
+        let connection = UpstreamConnection(
+            apple, guards: knowledge.guards, lifecycle: knowledge.lifecycle, patience: .unhurried,
+            verifier: Forged.verifier)
+        let upstream = UpstreamVerification(
+            connection, fleet: fleet.ports, policy: CachePolicy { 0 }, observer: metrics.upstream, clock: { .now() })
+        verification = VerificationService(verifier: Forged.verifier, apple: upstream)
     }
 
     /// Asks about a receipt, in mode `apple`.
     func ask(_ receipt: [UInt8], maximumAge: Duration? = nil) async throws -> Answer {
         var request = VerificationRequest(evidence: .appReceipt(receipt), mode: .apple)
         request.question.maximumAge = maximumAge
-        guard case .answered(let answer) = try await verification.begin(request, at: .now()).outcome() else {
-            preconditionFailure("nothing was known")
-        }
-        return answer
+        return try await verification.answer(request, at: .now()).value()
     }
 
     /// The value of a series, such as `receipt_gateway_store_commands_total{outcome="ok"}`.

@@ -198,7 +198,7 @@ struct NearCacheTests {
         let service = VerificationService(verifier: Forged.verifier)
         let now = Timestamp.now()
         guard
-            case .finished(.answered(let answer)) = try service.begin(
+            case .done(let answer) = try service.answer(
                 VerificationRequest(evidence: evidence, mode: .local), at: now)
         else { throw CancellationError() }
         let metrics = try VerificationMetrics(PrometheusRegistry(MetricCatalogue.all))

@@ -16,7 +16,8 @@ private struct Scene {
     let clock = TestClock(Samples.created)
     let lifecycle: UpstreamLifecycle
     let guards: UpstreamGuards
-    let desk: AppleDesk
+    let verification: UpstreamVerification
+    let invalidation: CacheInvalidation
     let service: RememberingService
     private let remembers: Bool
     private let forgetful: VerificationService
@@ -30,12 +31,13 @@ private struct Scene {
         upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
         lifecycle = UpstreamLifecycle(configured: dates)
         guards = UpstreamGuards(guardPolicy)
-        desk = AppleDesk(
-            upstream: upstream, guards: guards, cache: EmbeddedFindingCache(maximumBytes: 1 << 20),
-            lifecycle: lifecycle,
-            verifier: Samples.verifier, patience: patience, observer: events,
-            clock: { [clock] in clock.time }, chance: { chance })
-        forgetful = VerificationService(verifier: Samples.verifier, apple: desk)
+        let ports = FleetPorts.embedded()
+        verification = UpstreamVerification(
+            UpstreamConnection(
+                upstream, guards: guards, lifecycle: lifecycle, patience: patience, verifier: Samples.verifier),
+            fleet: ports, policy: CachePolicy { chance }, observer: events, clock: { [clock] in clock.time })
+        invalidation = CacheInvalidation(of: ports.cache, observer: events)
+        forgetful = VerificationService(verifier: Samples.verifier, apple: verification)
         service = RememberingService(forgetful)
         self.remembers = remembers
     }
@@ -85,7 +87,7 @@ private let sandboxKnows: ScriptedUpstream.Script = [
     .production: [.otherEnvironment], .sandbox: [.answer(.renewed)],
 ]
 
-struct AppleDeskTests {
+struct UpstreamVerificationTests {
     // MARK: Whether to ask
 
     @Test func `what Apple knows beyond the receipt decides`() async throws {
@@ -158,7 +160,7 @@ struct AppleDeskTests {
         _ = try await scene.ask(at: 150)
         let stale = try await scene.ask(at: 181)
         #expect(stale.provenance == Provenance(source: .apple, cache: .stale, verifiedAt: Samples.time(150)))
-        while scene.desk.flightCount > 0 { await Task.yield() }
+        while scene.verification.flightCount > 0 { await Task.yield() }
         let fresh = try await scene.ask(at: 182)
         #expect(fresh.provenance == Provenance(source: .apple, cache: .shared, verifiedAt: Samples.time(181)))
         #expect(scene.upstream.asked.count == 4)
@@ -196,7 +198,7 @@ struct AppleDeskTests {
         let scene = Scene(sandboxKnows, chance: chance)
         _ = try await scene.ask(at: 150)
         #expect(try await scene.ask(at: 160).provenance.cache == .shared)
-        while scene.desk.flightCount > 0 { await Task.yield() }
+        while scene.verification.flightCount > 0 { await Task.yield() }
         #expect(scene.events.lines.contains("refreshed early") == isRefreshed)
         #expect(scene.upstream.asked.count == (isRefreshed ? 4 : 2))
         let again = try await scene.ask(at: 161)
@@ -233,9 +235,9 @@ struct AppleDeskTests {
         let scene = Scene(sandboxKnows, remembers: true)
         _ = try await scene.ask(at: 150)
         #expect(try await scene.ask(at: 151).provenance.cache == .near)
-        try await scene.desk.purge(originalTransactionID: "9")
+        try await scene.invalidation.purge(originalTransactionID: "9")
         #expect(try await scene.ask(at: 152).provenance.cache == .near)
-        try await scene.desk.purge(originalTransactionID: "1")
+        try await scene.invalidation.purge(originalTransactionID: "1")
         #expect(try await scene.ask(at: 153).provenance.cache == .miss)
         #expect(scene.events.lines.contains("purged") && scene.upstream.asked.count == 4)
     }
@@ -249,7 +251,7 @@ struct AppleDeskTests {
         gate.close()
         async let late = scene.ask(.apple, at: 151) { $0.question.maximumAge = .zero }
         while gate.waitingCount == 0 { await Task.yield() }
-        try await scene.desk.purge(originalTransactionID: "1")
+        try await scene.invalidation.purge(originalTransactionID: "1")
         gate.open()
         #expect(try await late.provenance.source == .apple)
         #expect(try await scene.ask(.apple, at: 152).provenance.cache == .miss)
@@ -259,7 +261,7 @@ struct AppleDeskTests {
     @Test func `that an account is gone is forgotten by the transactions of the receipt`() async throws {
         let scene = Scene([.production: [.refusal(.accountNotFound)]])
         _ = try await scene.ask(at: 150)
-        try await scene.desk.purge(originalTransactionID: "1")
+        try await scene.invalidation.purge(originalTransactionID: "1")
         #expect(try await scene.ask(at: 151).provenance.cache == .miss)
     }
 
@@ -272,7 +274,7 @@ struct AppleDeskTests {
         gate.close()
         async let early = scene.ask(.apple, at: 151) { $0.question.maximumAge = .zero }
         while gate.waitingCount == 0 { await Task.yield() }
-        try await scene.desk.purge(originalTransactionID: "1")
+        try await scene.invalidation.purge(originalTransactionID: "1")
         async let late = scene.ask(.apple, at: 152)
         while scene.events.lines.count(where: { $0 == "looked up miss" }) < 3 { await Task.yield() }
         gate.open()
@@ -299,7 +301,7 @@ struct AppleDeskTests {
                     handling: .forwarded(.request), freshUntil: Samples.time(190), isStored: true, isCollapsed: false))
         scene.upstream.rewrite([.production: [.failure(.serverError)]])
         #expect(try await scene.ask(at: 195).cacheStatus == .hit(freshUntil: Samples.time(190)))
-        while scene.desk.flightCount > 0 { await Task.yield() }
+        while scene.verification.flightCount > 0 { await Task.yield() }
         #expect(try await scene.ask(at: 500).cacheStatus == .forwarded(.stale))
         let unknown = Scene([.production: [.failure(.serverError)]])
         #expect(try await unknown.ask(at: 150).cacheStatus == .forwarded(.miss))
@@ -383,7 +385,7 @@ struct AppleDeskTests {
     @Test func `what was forgotten is not handed on`() async throws {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(.appleFirst, at: 150)
-        try await scene.desk.purge(originalTransactionID: "1")
+        try await scene.invalidation.purge(originalTransactionID: "1")
         scene.upstream.rewrite([.production: [.failure(.tls)]])
         let answer = try await scene.ask(.appleFirst, at: 151) { $0.question.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
@@ -570,7 +572,7 @@ struct AppleDeskTests {
         let early = try await scene.ask(at: 150)
         #expect(early.provenance.source == .local && early.provenance.degradedReasons == [.upstreamSlow])
         gate.open()
-        while scene.desk.flightCount > 0 { await Task.yield() }
+        while scene.verification.flightCount > 0 { await Task.yield() }
         #expect(try await scene.ask(at: 151).provenance.cache == .shared)
         #expect(scene.upstream.asked.count == 1)
     }

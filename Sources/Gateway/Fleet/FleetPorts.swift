@@ -1,0 +1,24 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The ports to what the nodes of a fleet share: all of them in Redis, or all of them in this process.
+public struct FleetPorts: Sendable {
+    /// Keeps what Apple said of receipts.
+    public var cache: any FindingCache
+    /// Holds the token buckets of clients, and the budget for requests to Apple.
+    public var limiter: any RateLimiter
+    /// Decides which node asks Apple.
+    public var leases: any FlightLeases
+    /// Tells the other nodes what Apple asks for.
+    public var notes: any FleetNotes
+
+    /// Creates the ports of one node.
+    public init(
+        cache: any FindingCache, limiter: any RateLimiter, leases: any FlightLeases, notes: any FleetNotes
+    ) {
+        self.cache = cache
+        self.limiter = limiter
+        self.leases = leases
+        self.notes = notes
+    }
+}

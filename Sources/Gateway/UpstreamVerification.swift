@@ -1,0 +1,225 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Receipts
+
+/// Answers with what Apple knows of a genuine receipt, and decides when Apple needs not be asked, or cannot.
+///
+/// ```
+/// assessment ──▶ must Apple be asked? ──▶ cached? ──▶ UpstreamFetcher ──▶ answer
+///                     │ no                  │ fresh        │ fails
+///                     └──▶ the receipt      └──▶ repeat it └──▶ what was cached, else the receipt
+/// ```
+public final class UpstreamVerification: Sendable {
+    private let connection: UpstreamConnection
+    private let cache: any FindingCache
+    private let fetcher: UpstreamFetcher
+    private let policy: CachePolicy
+    private let observer: any GatewayObserver
+
+    /// Creates the way to one upstream.
+    /// - Parameters:
+    ///   - connection: the upstream.
+    ///   - fleet: what the nodes share.
+    ///   - policy: decides what cached findings are good for.
+    ///   - observer: told what happens.
+    ///   - clock: the time.
+    public init(
+        _ connection: UpstreamConnection, fleet: FleetPorts, policy: CachePolicy, observer: any GatewayObserver,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.connection = connection
+        self.policy = policy
+        self.observer = observer
+        cache = fleet.cache
+        let inquiries = Inquiries(
+            connection.upstream, guards: connection.guards, verifier: connection.verifier,
+            patience: connection.patience, limiter: fleet.limiter, notes: fleet.notes, observer: observer, clock: clock)
+        fetcher = UpstreamFetcher(inquiries, fleet: fleet, policy: policy, observer: observer, clock: clock)
+    }
+
+    /// The number of receipts that Apple is being asked about.
+    var flightCount: Int { fetcher.flightCount }
+}
+
+/// An upstream, and the rules for asking it.
+public struct UpstreamConnection: Sendable {
+    /// The upstream.
+    public var upstream: any Upstream
+    /// The guards of its endpoints.
+    public var guards: UpstreamGuards
+    /// What is known of the end of its endpoints.
+    public var lifecycle: UpstreamLifecycle
+    /// How long it is waited for.
+    public var patience: UpstreamPatience
+    /// Verifies the receipts that its answers carry.
+    public var verifier: ReceiptVerifier
+
+    /// Creates the connection to an upstream.
+    public init(
+        _ upstream: any Upstream, guards: UpstreamGuards, lifecycle: UpstreamLifecycle, patience: UpstreamPatience,
+        verifier: ReceiptVerifier
+    ) {
+        self.upstream = upstream
+        self.guards = guards
+        self.lifecycle = lifecycle
+        self.patience = patience
+        self.verifier = verifier
+    }
+}
+
+// MARK: - Whether to ask
+
+extension UpstreamVerification {
+    /// Answers with what Apple knows, if it must be asked and can be.
+    ///
+    /// In mode `auto` Apple is asked if it may know more than the receipt, in the others because the caller wants it.
+    func answer(to assessment: Assessment) -> Step<Answer, any Error> {
+        let mode = assessment.request.question.mode
+        guard assessment.receipt.environment != .xcode else {
+            // Apple knows nothing of receipts that were made in Xcode.
+            return .done(
+                mode == .apple ? assessment.undecided(.environmentWithoutUpstream) : assessment.local())
+        }
+        let secret = connection.upstream.secret(forApp: assessment.receipt.bundleID)
+        let hasSecret = assessment.request.question.callersSecret != nil || secret != nil
+        guard mode != .auto || (hasSecret && assessment.mayHaveChanged) else { return .done(assessment.local()) }
+        let key = FindingKey(assessment.receipt, assessment.request, configuredSecret: secret)
+        guard mode != .auto || !isMoved(assessment, key) else { return .done(assessment.local()) }
+        // From here on the receipt is held for seconds.
+        guard assessment.request.reservation?.grow(by: assessment.byteCount) ?? true else {
+            return .done(degraded(assessment, nil, because: .upstreamSaturated, nil))
+        }
+        return .wait { .done(await self.answer(assessment, key)) }
+    }
+
+    /// Whether this receipt is one of those that no longer need the endpoint, which is on its way out. Only a receipt
+    /// that says by itself that everything is paid for: for any other the endpoint stays the fallback.
+    private func isMoved(_ assessment: Assessment, _ key: FindingKey) -> Bool {
+        let environment: UpstreamEnvironment = assessment.receipt.environment == .production ? .production : .sandbox
+        let share = connection.lifecycle.knowledge(of: environment).dates.stage(at: assessment.now).shareMoved
+        return assessment.standsAlone && key.signedContent.fraction < share
+    }
+}
+
+// MARK: - Answering
+
+extension UpstreamVerification {
+    /// Answers with what Apple says, from whichever node knows it; without Apple, with the best that is left.
+    private func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
+        let lookup = await cache.lookUp(key, naming: assessment.originalTransactionIDs)
+        let (made, finding) = await answer(assessment, key, after: lookup)
+        var answer = stamped(made, of: finding, assessment, since: lookup.stamp)
+        if answer.upstreamBody == nil, answer.verdict == .genuine, assessment.showsLatestReceipt {
+            answer.earlierUpstreamBody = await earlierBody(about: key, of: assessment, knowing: lookup.finding)
+        }
+        return answer
+    }
+
+    /// Returns the answer and the finding it is made of.
+    private func answer(
+        _ assessment: Assessment, _ key: FindingKey, after lookup: FindingLookup
+    ) async -> (answer: Answer, finding: KnownFinding?) {
+        if let finding = lookup.finding,
+            let answer = answer(from: finding, assessment, key, isDetached: lookup.isDetached)
+        {
+            return (answer, finding)
+        }
+        return await fetched(assessment, key, knowing: lookup.finding)
+    }
+
+    /// Returns the answer made of a cached finding; nil if a new one has to be fetched first.
+    /// - Parameter isDetached: whether purges by other nodes may be missing.
+    private func answer(
+        from known: KnownFinding, _ assessment: Assessment, _ key: FindingKey, isDetached: Bool
+    ) -> Answer? {
+        let reasons: [DegradedReason] = isDetached ? [.sharedStoreUnreachable] : []
+        let use = policy.use(of: known, for: assessment)
+        switch use {
+        case .expired: return nil
+        case .fresh, .dueForRefresh:
+            observer.observe(.lookedUp(.shared))
+            if use == .dueForRefresh {
+                observer.observe(.refreshedEarly)
+                fetcher.refresh(key, for: assessment, since: known)
+            }
+            if case .unanswered(let reason) = known.finding { return degraded(assessment, nil, because: reason, nil) }
+        case .stale:
+            observer.observe(.lookedUp(.stale))
+            fetcher.refresh(key, for: assessment, since: known)
+        }
+        for reason in reasons { observer.observe(.degraded(reason)) }
+        return assessment.answer(
+            known, from: use == .stale ? .stale : .shared, .hit(freshUntil: known.freshUntil),
+            degradedBecause: reasons)
+    }
+
+    /// Returns the answer made of what Apple says, which the first request fetches for all, and the finding it is made of.
+    /// - Parameter known: the cached finding, which is not good enough.
+    private func fetched(
+        _ assessment: Assessment, _ key: FindingKey, knowing known: KnownFinding?
+    ) async -> (answer: Answer, finding: KnownFinding?) {
+        observer.observe(.lookedUp(.miss))
+        let found = await fetcher.value(for: key, assessment, since: known, patience: patience(for: assessment))
+        if !found.isFirst { observer.observe(.joinedFlight) }
+        let reason = known.map { assessment.reasonToAsk(knowing: $0) } ?? .miss
+        let failed = CacheStatus.forwarded(reason, isCollapsed: !found.isFirst)
+        guard let finding = found.value else {
+            return (degraded(assessment, known, because: .upstreamSlow, failed), known)
+        }
+        if case .unanswered(let trouble) = finding.finding {
+            return (degraded(assessment, known, because: trouble, failed), known)
+        }
+        let answer = assessment.answer(
+            finding, from: .miss, .forwarded(reason, found: finding, isCollapsed: !found.isFirst))
+        return (answer ?? assessment.local(), finding)
+    }
+
+    private func patience(for assessment: Assessment) -> Duration {
+        // A little more than the deadline, so that the reason for a failure arrives.
+        assessment.request.question.mode == .apple
+            ? connection.patience.deadline + .seconds(1) : connection.patience.whenLocalSuffices
+    }
+
+    /// Returns the best answer without Apple: what it said before, else what the receipt says, if the caller takes that.
+    private func degraded(
+        _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason, _ cacheStatus: CacheStatus?
+    ) -> Answer {
+        observer.observe(.degraded(reason))
+        if let known, policy.answersWithoutUpstream(known, at: assessment.now),
+            let answer = assessment.answer(known, from: .stale, cacheStatus, degradedBecause: [reason])
+        {
+            return answer
+        }
+        var answer =
+            assessment.request.question.mode == .apple
+            ? assessment.undecided(.upstreamDidNotAnswer, degradedBecause: [reason])
+            : assessment.local(degradedBecause: [reason])
+        answer.cacheStatus = cacheStatus
+        return answer
+    }
+
+    /// Returns the answer as one that is repeated until the finding it is made of changes or is purged.
+    private func stamped(
+        _ answer: consuming Answer, of finding: KnownFinding?, _ assessment: Assessment, since stamp: InvalidationStamp
+    ) -> Answer {
+        answer.stamp = stamp
+        guard let finding else { return answer }
+        let ids = assessment.originalTransactionIDs
+        // Watched before it is judged: a purge between the two puts the stamp out of date.
+        let watching = stamp.watching(Array(Set(ids).union(finding.originalTransactionIDs)))
+        let isCurrent = cache.judge(finding, naming: ids) == .current
+        answer.stamp = isCurrent ? watching : watching.outOfDate
+        return answer
+    }
+
+    /// Returns Apple's JSON of an earlier answer to this receipt, however old and whichever transactions it leaves out.
+    private func earlierBody(
+        about key: FindingKey, of assessment: Assessment, knowing known: KnownFinding?
+    ) async -> [UInt8]? {
+        if let body = known?.upstreamBody { return body }
+        var other = key
+        other.excludesOldTransactions.toggle()
+        return await cache.lookUp(other, naming: assessment.originalTransactionIDs).finding?.upstreamBody
+    }
+}

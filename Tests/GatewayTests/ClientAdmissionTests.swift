@@ -1,0 +1,75 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Gateway
+
+/// A slot is held for as long as the work takes, and no longer.
+struct ClientAdmissionTests {
+    private static let limit = InFlightLimit(tenant: "shop", maximum: 1)
+
+    private let slots = EmbeddedInFlightLimiter()
+    private let admission: ClientAdmission
+    private let caller: Caller
+
+    init() {
+        admission = ClientAdmission(rates: EmbeddedRateLimiter(), slots: slots)
+        var caller = Caller()
+        caller.inFlight = Self.limit
+        self.caller = caller
+    }
+
+    private var isFree: Bool {
+        guard slots.acquire(Self.limit) else { return false }
+        slots.release(Self.limit)
+        return true
+    }
+
+    @Test func `the slot is free once the last step is taken`() async throws {
+        let step = try admission.admit(caller) {
+            .compute { .wait { .done(1) } }
+        }
+        #expect(!isFree)
+        let waiting = try step.computed()
+        #expect(!isFree)
+        let done = try await waiting.next()
+        #expect(isFree)
+        #expect(try await done.value() == 1)
+    }
+
+    @Test func `the slot is free after a step that throws`() async throws {
+        struct Fault: Error {}
+        #expect(throws: Fault.self) { try admission.admit(caller) { () -> Step<Int, any Error> in throw Fault() } }
+        #expect(isFree)
+        let computing = try admission.admit(caller) { Step<Int, any Error>.compute { throw Fault() } }
+        #expect(throws: Fault.self) { try computing.computed() }
+        #expect(isFree)
+        let waiting = try admission.admit(caller) { Step<Int, any Error>.wait { throw Fault() } }
+        await #expect(throws: Fault.self) { try await waiting.next() }
+        #expect(isFree)
+    }
+
+    @Test func `the slot of a request that nobody goes on with is free`() throws {
+        var step: Step<Int, any Error>? = try admission.admit(caller) { .wait { .done(1) } }
+        #expect(step != nil && !isFree)
+        step = nil
+        #expect(isFree)
+    }
+
+    @Test func `without a slot no work is done`() throws {
+        #expect(slots.acquire(Self.limit))
+        #expect(throws: GatewayError.tooManyInFlight) {
+            try admission.admit(caller) { () -> Step<Int, any Error> in
+                Issue.record("it was done")
+                return .done(1)
+            }
+        }
+        #expect(throws: GatewayError.tooManyInFlight) { try admission.refuseIfLimited(caller) }
+    }
+
+    @Test func `a charge that asks nothing needs no slot`() async throws {
+        #expect(slots.acquire(Self.limit))
+        #expect(try await admission.charge(caller) { .done(1) }.value() == 1)
+    }
+}
