@@ -53,7 +53,8 @@ private struct Prefix: Sendable {
     private let bits: Int
 
     init(_ octets: UInt8..., bits: Int) {
-        (self.octets, self.bits) = (octets, bits)
+        self.octets = octets
+        self.bits = bits
     }
 
     func contains(_ address: [UInt8]) -> Bool {

@@ -26,7 +26,8 @@ struct ResponseCollector {
     private let maximumBodyBytes: Int
 
     init(maximumHeaderBytes: Int, maximumBodyBytes: Int) {
-        (self.maximumHeaderBytes, self.maximumBodyBytes) = (maximumHeaderBytes, maximumBodyBytes)
+        self.maximumHeaderBytes = maximumHeaderBytes
+        self.maximumBodyBytes = maximumBodyBytes
     }
 
     /// Takes a status line, a field line, or the empty line after them. False means: give up.

@@ -24,7 +24,10 @@ public struct TransportRequest: Sendable {
 
     /// A request; nothing is checked yet.
     public init(_ method: Method, url: String, headers: [TransportHeader] = [], body: [UInt8] = []) {
-        (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
     }
 }
 
@@ -37,6 +40,7 @@ public struct TransportHeader: Sendable, Hashable {
 
     /// A field; nothing is checked yet.
     public init(name: String, value: String) {
-        (self.name, self.value) = (name, value)
+        self.name = name
+        self.value = value
     }
 }

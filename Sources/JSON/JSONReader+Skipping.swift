@@ -12,7 +12,8 @@ package struct JSONSkipAllowance: Hashable, Sendable {
 
     /// An allowance that is untouched.
     package init(maximumDepth: Int, maximumWork: Int) {
-        (self.maximumDepth, self.maximumWork) = (maximumDepth, maximumWork)
+        self.maximumDepth = maximumDepth
+        self.maximumWork = maximumWork
     }
 }
 

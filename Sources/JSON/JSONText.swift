@@ -10,7 +10,8 @@ package struct JSONText: Hashable, Sendable {
 
     /// A string between two quotes of a text that was read.
     package init(range: Range<Int>, isEscaped: Bool) {
-        (self.range, self.isEscaped) = (range, isEscaped)
+        self.range = range
+        self.isEscaped = isEscaped
     }
 }
 

@@ -13,7 +13,9 @@ extension JSONValue {
 
         /// Limits that fit Apple's answers: a receipt of 5 MB is on record, and comes back in JSON of twice that.
         package init(bytes: Int = 16 << 20, depth: Int = 16, values: Int = 1_000_000) {
-            (self.bytes, self.depth, self.values) = (bytes, depth, values)
+            self.bytes = bytes
+            self.depth = depth
+            self.values = values
         }
     }
 

@@ -26,7 +26,8 @@ package enum JSONValue: Hashable, Sendable {
 
         /// A member.
         package init(_ name: String, _ value: JSONValue) {
-            (self.name, self.value) = (name, value)
+            self.name = name
+            self.value = value
         }
     }
 }

@@ -42,8 +42,12 @@ package struct CivilTime: Hashable, Sendable {
     package var hour: Int, minute: Int, second: Int
 
     package init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
-        (self.year, self.month, self.day) = (year, month, day)
-        (self.hour, self.minute, self.second) = (hour, minute, second)
+        self.year = year
+        self.month = month
+        self.day = day
+        self.hour = hour
+        self.minute = minute
+        self.second = second
     }
 
     /// Whether the calendar has this day and the clock this time (no leap seconds).
@@ -85,7 +89,9 @@ extension CivilTime {
         let days = seconds.flooredQuotient(by: 86_400)
         let secondOfDay = seconds - days * 86_400
         self.init(daysSince1970: days)
-        (hour, minute, second) = (secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60)
+        hour = secondOfDay / 3600
+        minute = secondOfDay / 60 % 60
+        second = secondOfDay % 60
     }
 
     private init(daysSince1970: Int) {

@@ -90,7 +90,8 @@ extension CircuitBreaker {
         public let overrulesRejection: Bool
 
         init(generation: UInt64, probe: Probes.Number? = nil, overrulesRejection: Bool = false) {
-            (self.generation, self.probe) = (generation, probe)
+            self.generation = generation
+            self.probe = probe
             self.overrulesRejection = overrulesRejection
         }
     }

@@ -44,8 +44,11 @@ public final class AppleSimulator: Sendable {
     private let connections: Connections
 
     private init(_ store: SimulatedStore, _ connections: Connections, _ production: Listener, _ sandbox: Listener) {
-        (productionURL, sandboxURL) = (production.url, sandbox.url)
-        (self.store, self.connections, listeners) = (store, connections, [production, sandbox])
+        productionURL = production.url
+        sandboxURL = sandbox.url
+        self.store = store
+        self.connections = connections
+        listeners = [production, sandbox]
     }
 
     /// Starts both servers; they listen when this returns.

@@ -25,7 +25,9 @@ package struct LocalVerifyReceiptResponse: Sendable {
         _ receipt: VerifiedReceipt, showing latest: some Sequence<InAppPurchase>, latestReceipt: String? = nil,
         at now: Timestamp
     ) {
-        (self.receipt, self.latest, self.latestReceipt) = (receipt, Array(latest), latestReceipt)
+        self.receipt = receipt
+        self.latest = Array(latest)
+        self.latestReceipt = latestReceipt
         requestDate = now
     }
 

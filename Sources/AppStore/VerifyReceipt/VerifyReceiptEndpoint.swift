@@ -17,7 +17,9 @@ package struct VerifyReceiptEndpoint: Sendable {
     ///   - transport: moves the bytes.
     ///   - now: reads the clock, when an answer has come, for what its header says about time.
     package init(url: String, transport: HTTPTransport, now: @escaping @Sendable () -> Timestamp) {
-        (self.url, self.transport, self.now) = (url, transport, now)
+        self.url = url
+        self.transport = transport
+        self.now = now
     }
 
     /// Asks.

@@ -15,7 +15,8 @@ package struct VerifyReceiptRequest: Sendable {
 
     /// A question about a receipt.
     package init(receipt: [UInt8], sharedSecret: SharedSecret? = nil, excludesOldTransactions: Bool = false) {
-        (self.receipt, self.sharedSecret) = (receipt, sharedSecret)
+        self.receipt = receipt
+        self.sharedSecret = sharedSecret
         self.excludesOldTransactions = excludesOldTransactions
     }
 }

@@ -10,7 +10,9 @@ struct TransferLoop {
     private var isFinishing = false
 
     init(mailbox: Mailbox, multi: MultiHandle, configuration: TransportConfiguration) {
-        (self.mailbox, self.multi, self.configuration) = (mailbox, multi, configuration)
+        self.mailbox = mailbox
+        self.multi = multi
+        self.configuration = configuration
     }
 
     /// Runs until all is finished; blocks its thread.

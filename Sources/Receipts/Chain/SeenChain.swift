@@ -12,7 +12,8 @@ public struct SeenChain: Hashable, Sendable {
 
         /// A certificate.
         public init(fingerprint: Fingerprint, notAfter: Timestamp) {
-            (self.fingerprint, self.notAfter) = (fingerprint, notAfter)
+            self.fingerprint = fingerprint
+            self.notAfter = notAfter
         }
     }
 
@@ -23,7 +24,8 @@ public struct SeenChain: Hashable, Sendable {
 
     /// A chain.
     public init(belowAnchor: [Link], anchor: Link) {
-        (self.belowAnchor, self.anchor) = (belowAnchor, anchor)
+        self.belowAnchor = belowAnchor
+        self.anchor = anchor
     }
 }
 

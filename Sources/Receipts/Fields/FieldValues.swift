@@ -10,7 +10,8 @@ struct TextRange: Sendable {
     static let absent = TextRange(0..<0)
 
     init(_ range: Range<Int>) {
-        (lowerBound, upperBound) = (UInt32(range.lowerBound), UInt32(range.upperBound))
+        lowerBound = UInt32(range.lowerBound)
+        upperBound = UInt32(range.upperBound)
     }
 
     var range: Range<Int> { Int(lowerBound)..<Int(upperBound) }

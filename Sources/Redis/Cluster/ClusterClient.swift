@@ -26,10 +26,12 @@ final class ClusterClient: RedisTopology {
 
     /// The cluster that the nodes at the URL's addresses belong to.
     init(_ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver) {
-        (self.configuration, self.observer) = (configuration, observer)
+        self.configuration = configuration
+        self.observer = observer
         let eventLoop = eventLoops.next()
         let lookout = Lookout(Self.rule, on: eventLoop)
-        (self.lookout, self.eventLoop) = (lookout, eventLoop)
+        self.lookout = lookout
+        self.eventLoop = eventLoop
         nodes = ClusterNodes { address in
             RedisNode(
                 configuration.master(at: address), eventLoops: eventLoops,

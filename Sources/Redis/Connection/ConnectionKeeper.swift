@@ -41,7 +41,8 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
 
     /// A keeper that has not begun.
     init(on loop: any EventLoop, _ parts: Parts) {
-        (self.loop, self.parts) = (loop, parts)
+        self.loop = loop
+        self.parts = parts
         state = .makeBoxSendingValue(State(), eventLoop: loop)
     }
 

@@ -39,7 +39,8 @@ struct Login {
             script += configuration.scripts.map { (.loadScript, RedisCommand("SCRIPT", "LOAD", RedisWord($0.source))) }
         }
         script.append((.ping, RedisCommand("PING")))
-        (commands, remaining) = (script.map(\.1), script.map(\.0)[...])
+        commands = script.map(\.1)
+        remaining = script.map(\.0)[...]
     }
 
     /// The next answer.

@@ -41,7 +41,8 @@ struct SubscriberConnection: ConnectionMachine {
         channels = (prefixes.isEmpty ? [] : [Self.invalidations]) + configuration.channels
         readyUntil = until
         pingInterval = TimeAmount(configuration.pingInterval)
-        (heard, pinged) = (until, until)
+        heard = until
+        pinged = until
     }
 
     mutating func begin() -> [RedisCommand] {

@@ -31,7 +31,9 @@ public final class RedisNode: RedisCommands {
         _ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver
     ) {
         let ledger = NodeLedger(observer)
-        (self.configuration, self.eventLoops, self.ledger) = (configuration, eventLoops, ledger)
+        self.configuration = configuration
+        self.eventLoops = eventLoops
+        self.ledger = ledger
         lanes = eventLoops.makeIterator().map { Lane(on: $0, .commands(configuration, ledger)) }
         subscriber =
             configuration.trackedPrefixes.isEmpty && configuration.channels.isEmpty

@@ -46,7 +46,8 @@ public struct RedisTLS: Sendable {
             configuration.privateKey = .privateKey(try Self.key(keyFile))
         }
         guard let context = try? NIOSSLContext(configuration: configuration) else { throw .unmatched }
-        (self.context, self.certificateEnd) = (context, certificateEnd)
+        self.context = context
+        self.certificateEnd = certificateEnd
     }
 
     private static func certificates(_ path: String, or fault: Fault) throws(Fault) -> [NIOSSLCertificate] {

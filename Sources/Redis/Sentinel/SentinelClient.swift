@@ -33,8 +33,10 @@ final class SentinelClient: RedisTopology {
         _ name: String, _ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup,
         observer: any RedisObserver
     ) {
-        (self.name, self.configuration) = (name, configuration)
-        (self.eventLoops, self.observer) = (eventLoops, observer)
+        self.name = name
+        self.configuration = configuration
+        self.eventLoops = eventLoops
+        self.observer = observer
         let eventLoop = eventLoops.next()
         let lookout = Lookout(Self.rule, on: eventLoop)
         self.lookout = lookout

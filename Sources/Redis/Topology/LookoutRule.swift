@@ -26,7 +26,9 @@ struct LookoutRule {
     private var isWantedAgain = false
 
     init(pace: Duration, interval: Duration, retryInterval: Duration) {
-        (self.pace, self.interval, self.retryInterval) = (pace, interval, retryInterval)
+        self.pace = pace
+        self.interval = interval
+        self.retryInterval = retryInterval
     }
 
     /// There is a reason to look.

@@ -29,7 +29,8 @@ struct APIKey: Sendable {
     }
 
     private init(id: String, secret: Secret) {
-        (self.id, self.secret) = (id, secret)
+        self.id = id
+        self.secret = secret
     }
 
     /// Reads a key as it was sent; nil if it cannot be one.

@@ -48,7 +48,8 @@ final class Access: Sendable {
 
     /// The rules, in force from now on.
     init(_ rules: AccessRules, edition: UInt64 = 0) {
-        (self.rules, self.edition) = (rules, edition)
+        self.rules = rules
+        self.edition = edition
         if let clients = rules.clients, let pepper = rules.pepper {
             authenticator = Authenticator(clients: clients, hasher: KeyHasher(pepper: pepper))
         } else {

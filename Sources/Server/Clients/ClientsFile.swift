@@ -57,7 +57,8 @@ struct ClientsFile {
     init(
         _ text: String, path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
     ) throws(ConfigurationProblems) {
-        (self.path, self.now) = (path, now)
+        self.path = path
+        self.now = now
         read(text, readFile: readFile)
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     }

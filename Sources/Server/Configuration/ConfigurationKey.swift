@@ -38,7 +38,9 @@ struct ConfigurationKey: Sendable {
         _ name: String, _ path: any WritableKeyPath<GatewayConfiguration, Value> & Sendable, _ meaning: String,
         accepted: String, accepts: @escaping @Sendable (Value) -> Bool
     ) {
-        (self.name, self.meaning, self.accepted) = (name, meaning, accepted)
+        self.name = name
+        self.meaning = meaning
+        self.accepted = accepted
         isSecret = Value.isSecret
         text = { $0[keyPath: path].configurationText }
         differs = { $0[keyPath: path] != $1[keyPath: path] }

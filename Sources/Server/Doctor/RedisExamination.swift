@@ -37,8 +37,10 @@ struct RedisExamination {
         client.commandDeadline = max(Limits.patience, configuration.redis.deadline)
         client.connectDeadline = max(Limits.patience, configuration.redis.connectDeadline)
         client.clientName = "receipt-gateway-doctor"
-        (self.configuration, self.client) = (configuration.redis, client)
-        (self.chart, self.clock) = (chart, clock)
+        self.configuration = configuration.redis
+        self.client = client
+        self.chart = chart
+        self.clock = clock
         redis = RedisClient(client, eventLoops: MultiThreadedEventLoopGroup.singleton.next(), observer: ear)
     }
 

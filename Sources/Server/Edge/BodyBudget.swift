@@ -101,6 +101,7 @@ struct ReservedBody: Sendable {
 
     /// A body.
     init(_ bytes: ByteBuffer?, _ reservation: BodyReservation?) {
-        (self.bytes, self.reservation) = (bytes ?? ByteBuffer(), reservation)
+        self.bytes = bytes ?? ByteBuffer()
+        self.reservation = reservation
     }
 }

@@ -52,7 +52,8 @@ struct CharacterSet128: Sendable {
         }
         for byte in UInt8(0)..<128 where byte.isDigit || byte.isLetter { insert(byte) }
         for byte in others.utf8 { insert(byte) }
-        (self.low, self.high) = (low, high)
+        self.low = low
+        self.high = high
     }
 
     func contains(_ byte: UInt8) -> Bool {

@@ -15,7 +15,8 @@ struct RequestAuthority: Hashable, Sendable {
         guard let end = bytes.count == 0 ? 0 : Self.hostEnd(bytes) else { return nil }
         guard end == bytes.count || bytes[end] == UInt8(ascii: ":") && end > 0 else { return nil }
         for index in end..<bytes.count where index > end && !bytes[index].isDigit { return nil }
-        (self.text, hostBytes) = (text, end)
+        self.text = text
+        hostBytes = end
         guard !isBracketed || isIPv6Address else { return nil }
     }
 

@@ -79,7 +79,8 @@ private struct RequestTarget {
     /// - Returns: nil for anything else. CONNECT, which has a form of its own, has been refused.
     init?(_ text: String, _ method: HTTPMethod) {
         if text.utf8.first == UInt8(ascii: "/") || text == "*" && method == .OPTIONS {
-            (path, authority) = (text, nil)
+            path = text
+            authority = nil
             return
         }
         guard let rest = Self.behindScheme(text) else { return nil }
@@ -87,7 +88,8 @@ private struct RequestTarget {
         // RFC 9110 §4.2.1: an http URL has a host; §4.2.4: and no user.
         guard end > rest.startIndex, let authority = RequestAuthority(String(rest[..<end])) else { return nil }
         let path = rest[end...]
-        (self.path, self.authority) = (path.utf8.first == UInt8(ascii: "/") ? String(path) : "/" + path, authority)
+        self.path = path.utf8.first == UInt8(ascii: "/") ? String(path) : "/" + path
+        self.authority = authority
     }
 
     /// The path, and the query behind the first question mark (RFC 3986 §3.4).

@@ -116,7 +116,8 @@ struct ForwardedRequest {
     /// - Returns: nil for a connection that comes from no proxy.
     init?(_ source: ConnectionSource, _ limits: SourceLimits) {
         guard case .proxy(let proxy) = source else { return nil }
-        (self.limits, self.proxy) = (limits, proxy)
+        self.limits = limits
+        self.proxy = proxy
     }
 
     /// Takes a place for a request; false if there is none left for its address.

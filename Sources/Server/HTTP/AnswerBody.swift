@@ -32,7 +32,8 @@ struct AnswerBody: Sendable {
             json.origin(of: answer.again)
             json.members(written[contents])
         }
-        (now, again) = (written, repeated.bytes)
+        now = written
+        again = repeated.bytes
     }
 }
 

@@ -27,7 +27,8 @@ struct AnswerOrigin: Sendable {
     private let forwardStatus: Int
 
     init(_ answer: Answer) {
-        (source, verifiedAt) = (answer.provenance.source, answer.provenance.verifiedAt)
+        source = answer.provenance.source
+        verifiedAt = answer.provenance.verifiedAt
         cacheStatus = answer.cacheStatus
         forwardStatus = answer.provenance.degradedReasons.first?.status.code ?? 200
     }

@@ -27,7 +27,8 @@ struct LogLevelRoute: Sendable {
     static let path = "/log-level"
 
     init(settings: LogSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp) {
-        (self.settings, self.clock) = (settings, clock)
+        self.settings = settings
+        self.clock = clock
         var logger = logger
         logger.logLevel = .trace
         self.logger = logger

@@ -28,7 +28,9 @@ struct Problem: Error, Hashable, Sendable {
 
     /// A problem.
     init(_ status: HTTPResponse.Status, _ code: Code, _ detail: String) {
-        (self.status, self.code, self.detail) = (status, code, detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
     }
 
     /// All problems there are.

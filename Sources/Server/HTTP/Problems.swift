@@ -24,13 +24,16 @@ extension Problem {
 
     private init(_ fault: JSONFault) {
         self.init(.badRequest, .invalidBody, fault.description)
-        (field, position, self.fault) = (fault.field, fault.position, fault.rule.name)
+        field = fault.field
+        position = fault.position
+        self.fault = fault.rule.name
     }
 
     /// A base64 fault in a field of the body; its position counts inside the text of the field.
     init(_ error: Base64Error, in field: VerifyRequestBody.Field) {
         self.init(.badRequest, .invalidBody, "\"\(field.rawValue)\" \(error)")
-        (self.field, fault) = (field.rawValue, error.fault.rawValue)
+        self.field = field.rawValue
+        fault = error.fault.rawValue
     }
 
     private init(_ error: GatewayError) {

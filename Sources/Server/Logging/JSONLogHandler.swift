@@ -29,7 +29,10 @@ struct JSONLogHandler: LogHandler {
         label: String, settings: LogSettings, clock: @escaping @Sendable () -> Timestamp = { .now() },
         write: @escaping @Sendable ([UInt8]) -> Void
     ) {
-        (self.label, self.settings, self.clock, self.write) = (label, settings, clock, write)
+        self.label = label
+        self.settings = settings
+        self.clock = clock
+        self.write = write
     }
 
     /// A handler of which the level stays as it is.

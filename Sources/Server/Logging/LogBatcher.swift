@@ -63,7 +63,9 @@ private final class LineBuffer: Sendable {
     private let lines: Mutex<GatheredLines>
 
     init(limits: LogBatcher.Limits, loop: any EventLoop, handOn: @escaping @Sendable ([UInt8]) -> Void) {
-        (self.limits, self.loop, self.handOn) = (limits, loop, handOn)
+        self.limits = limits
+        self.loop = loop
+        self.handOn = handOn
         lines = Mutex(GatheredLines(batch: limits.batch))
     }
 

@@ -24,7 +24,8 @@ final class LogQueue: Sendable {
 
     /// A queue in front of `write`, which takes whole lines and may wait as long as it likes.
     init(limits: Limits = Limits(), write: @escaping @Sendable ([UInt8]) -> Void) {
-        (self.limits, self.write) = (limits, write)
+        self.limits = limits
+        self.write = write
         lines = Mutex(WaitingLines(limit: limits.waiting))
     }
 

@@ -28,8 +28,12 @@ struct RequestLog: Sendable {
         sampler: RequestSampler = RequestSampler(), tracing: RequestTracing = .off,
         clock: @escaping @Sendable () -> Timestamp = { .now() }
     ) {
-        (self.logger, self.lines, self.settings) = (logger, lines, settings)
-        (self.sampler, self.tracing, self.clock) = (sampler, tracing, clock)
+        self.logger = logger
+        self.lines = lines
+        self.settings = settings
+        self.sampler = sampler
+        self.tracing = tracing
+        self.clock = clock
         fixedMembers = Self.fixedMembers(label: logger?.label ?? "")
     }
 

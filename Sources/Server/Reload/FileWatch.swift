@@ -9,7 +9,8 @@ struct FileWatch: Sendable {
 
     /// - Parameter read: the files as they were when they were read.
     init(read: FileSignatures) {
-        (self.read, seen) = (read, read)
+        self.read = read
+        seen = read
     }
 
     /// The files to look at.

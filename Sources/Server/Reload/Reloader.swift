@@ -21,7 +21,9 @@ struct Reloader: Sendable {
         _ source: ConfigurationSource, files: FileReadings, _ configuration: GatewayConfiguration,
         _ access: CurrentAccess
     ) {
-        (self.source, self.access, inForce) = (source, access, configuration)
+        self.source = source
+        self.access = access
+        inForce = configuration
         readOnce = configuration.filesReadOnce.map { ($0, $1, files.fingerprint(ofFile: $1)) }
         watch = FileWatch(read: files.signatures)
     }

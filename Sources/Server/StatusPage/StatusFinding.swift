@@ -25,7 +25,10 @@ struct StatusFinding: Hashable, Sendable {
     let runbook: Runbook?
 
     init(_ severity: Severity, _ text: String, _ advice: String, _ runbook: Runbook? = nil) {
-        (self.severity, self.text, self.advice, self.runbook) = (severity, text, advice, runbook)
+        self.severity = severity
+        self.text = text
+        self.advice = advice
+        self.runbook = runbook
     }
 
     /// The runbooks that the page names. A test holds them to docs/runbooks.

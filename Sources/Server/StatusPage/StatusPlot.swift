@@ -15,7 +15,8 @@ enum StatusPlot: Int, CaseIterable, Sendable {
         let value: @Sendable (StatusWindow) -> StatusValue
 
         fileprivate init(_ name: String, _ title: String, _ value: @escaping @Sendable (StatusWindow) -> StatusValue) {
-            (heading, self.value) = (.init(name, title), value)
+            heading = .init(name, title)
+            self.value = value
         }
 
         fileprivate init(_ name: String, _ title: String, _ counts: StatusCount...) {

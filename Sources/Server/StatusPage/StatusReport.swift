@@ -17,7 +17,8 @@ struct StatusReport: Sendable {
 
     init(_ sources: StatusSources, _ history: StatusHistory) {
         let windows = StatusWindows(history), now = sources.clock()
-        (time, host) = (now, sources.host)
+        time = now
+        host = sources.host
         findings = sources.findings(windows, at: now)
         tables = StatusPlot.allCases.map { $0.table(windows) } + sources.tables(windows, at: now)
         summary = Self.summary(windows.minute)

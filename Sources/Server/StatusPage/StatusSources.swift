@@ -38,8 +38,11 @@ struct StatusSources: Sendable {
         reloads: ReloadLedger, bodyBudget: BodyBudget, registry: PrometheusRegistry,
         clock: @escaping @Sendable () -> Timestamp
     ) {
-        (self.health, self.upstreams, self.reloads) = (health, upstreams, reloads)
-        (self.bodyBudget, self.clock) = (bodyBudget, clock)
+        self.health = health
+        self.upstreams = upstreams
+        self.reloads = reloads
+        self.bodyBudget = bodyBudget
+        self.clock = clock
         asksApple = configuration.apple.isEnabled
         nearCacheBytes = configuration.nearCache.size.bytes
         configurationText = configuration.effectiveText

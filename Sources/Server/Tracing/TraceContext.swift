@@ -47,7 +47,8 @@ struct TraceContext: Hashable, Sendable {
         else { return nil }
         // §3.2.2.3, §3.2.2.4: all zeros are invalid.
         guard high | low != 0, parent != 0 else { return nil }
-        (trace, self.parent) = (TraceNumber(high: high, low: low), parent)
+        trace = TraceNumber(high: high, low: low)
+        self.parent = parent
     }
 
     /// §3.2.2: version ff is invalid. Version 00 ends with its flags; later ones may go on behind another dash (§4).
@@ -114,12 +115,14 @@ struct TraceIDs: Hashable, Sendable {
     /// The trace of the sender, or a new one, and a new span in it.
     init(following context: TraceContext?) {
         let new = NewTraceNumbers.next()
-        (trace, span) = (context?.trace ?? new.trace, new.span)
+        trace = context?.trace ?? new.trace
+        span = new.span
     }
 
     /// The span that a tracer has begun.
     init(span: TraceContext) {
-        (trace, self.span) = (span.trace, span.parent)
+        trace = span.trace
+        self.span = span.parent
     }
 
     /// Appends the digits of `traceID`.

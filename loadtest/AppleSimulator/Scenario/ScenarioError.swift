@@ -27,7 +27,8 @@ public struct ScenarioError: Error, Hashable, Sendable {
     public let fault: Fault
 
     package init(line: Int?, fault: Fault) {
-        (self.line, self.fault) = (line, fault)
+        self.line = line
+        self.fault = fault
     }
 }
 

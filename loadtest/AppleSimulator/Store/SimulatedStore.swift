@@ -83,8 +83,10 @@ private struct Scene {
     let edition: Edition
 
     init(_ play: Play, number: Int, _ endpoint: Endpoint, _ now: Timestamp) {
-        (scenario, start) = (play.scenario, UTCDate(play.start))
-        (self.endpoint, self.now) = (endpoint, now)
+        scenario = play.scenario
+        start = UTCDate(play.start)
+        self.endpoint = endpoint
+        self.now = now
         edition = Edition(play: number, issue: UTCDate(now).secondsSince1970 / play.scenario.reissueSeconds)
     }
 }

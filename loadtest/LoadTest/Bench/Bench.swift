@@ -23,7 +23,8 @@ final class Bench {
     init(_ plan: BenchPlan, gatewayPath: String, ceilingsPath: String, templates: String, folder: ScratchFolder)
         async throws
     {
-        (self.plan, self.gatewayPath) = (plan, gatewayPath)
+        self.plan = plan
+        self.gatewayPath = gatewayPath
         peers = PeerStart(ceilingsPath: ceilingsPath, templates: templates, folder: folder, core: cores.server)
         root = try folder.write(pki.rootPEM, to: "root.pem")
         // The port stands in no request: all contestants get the same octets.

@@ -14,12 +14,14 @@ struct ComparePlots: Sendable {
     ]
 
     init(_ comparison: RunComparison) {
-        (a, b) = (comparison.a, comparison.b)
+        a = comparison.a
+        b = comparison.b
         let (secondsA, secondsB) = (MeasuredSeconds(a).seconds, MeasuredSeconds(b).seconds)
         // Steps of one length, or a peak of the longer run would look wider.
         let longest = [secondsA, secondsB].max { $0.count < $1.count } ?? []
         let width = TimeSteps(longest).width
-        (stepsA, stepsB) = (TimeSteps(secondsA, width: width), TimeSteps(secondsB, width: width))
+        stepsA = TimeSteps(secondsA, width: width)
+        stepsB = TimeSteps(secondsB, width: width)
         time = .time(until: max(stepsA.steps.last?.end ?? 1, stepsB.steps.last?.end ?? 1))
     }
 

@@ -28,7 +28,10 @@ struct ComparedFigure: Encodable, Hashable, Sendable {
     }
 
     init(_ name: String, unit: String, _ a: Double?, _ b: Double?) {
-        (self.name, self.unit, self.a, self.b) = (name, unit, a, b)
+        self.name = name
+        self.unit = unit
+        self.a = a
+        self.b = b
         if let a, let b, a > 0 { ratio = b / a } else { ratio = nil }
     }
 

@@ -21,8 +21,10 @@ struct ComparisonReport: Encodable, Sendable {
         let durationSeconds: Double
 
         init(_ result: RunResult) {
-            (title, verdict) = (result.plan.title, result.verdict)
-            (startedAt, durationSeconds) = (result.startedAt, result.durationSeconds)
+            title = result.plan.title
+            verdict = result.verdict
+            startedAt = result.startedAt
+            durationSeconds = result.durationSeconds
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -33,9 +35,12 @@ struct ComparisonReport: Encodable, Sendable {
     }
 
     init(_ comparison: RunComparison) {
-        (a, b) = (Run(comparison.a), Run(comparison.b))
-        (headline, warnings) = (comparison.headline, comparison.warnings)
-        (planDifferences, environmentDifferences) = (comparison.planDifferences, comparison.environmentDifferences)
+        a = Run(comparison.a)
+        b = Run(comparison.b)
+        headline = comparison.headline
+        warnings = comparison.warnings
+        planDifferences = comparison.planDifferences
+        environmentDifferences = comparison.environmentDifferences
         figures = comparison.figures
     }
 

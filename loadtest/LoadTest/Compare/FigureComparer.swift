@@ -15,8 +15,11 @@ struct FigureComparer: Sendable {
     static let smallestPoints = 0.1
 
     init(_ a: RunResult, _ b: RunResult, isSamePlan: Bool) {
-        (self.a, self.b, self.isSamePlan) = (a, b, isSamePlan)
-        (secondsA, secondsB) = (MeasuredSeconds(a), MeasuredSeconds(b))
+        self.a = a
+        self.b = b
+        self.isSamePlan = isSamePlan
+        secondsA = MeasuredSeconds(a)
+        secondsB = MeasuredSeconds(b)
     }
 
     var figures: [ComparedFigure] {

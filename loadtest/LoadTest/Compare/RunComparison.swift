@@ -18,7 +18,8 @@ struct RunComparison: Sendable {
     }
 
     init(_ a: RunResult, _ b: RunResult) {
-        (self.a, self.b) = (a, b)
+        self.a = a
+        self.b = b
         planDifferences = Self.differences(a.plan.comparable, b.plan.comparable)
         environmentDifferences = Self.differences(a.environment.comparable, b.environment.comparable)
         figures = FigureComparer(a, b, isSamePlan: planDifferences.isEmpty).figures

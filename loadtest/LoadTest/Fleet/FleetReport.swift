@@ -38,7 +38,9 @@ struct FleetCost: Encodable, Hashable, Sendable {
     }
 
     init(_ way: FleetPlan.Way, _ leases: FleetPlan.Leases, _ load: MeasuredFleet.Load, _ sent: SentCommands) {
-        (self.way, self.leases, requests) = (way, leases, load.requests)
+        self.way = way
+        self.leases = leases
+        requests = load.requests
         commands = load.perRequest(Double(sent.commands.count)).rounded(toDecimals: 3)
         operations = load.operations
         roundTrips = load.perRequest(Double(load.redis.reads)).rounded(toDecimals: 3)
@@ -64,7 +66,8 @@ struct SharedHits: Encodable, Hashable, Sendable {
     }
 
     init(_ leases: FleetPlan.Leases, _ load: MeasuredFleet.Load, pipeline: Int, redisMicroseconds: Double) {
-        (self.leases, self.pipeline) = (leases, pipeline)
+        self.leases = leases
+        self.pipeline = pipeline
         requestsPerSecond = load.perSecond.rounded(toDecimals: 1)
         redisBenchmarkPerSecond = (redisMicroseconds > 0 ? 1e6 / redisMicroseconds : 0).rounded(toDecimals: 1)
         ratio = (load.perSecond * redisMicroseconds / 1e6).rounded(toDecimals: 3)
@@ -88,7 +91,9 @@ struct FleetSize: Encodable, Hashable, Sendable {
     }
 
     init(_ nodes: Int, _ leases: FleetPlan.Leases, _ load: MeasuredFleet.Load) {
-        (self.nodes, self.leases, requests) = (nodes, leases, load.requests)
+        self.nodes = nodes
+        self.leases = leases
+        requests = load.requests
         requestsPerSecond = load.perSecond.rounded(toDecimals: 1)
         operations = load.operations
         cpuMicroseconds = load.cpuMicroseconds

@@ -29,7 +29,8 @@ struct RedisCounts: Hashable, Sendable {
     }
 
     private init(operations: [String: Int], reads: Int) {
-        (self.operations, self.reads) = (operations, reads)
+        self.operations = operations
+        self.reads = reads
     }
 
     /// What was counted since.

@@ -12,9 +12,16 @@ extension RunResult.Distribution {
         func at(_ percentile: Double) -> Double? {
             latencies.milliseconds(atPercentile: percentile)?.rounded(toDecimals: 4)
         }
-        (mean, minimum) = (latencies.mean?.rounded(toDecimals: 4), latencies.shortest?.rounded(toDecimals: 4))
-        (maximum, p50, p75, p90, p95) = (at(100), at(50), at(75), at(90), at(95))
-        (p99, p99_9, p99_99) = (at(99), at(99.9), at(99.99))
+        mean = latencies.mean?.rounded(toDecimals: 4)
+        minimum = latencies.shortest?.rounded(toDecimals: 4)
+        maximum = at(100)
+        p50 = at(50)
+        p75 = at(75)
+        p90 = at(90)
+        p95 = at(95)
+        p99 = at(99)
+        p99_9 = at(99.9)
+        p99_99 = at(99.99)
         percentiles = Self.ladder(count).map { RunResult.Point(x: $0, y: at($0) ?? 0) }
     }
 

@@ -13,11 +13,14 @@ struct Judgement: Hashable {
         let missed = thresholds.filter { !$0.met }.map(\.text)
         let late = measurements.keptSchedule(of: plan) ? [] : Self.lateness(measurements, plan)
         if wasInterrupted {
-            (verdict, reasons) = (.interrupted, ["the run was ended early"] + late + missed)
+            verdict = .interrupted
+            reasons = ["the run was ended early"] + late + missed
         } else if !late.isEmpty {
-            (verdict, reasons) = (.generatorOverloaded, late + missed)
+            verdict = .generatorOverloaded
+            reasons = late + missed
         } else {
-            (verdict, reasons) = (missed.isEmpty ? .passed : .thresholdMissed, missed)
+            verdict = missed.isEmpty ? .passed : .thresholdMissed
+            reasons = missed
         }
     }
 

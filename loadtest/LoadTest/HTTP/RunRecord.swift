@@ -9,7 +9,9 @@ struct RunRecord {
     private(set) var timeline: [RunResult.Second] = []
 
     init(plan: LoadPlan, description: RunResult.Plan) {
-        (self.plan, self.description, startedAt) = (plan, description, .now)
+        self.plan = plan
+        self.description = description
+        startedAt = .now
     }
 
     /// Adds a second, and returns it as it will be reported.

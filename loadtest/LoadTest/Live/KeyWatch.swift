@@ -30,7 +30,9 @@ final class KeyWatch {
             _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)
             return nil
         }
-        (self.before, self.ending, self.thread) = (before, ending, thread)
+        self.before = before
+        self.ending = ending
+        self.thread = thread
     }
 
     deinit {

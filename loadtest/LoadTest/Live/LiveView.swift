@@ -12,7 +12,10 @@ struct LiveView {
     private var counts = RequestCounts()
 
     init(plan: LoadPlan, marks: [MarkOption], hasColours: Bool, listens: Bool) {
-        (self.plan, self.marks, self.hasColours, self.listens) = (plan, marks, hasColours, listens)
+        self.plan = plan
+        self.marks = marks
+        self.hasColours = hasColours
+        self.listens = listens
     }
 
     mutating func add(_ second: RunResult.Second, _ counts: RequestCounts) {

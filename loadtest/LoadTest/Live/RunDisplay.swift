@@ -19,7 +19,8 @@ final class RunDisplay {
         _ plan: LoadPlan, marks: [MarkOption], isQuiet: Bool, isPlain: Bool, stop: @escaping @Sendable () -> Void
     ) {
         guard !isQuiet, !isPlain, LiveScreen.isPossible else {
-            (kind, keys) = (isQuiet ? .none : .lines, nil)
+            kind = isQuiet ? .none : .lines
+            keys = nil
             return
         }
         keys = KeyWatch { key in

@@ -55,7 +55,8 @@ extension OverheadTurn {
         self.requests = requests
         requestsPerSecond = Double(requests) / took.seconds
         cpuMicrosecondsPerRequest = (after.cpuSeconds - before.cpuSeconds) / Double(requests) * 1e6
-        (residentBytesAtStart, residentBytesAtEnd) = (before.residentBytes, after.residentBytes)
+        residentBytesAtStart = before.residentBytes
+        residentBytesAtEnd = after.residentBytes
         latencies = load.latencies
     }
 }

@@ -59,7 +59,8 @@ struct ProcessEntry: Hashable, Sendable {
         guard fields.count > 13, let parent = Int(fields[2]), let user = Double(fields[12]),
             let system = Double(fields[13])
         else { return nil }
-        (self.process, self.parent) = (process, parent)
+        self.process = process
+        self.parent = parent
         cpuSeconds = (user + system) / ticksPerSecond
     }
 }

@@ -86,7 +86,8 @@ extension RehearsalSummary {
         answered = tally.requests - tally[.error]
         genuine = tally.genuine
         degraded = tally[.stale] + tally[.degraded]
-        (appleAsked, appleFailed) = (end.asked, end.failed)
+        appleAsked = end.asked
+        appleFailed = end.failed
         slowestMilliseconds = tally.latencies.slowest.milliseconds.rounded(toDecimals: 2)
     }
 

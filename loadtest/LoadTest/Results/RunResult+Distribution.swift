@@ -62,7 +62,8 @@ extension RunResult.Distribution: Codable {
 extension RunResult.Point: Codable {
     init(from decoder: any Decoder) throws {
         var container = try decoder.unkeyedContainer()
-        (x, y) = (try container.decode(Double.self), try container.decode(Double.self))
+        x = try container.decode(Double.self)
+        y = try container.decode(Double.self)
         guard container.isAtEnd else {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "a point has two numbers")
         }

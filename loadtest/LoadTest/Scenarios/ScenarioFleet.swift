@@ -42,7 +42,10 @@ actor ScenarioFleet: RunningProgram {
     }
 
     private init(_ shape: FleetShape, _ gatewayPath: String, _ folder: ScratchFolder, _ apple: AppleSimulator?) {
-        (self.shape, self.gatewayPath, self.folder, self.apple) = (shape, gatewayPath, folder, apple)
+        self.shape = shape
+        self.gatewayPath = gatewayPath
+        self.folder = folder
+        self.apple = apple
     }
 
     private func begin(root: String) async throws {

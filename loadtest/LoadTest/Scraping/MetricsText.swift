@@ -38,7 +38,8 @@ struct MetricsFault: Error, Hashable, CustomStringConvertible {
     let rule: Rule
 
     init(line: Int, _ rule: Rule) {
-        (self.line, self.rule) = (line, rule)
+        self.line = line
+        self.rule = rule
     }
 
     enum Rule: Error, Hashable {
@@ -58,7 +59,8 @@ struct MetricsLine {
     private let limits: MetricsLimits
 
     init(_ line: ArraySlice<UInt8>, _ limits: MetricsLimits) {
-        (rest, self.limits) = (line, limits)
+        rest = line
+        self.limits = limits
     }
 
     /// The sample that the line holds; nil for comments and empty lines.

@@ -19,8 +19,10 @@ struct RateSearch: Hashable, Sendable {
     private let first: Double
 
     init(from first: Double, to maximumRate: Double, precision: Double, maximumSteps: Int) {
-        (self.first, self.maximumRate) = (min(first, maximumRate), maximumRate)
-        (self.precision, self.maximumSteps) = (precision, maximumSteps)
+        self.first = min(first, maximumRate)
+        self.maximumRate = maximumRate
+        self.precision = precision
+        self.maximumSteps = maximumSteps
     }
 
     /// The next rate to try; nil once it is known well enough, or no more may be tried.

@@ -19,7 +19,9 @@ struct ReceiptMint: Sendable {
     ///   - pki: signs them.
     ///   - bodyBytes: how large the body of a request should be, about.
     init(_ pki: ForgedPKI, seed: UInt64, form: RequestForm, bodyBytes: Int) {
-        (self.seed, self.form, self.pki) = (seed, form, pki)
+        self.seed = seed
+        self.form = form
+        self.pki = pki
         func size(_ purchases: Int) -> Int {
             Self.receipt(pki, seed, "size", purchases).utf8.count + form.bodyOverhead
         }

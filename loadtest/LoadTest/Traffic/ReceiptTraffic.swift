@@ -18,9 +18,13 @@ struct ReceiptTraffic: LoadTraffic {
         _ pools: ReceiptPools, _ mix: RequestMix, _ popularity: KeyPopularity, worker: Int, of workers: Int,
         seed: UInt64, freshBefore: Int = 0
     ) {
-        (self.pools, self.mix, self.popularity, self.workers) = (pools, mix, popularity, workers)
+        self.pools = pools
+        self.mix = mix
+        self.popularity = popularity
+        self.workers = workers
         generator = SplitMix64(seed: seed, purpose: "requests of worker \(worker)")
-        (nextFresh, nextNearExpiry) = (freshBefore + worker, worker)
+        nextFresh = freshBefore + worker
+        nextNearExpiry = worker
     }
 
     mutating func next() -> ByteBuffer {

@@ -47,7 +47,8 @@ public struct TLSIdentity: Sendable, Hashable {
 
     /// An identity that was kept in files.
     public init(certificatePEM: String, privateKeyPEM: String) {
-        (self.certificatePEM, self.privateKeyPEM) = (certificatePEM, privateKeyPEM)
+        self.certificatePEM = certificatePEM
+        self.privateKeyPEM = privateKeyPEM
     }
 }
 

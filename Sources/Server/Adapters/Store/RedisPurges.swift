@@ -47,7 +47,10 @@ final class RedisPurges: Sendable {
         _ store: any RedisCommands, seal: StoreSeal, board: InvalidationBoard,
         observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
-        (self.store, self.seal, self.board, self.observe) = (store, seal, board, observe)
+        self.store = store
+        self.seal = seal
+        self.board = board
+        self.observe = observe
     }
 
     /// The purges that this node knows.
@@ -273,7 +276,10 @@ private struct PurgePage {
         else { return nil }
         let entries = parts.dropFirst(2).compactMap { if case .string(let bytes) = $0 { bytes } else { nil } }
         guard entries.count == parts.count - 2, UInt64(entries.count) <= head.number + 1 - first else { return nil }
-        (self.head, self.headText, self.first, self.entries) = (head, headText, first, entries)
+        self.head = head
+        self.headText = headText
+        self.first = first
+        self.entries = entries
     }
 }
 

@@ -13,9 +13,11 @@ struct YAMLChoice {
     init(_ node: Node, of field: String, known names: [String]) throws(ScenarioError) {
         line = node.line
         if let word = node.scalar?.string {
-            (name, value) = (word, nil)
+            name = word
+            value = nil
         } else if let pair = node.mapping?.first, node.mapping?.count == 1, let word = pair.key.scalar?.string {
-            (name, value) = (word, pair.value)
+            name = word
+            value = pair.value
         } else {
             throw node.wrongValue(of: field, needed: "one of " + names.joined(separator: ", "))
         }

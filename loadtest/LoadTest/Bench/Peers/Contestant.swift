@@ -24,12 +24,14 @@ struct Contestant: Sendable {
     }
 
     init(_ gateway: RunningGateway, as name: Name = .gateway) {
-        (self.name, port) = (name, gateway.dataPort)
+        self.name = name
+        port = gateway.dataPort
         processes = ProcessTree(root: gateway.program.processIdentifier)
     }
 
     init(_ name: Name, _ server: ListeningProgram) {
-        (self.name, port) = (name, server.port)
+        self.name = name
+        port = server.port
         processes = ProcessTree(root: server.program.processIdentifier)
     }
 }

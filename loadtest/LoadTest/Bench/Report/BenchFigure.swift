@@ -16,7 +16,9 @@ struct BenchFigure: Codable, Hashable, Sendable {
     var note: String?
 
     init(_ name: String, _ value: Double, _ unit: String, _ target: BenchTarget, note: String? = nil) {
-        (self.name, self.unit, self.note) = (name, unit, note)
+        self.name = name
+        self.unit = unit
+        self.note = note
         self.value = value.isFinite ? value.rounded(toDecimals: 3) : 0
         self.target = target.description
         met = value.isFinite && target.isMet(by: value)
@@ -76,7 +78,9 @@ struct BenchReport: Codable, Sendable {
         let unit: String
 
         init(_ name: String, _ value: Double, _ unit: String) {
-            (self.name, self.value, self.unit) = (name, value.isFinite ? value.rounded(toDecimals: 3) : 0, unit)
+            self.name = name
+            self.value = value.isFinite ? value.rounded(toDecimals: 3) : 0
+            self.unit = unit
         }
     }
 
@@ -86,6 +90,8 @@ struct BenchReport: Codable, Sendable {
     }
 
     init(plan: BenchPlan) {
-        (runs, secondsPerRun, environment) = (plan.runs, plan.seconds, .current())
+        runs = plan.runs
+        secondsPerRun = plan.seconds
+        environment = .current()
     }
 }

@@ -41,7 +41,8 @@ struct LoadRun: Sendable {
 
     /// - Parameter traffic: what the worker with this number sends.
     init(plan: LoadPlan, traffic: @escaping @Sendable (_ worker: Int) -> any LoadTraffic) {
-        (self.plan, self.traffic) = (plan, traffic)
+        self.plan = plan
+        self.traffic = traffic
         (events, continuation) = AsyncStream.makeStream()
     }
 

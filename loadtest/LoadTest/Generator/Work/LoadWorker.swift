@@ -44,8 +44,12 @@ final class LoadWorker {
         _ plan: LoadPlan, number: Int, traffic: any LoadTraffic, address: SocketAddress, loop: any EventLoop,
         events: AsyncStream<WorkerEvent>.Continuation
     ) {
-        (self.plan, self.number, self.traffic, self.address) = (plan, number, traffic, address)
-        (self.loop, self.events) = (loop, events)
+        self.plan = plan
+        self.number = number
+        self.traffic = traffic
+        self.address = address
+        self.loop = loop
+        self.events = events
         timetable = Timetable(plan, worker: number)
         recorder = Recorder(limits: plan.limits)
     }

@@ -7,7 +7,8 @@ struct GeneratorSection: Sendable {
     private let plots: RunPlots
 
     init(_ result: RunResult, _ plots: RunPlots) {
-        (self.result, self.plots) = (result, plots)
+        self.result = result
+        self.plots = plots
     }
 
     var markup: Markup {

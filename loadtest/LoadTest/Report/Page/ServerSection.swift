@@ -11,7 +11,8 @@ struct ServerSection: Sendable {
     static let maximumLines = 8
 
     init(_ result: RunResult, _ plots: RunPlots) {
-        (self.result, self.plots) = (result, plots)
+        self.result = result
+        self.plots = plots
     }
 
     var markup: Markup {

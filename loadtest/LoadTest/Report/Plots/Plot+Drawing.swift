@@ -30,7 +30,8 @@ struct PlotSheet: Sendable {
     private var bottom: Double { plot.x.unit.isEmpty ? 24 : 40 }
 
     init(plot: Plot, frame: PlotFrame) {
-        (self.plot, self.frame) = (plot, frame)
+        self.plot = plot
+        self.frame = frame
         let room = frame.left...(frame.width - frame.right)
         let marks = plot.marks.prefix(MarkLabels.maximumMarks).map { mark in
             (Self.x(mark.atSeconds, plot, frame), mark.text)

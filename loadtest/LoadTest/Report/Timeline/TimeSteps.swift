@@ -63,15 +63,21 @@ extension TimeSteps.Step {
             seconds.map { Double(count($0)) }.reduce(0, +) / length
         }
         func highest(_ figure: (RunResult.Second) -> Double?) -> Double? { seconds.compactMap(figure).max() }
-        (start, self.length) = (Double(first), length)
+        start = Double(first)
+        self.length = length
         let targets = seconds.compactMap(\.target)
         target = targets.isEmpty ? nil : targets.reduce(0, +) / length
-        (sent, answered) = (average(\.sent), average(\.answered))
-        (failed, shed) = (average(\.failed), average(\.shed))
+        sent = average(\.sent)
+        answered = average(\.answered)
+        failed = average(\.failed)
+        shed = average(\.shed)
         fewestAnswered = Double(seconds.map(\.answered).min() ?? 0)
         mostAnswered = Double(seconds.map(\.answered).max() ?? 0)
-        (p50, p90, p99) = (highest(\.p50), highest(\.p90), highest(\.p99))
-        (maximum, sendLagP99) = (highest(\.maximum), highest(\.sendLagP99))
+        p50 = highest(\.p50)
+        p90 = highest(\.p90)
+        p99 = highest(\.p99)
+        maximum = highest(\.maximum)
+        sendLagP99 = highest(\.sendLagP99)
         outcomes = seconds.reduce(into: [:]) { sums, second in
             for (outcome, count) in second.outcomes { sums[outcome, default: 0] += Double(count) / length }
         }
