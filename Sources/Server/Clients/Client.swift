@@ -5,7 +5,9 @@ internal import Gateway
 internal import Receipts
 
 /// Somebody who may ask: an app's backend, known by its API keys.
-struct Client: Hashable, Sendable {
+///
+/// A class, because each request refers to its client and never changes it.
+final class Client: Sendable {
     /// The name in logs; never in answers.
     let name: String
     /// The apps it may ask about.
@@ -13,15 +15,37 @@ struct Client: Hashable, Sendable {
     /// Its API keys; two at most, so that one can be replaced while the other still works.
     let keys: [StoredKey]
     /// What it may use of the gateway.
-    var limits = ClientLimits()
+    let limits: ClientLimits
     /// What it may do beside asking.
-    var may: Set<Permission> = []
+    let may: Set<Permission>
+
+    /// Creates a client.
+    init(
+        name: String, apps: PermittedApps, keys: [StoredKey], limits: ClientLimits = ClientLimits(),
+        may: Set<Permission> = []
+    ) {
+        self.name = name
+        self.apps = apps
+        self.keys = keys
+        self.limits = limits
+        self.may = may
+    }
 
     /// What is for few. The raw values are those of the clients file.
     enum Permission: String, CaseIterable, Sendable {
         /// Have what Apple said of a transaction forgotten.
         case purge
     }
+}
+
+extension Client: Hashable {
+    static func == (one: Client, other: Client) -> Bool {
+        one === other
+            || (one.name, one.apps, one.keys, one.limits, one.may)
+                == (other.name, other.apps, other.keys, other.limits, other.may)
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 extension Client {

@@ -25,7 +25,7 @@ struct PurgeRoute: Sendable {
     /// such a result; the near caches of other nodes receive an announcement.
     private func purge(_ context: RequestContext) throws -> Step<Reply, any Error> {
         guard context.client.may.contains(.purge) else { throw Problem.operationNotPermitted }
-        let id = context.parameter
+        let id = context.match.parameter
         guard Self.digits.contains(id.utf8.count), id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw Problem.invalidTransactionID
         }

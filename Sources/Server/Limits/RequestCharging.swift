@@ -41,7 +41,7 @@ struct RequestCharging: Sendable {
 
     private func note(_ admission: RateAdmission, by policies: [ClientPolicy], in context: RequestContext) {
         metrics.count(admission, under: policies)
-        context.rateLimitFields = RateLimitFields(admission).fields(withLegacy: sendsLegacyFields)
+        context.rateLimitFields = Array(RateLimitFields(admission).fields(withLegacy: sendsLegacyFields))
         context.record { facts in
             facts.limitedInShadowBy = admission.policies { $0.decision.isRefusal && !$0.isEnforcedRefusal }
         }

@@ -44,13 +44,20 @@ struct Reply: Sendable {
 }
 
 /// The parts of an answer that goes on.
-struct ReplyStream: Sendable {
+final class ReplyStream: Sendable {
     /// The first part, which is sent with the header.
     let first: ByteBuffer
     /// The parts behind it. The stream is terminated when the client is gone.
     let parts: AsyncStream<ByteBuffer>
     /// The time from one part to the next after which the connection is closed, because the client takes none.
     let partDeadline: TimeAmount
+
+    /// Creates a stream.
+    init(first: ByteBuffer, parts: AsyncStream<ByteBuffer>, partDeadline: TimeAmount) {
+        self.first = first
+        self.parts = parts
+        self.partDeadline = partDeadline
+    }
 }
 
 extension Reply {

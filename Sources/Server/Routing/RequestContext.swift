@@ -34,7 +34,7 @@ final class RequestContext: Sendable {
 
     private struct Record {
         var facts = RequestFacts()
-        var rateLimitFields: HTTPFields = [:]
+        var rateLimitFields: [HTTPField] = []
         var traceIDs: TraceIDs?
         var span: (any Span)?
     }
@@ -47,11 +47,6 @@ final class RequestContext: Sendable {
         self.client = client
         self.peer = peer
         self.isLogged = isLogged
-    }
-
-    /// The path segment that the client chose; empty for a route without one.
-    var parameter: String {
-        if case .route(_, let parameter) = match.outcome { parameter } else { "" }
     }
 
     /// Joins the log lines and the answer of this request.
@@ -70,7 +65,7 @@ extension RequestContext {
     var facts: RequestFacts { record.withLock { $0.facts } }
 
     /// The fields of the answer about the client's limits.
-    var rateLimitFields: HTTPFields {
+    var rateLimitFields: [HTTPField] {
         get { record.withLock { $0.rateLimitFields } }
         set { record.withLock { $0.rateLimitFields = newValue } }
     }

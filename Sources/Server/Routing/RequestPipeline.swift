@@ -51,12 +51,10 @@ final class RequestPipeline: Sendable {
     }
 
     private func dispatch(_ context: RequestContext, _ body: ReservedBody) throws -> Step<Reply, any Error> {
-        switch context.match.outcome {
-        case .route(let route, _): return try route.handler(context, body)
-        case .methodNotAllowed(let allowed): throw Problem.methodNotAllowed(allowed: allowed)
-        case .options(let allowed): return .done(Reply(allowing: allowed))
-        case .notFound: throw Problem.notFound
-        }
+        if let route = context.match.route { return try route.handler(context, body) }
+        guard let path = context.match.path else { throw Problem.notFound }
+        guard context.header.method == .options else { throw Problem.methodNotAllowed(allowed: path.allowed) }
+        return .done(Reply(allowing: path.allowed))
     }
 
     /// Takes one step, and makes a reply of whatever it ends with.

@@ -5,7 +5,9 @@ internal import Gateway
 internal import HTTPTypes
 
 /// One endpoint of a listener: a method, a path, what a request must bring, and the handler.
-struct Route: Sendable {
+///
+/// A class, because each request refers to its route and never changes it.
+final class Route: Sendable {
     /// Answers a request, step by step.
     typealias Handler = @Sendable (RequestContext, ReservedBody) throws -> Step<Reply, any Error>
 
@@ -41,7 +43,7 @@ struct Route: Sendable {
     }
 
     /// Creates a route whose reply is known at once.
-    init(
+    convenience init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
         reply: @escaping @Sendable (RequestContext) throws -> Reply
     ) {
@@ -49,9 +51,42 @@ struct Route: Sendable {
     }
 }
 
+/// The routes of one path, at least one.
+final class RoutePath: Sendable {
+    /// The path as it stands in the table.
+    let template: String
+    /// The routes, one for each method.
+    let routes: [Route]
+    /// The methods that are answered (RFC 9110 §10.2.1).
+    let allowed: [HTTPRequest.Method]
+    /// The part of the template in front of `{id}`; nil for a path without parameter.
+    private let prefix: String?
+
+    fileprivate init(_ template: String, _ routes: [Route]) {
+        self.template = template
+        self.routes = routes
+        let methods = routes.map(\.method)
+        allowed = methods + (methods.contains(.get) ? [.head] : []) + [.options]
+        prefix = template.hasSuffix("{id}") ? String(template.dropLast(4)) : nil
+    }
+
+    /// Returns the parameter in a path; empty for a path without one; nil for a path that does not match.
+    fileprivate func parameter(in path: String) -> String? {
+        guard let prefix else { return path == template || template == "*" ? "" : nil }
+        guard path.hasPrefix(prefix) else { return nil }
+        let rest = path.utf8.dropFirst(prefix.utf8.count)
+        return rest.isEmpty || rest.contains(UInt8(ascii: "/")) ? nil : String(Substring(rest))
+    }
+
+    fileprivate func route(for method: HTTPRequest.Method) -> Route? {
+        let wanted = method == .head ? .get : method
+        return routes.first { $0.method == wanted }
+    }
+}
+
 /// The routes of one listener. The same table yields dispatch, the `Allow` field, and the labels of logs and metrics.
 struct RouteTable: Sendable {
-    private var paths: [RoutePath] = []
+    private let paths: [RoutePath]
     /// The credentials for paths without a route, so that a client without a key does not learn which paths exist.
     private let authenticationElsewhere: Route.Authentication
 
@@ -59,13 +94,9 @@ struct RouteTable: Sendable {
     /// - Parameter authenticationElsewhere: the credentials for paths without a route.
     init(_ routes: [Route], authenticationElsewhere: Route.Authentication = .apiKey) {
         self.authenticationElsewhere = authenticationElsewhere
-        for route in routes {
-            if let index = paths.firstIndex(where: { $0.template == route.path }) {
-                paths[index].routes.append(route)
-            } else {
-                paths.append(RoutePath(route))
-            }
-        }
+        var templates: [String] = []
+        for route in routes where !templates.contains(route.path) { templates.append(route.path) }
+        paths = templates.map { template in RoutePath(template, routes.filter { $0.path == template }) }
     }
 
     /// Every path that has a route.
@@ -76,71 +107,29 @@ struct RouteTable: Sendable {
     ///   or another case is another path.
     func match(_ method: HTTPRequest.Method, _ path: String) -> RouteMatch {
         for candidate in paths {
-            if let parameter = candidate.parameter(in: path) { return candidate.match(method, parameter) }
+            guard let parameter = candidate.parameter(in: path) else { continue }
+            let route = candidate.route(for: method)
+            return RouteMatch(
+                path: candidate, route: route, parameter: parameter,
+                authentication: (route ?? candidate.routes[0]).authentication)
         }
-        return RouteMatch(outcome: .notFound, template: nil, label: .other, authentication: authenticationElsewhere)
+        return RouteMatch(path: nil, route: nil, parameter: "", authentication: authenticationElsewhere)
     }
 }
 
 /// The outcome of a search in a route table.
 struct RouteMatch: Sendable {
-    /// What the table says of a request.
-    enum Outcome: Sendable {
-        /// This route answers, with the path segment that the client chose; empty for a path without one.
-        case route(Route, parameter: String)
-        /// The path has no route for this method.
-        case methodNotAllowed(allowed: [HTTPRequest.Method])
-        /// OPTIONS: the methods of the path (RFC 9110 §9.3.7).
-        case options(allowed: [HTTPRequest.Method])
-        /// The path has no route.
-        case notFound
-    }
-
-    /// What the table says.
-    let outcome: Outcome
-    /// The path as it stands in the table; nil for a path without a route.
-    let template: String?
-    /// The label of the path in metrics.
-    let label: RouteLabel
+    /// The path; nil if no path of the table matches.
+    let path: RoutePath?
+    /// The route; nil if the path has none for the method.
+    let route: Route?
+    /// The path segment that the client chose; empty for a path without one.
+    let parameter: String
     /// The credentials that the request must bring.
     let authentication: Route.Authentication
-}
 
-/// One path of a table with its routes, at least one.
-private struct RoutePath: Sendable {
-    let template: String
-    var routes: [Route]
-    /// The part of the template in front of `{id}`; nil for a path without parameter.
-    private let prefix: String?
-
-    init(_ route: Route) {
-        template = route.path
-        routes = [route]
-        prefix = route.path.hasSuffix("{id}") ? String(route.path.dropLast(4)) : nil
-    }
-
-    /// Returns the parameter in a path; empty for a path without one; nil for a path that does not match.
-    func parameter(in path: String) -> String? {
-        guard let prefix else { return path == template || template == "*" ? "" : nil }
-        guard path.hasPrefix(prefix) else { return nil }
-        let rest = path.utf8.dropFirst(prefix.utf8.count)
-        return rest.isEmpty || rest.contains(UInt8(ascii: "/")) ? nil : String(Substring(rest))
-    }
-
-    func match(_ method: HTTPRequest.Method, _ parameter: String) -> RouteMatch {
-        RouteMatch(
-            outcome: outcome(method, parameter), template: template, label: routes[0].label,
-            authentication: routes[0].authentication)
-    }
-
-    private func outcome(_ method: HTTPRequest.Method, _ parameter: String) -> RouteMatch.Outcome {
-        let wanted = method == .head ? .get : method
-        if let route = routes.first(where: { $0.method == wanted }) { return .route(route, parameter: parameter) }
-        return method == .options ? .options(allowed: allowed) : .methodNotAllowed(allowed: allowed)
-    }
-
-    private var allowed: [HTTPRequest.Method] {
-        let methods = routes.map(\.method)
-        return methods + (methods.contains(.get) ? [.head] : []) + [.options]
-    }
+    /// The path as it stands in the table; nil for a path without a route.
+    var template: String? { path?.template }
+    /// The label of the path in metrics.
+    var label: RouteLabel { path?.routes[0].label ?? .other }
 }
