@@ -124,8 +124,9 @@ struct RequestParser {
             return nil
         }
         searchedBytes = 0
+        // Too long comes first, as it does for a line that arrives in pieces.
+        guard end <= limit + 1 else { throw refusal() }
         guard end > 0, bytes[end - 1] == UInt8(ascii: "\r") else { throw .malformed }
-        guard end - 1 <= limit else { throw refusal() }
         return end - 1
     }
 }
