@@ -180,7 +180,7 @@ private func listener(
 extension Route {
     /// `GET /metrics`: everything that was counted, for Prometheus.
     fileprivate static func metrics(_ registry: PrometheusRegistry) -> Route {
-        Route(.get, "/metrics", authentication: .none) { _ in
+        Route(.get, "/metrics", authentication: .none, on: .thread) { _ in
             Reply(
                 fields: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
                 body: ByteBuffer(string: registry.text()))

@@ -49,6 +49,7 @@ import Testing
         let receipt = json["receipt"] as? [String: Any]
         #expect(receipt?["bundle_id"] as? String == entry.bundle_id, "\(entry.file)")
         #expect((receipt?["in_app"] as? [Any])?.count == entry.purchases, "\(entry.file)")
+        #expect((json["transactions"] as? [Any])?.count == entry.purchases ?? 0, "\(entry.file)")
     }
 
     @Test(.enabled(if: RealReceipts.folder != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
@@ -64,7 +65,37 @@ import Testing
             let receipt = try #require(json["receipt"] as? [String: Any])
             #expect(receipt["bundle_id"] as? String == entry.bundle_id)
             #expect(receipt["receipt_creation_date"] as? String == entry.receipt_creation_date)
-            #expect((receipt["in_app"] as? [Any])?.count == entry.purchases)
+            let transactions = try #require(json["transactions"] as? NSArray)
+            #expect(transactions.count == entry.purchases && transactions == receipt["in_app"] as? NSArray)
+        }
+    }
+
+    @Test func `without file descriptors the gateway says so, and goes on once it has some`() async throws {
+        let gateway = try await RunningGateway()
+        try gateway.limitFileDescriptors(to: 8)
+        async let answer = gateway.get("/v1/status", port: gateway.dataPort)
+        try await eventually("it cannot accept") {
+            gateway.transcript.lines.contains {
+                $0.contains("Cannot accept connections") && $0.contains("\"errno\":\"24\"")
+            }
+        }
+        try gateway.limitFileDescriptors(to: 1024)
+        #expect(try await answer.status == 200)
+        #expect(await gateway.stop() == 0)
+    }
+
+    @Test func `the latest receipt comes on request, from Apple if Apple was asked`() async throws {
+        try await withStage { stage in
+            let sent = Sample.receipt(0)
+            func latest(_ more: [String: Any]) async throws -> String? {
+                try await stage.gateway.verify(sent, more).json["latest_receipt"] as? String
+            }
+            #expect(try await latest(["mode": "local"]) == nil)
+            #expect(try await latest(["mode": "local", "latest_receipt": true]) == sent)
+            #expect(try await latest(["mode": "apple"]) == nil)
+            let apples = try #require(try await latest(["mode": "apple", "latest_receipt": true]))
+            #expect(apples != sent)
+            #expect(try await stage.gateway.verify(apples, ["mode": "local"]).json["verdict"] as? String == "genuine")
         }
     }
 

@@ -84,6 +84,16 @@ final class RunningGateway: Sendable {
         return try #require(line.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) }) << 10
     }
 
+    /// Sets the soft limit of the process's file descriptors (prlimit(1)).
+    func limitFileDescriptors(to count: Int) throws {
+        let prlimit = Process()
+        prlimit.executableURL = URL(filePath: "/usr/bin/prlimit")
+        prlimit.arguments = ["--pid", "\(process.processIdentifier)", "--nofile=\(count):"]
+        try prlimit.run()
+        prlimit.waitUntilExit()
+        try #require(prlimit.terminationStatus == 0)
+    }
+
     /// Tells the gateway to read its configuration again.
     func hangUp() {
         Foundation.kill(process.processIdentifier, SIGHUP)

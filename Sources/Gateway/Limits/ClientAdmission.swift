@@ -49,7 +49,8 @@ public final class ClientAdmission: Sendable {
         }
         return .wait {
             try self.heed(await self.rates.admit(caller.charges), caller)
-            return try work()
+            // Many may have waited for the same tokens: each takes its turn.
+            return .compute(work)
         }
     }
 

@@ -45,7 +45,6 @@ final class EdgeHandler: ChannelDuplexHandler {
         setTimer(context)
     }
 
-    /// One system call for each connection.
     private func takePlace(_ context: ChannelHandlerContext) {
         guard let sources = edge.sources else { return }
         source = sources.source(of: Peer(context.channel).address)
@@ -204,22 +203,26 @@ extension EdgeHandler {
     private func answer(_ request: IncomingRequest, _ context: ChannelHandlerContext) {
         guard let work = edge.pipeline.context(of: request, over: context.channel) else { return }
         let body = ReservedBody(request.body, request.reservation)
-        if body.bytes.readableBytes <= RequestPipeline.Limits.eventLoopBodyBytes {
-            proceed(edge.pipeline.begin(work, body), context)
-        } else {
+        let isLarge = body.bytes.readableBytes > RequestPipeline.Limits.eventLoopBodyBytes
+        if isLarge || work.match.route?.place == .thread {
             answerElsewhere(work, body, context)
+        } else {
+            proceed(edge.pipeline.begin(work, body), context)
         }
     }
 
-    /// Reads a large body on another thread. The task ends before anything is waited for: it holds the body.
+    /// Answers on other threads. The outer task holds the body, and ends before anything is waited for.
     private func answerElsewhere(_ work: RequestContext, _ body: ReservedBody, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         Task { [pipeline = edge.pipeline, eventLoop = context.eventLoop] in
             let step = pipeline.begin(work, body).computed()
-            eventLoop.execute {
-                let (handler, context) = bound.value
-                handler.proceed(step, context)
-                handler.goOn(context)
+            Task {
+                let reply = await step.value()
+                eventLoop.execute {
+                    let (handler, context) = bound.value
+                    handler.send(reply, context)
+                    handler.goOn(context)
+                }
             }
         }
     }

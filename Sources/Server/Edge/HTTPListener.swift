@@ -32,16 +32,28 @@ struct HTTPListener: Service {
                 "plane": "\(plane.rawValue)", "host": "\(address.host)", "port": .stringConvertible(port),
             ])
         await onListening(port)
-        let (drained, drain) = AsyncStream.makeStream(of: Never.self)
-        await withGracefulShutdownHandler {
-            // Ends with the stream, or when the task is cancelled.
-            for await _ in drained {}
+        let (events, report) = AsyncStream.makeStream(of: Event.self)
+        server.closeFuture.whenComplete { _ in report.yield(.closed) }
+        defer { server.close(promise: nil) }
+        try await withGracefulShutdownHandler {
+            // Ends when all connections have ended, or when the task is cancelled.
+            for await event in events {
+                if event == .drained { return }
+                // A node that does not listen any more must not look alive.
+                guard Task.isShuttingDownGracefully else { throw ListenerClosed(plane: plane) }
+            }
         } onGracefulShutdown: {
             let promise = server.eventLoop.makePromise(of: Void.self)
-            promise.futureResult.whenComplete { _ in drain.finish() }
+            promise.futureResult.whenComplete { _ in report.yield(.drained) }
             quiescing.initiateShutdown(promise: promise)
         }
-        server.close(promise: nil)
+    }
+
+    private enum Event {
+        /// The port is closed.
+        case closed
+        /// The last connection has ended.
+        case drained
     }
 
     private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
@@ -49,10 +61,10 @@ struct HTTPListener: Service {
         return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: Int32(clamping: limits.connections))
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .serverChannelInitializer { [maximum = limits.connections, logger] channel in
+            .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        ConnectionLimit(maximum: maximum, logger: logger),
+                        ConnectionLimit(maximum: limits.connections, logger: logger),
                         quiescing.makeServerChannelHandler(channel: channel))
                 }
             }
@@ -62,7 +74,16 @@ struct HTTPListener: Service {
     }
 }
 
-/// Stops accepting while a listener has all the connections it may. Further ones wait in the system's backlog.
+/// The port of a listener was closed, and not by us.
+struct ListenerClosed: Error, CustomStringConvertible {
+    /// The listener.
+    let plane: GatewaySurroundings.Listener
+
+    var description: String { "the port of the \(plane.rawValue) plane was closed by the system" }
+}
+
+/// Stops accepting while a listener has all the connections it may, and for a second after an error, such as no file
+/// descriptor left. Further connections wait in the system's backlog.
 private final class ConnectionLimit: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias OutboundIn = any Channel
@@ -72,6 +93,8 @@ private final class ConnectionLimit: ChannelDuplexHandler {
     private var count = 0
     /// True while an accept was wanted and not made.
     private var isHeldBack = false
+    /// The time before which the limit is not logged again: it may be reached with each connection that ends.
+    private var nextWarning = NIODeadline.uptimeNanoseconds(0)
 
     init(maximum: Int, logger: Logger) {
         self.maximum = maximum
@@ -92,7 +115,21 @@ private final class ConnectionLimit: ChannelDuplexHandler {
         guard count >= maximum else { return context.read() }
         guard !isHeldBack else { return }
         isHeldBack = true
+        guard nextWarning <= .now() else { return }
+        nextWarning = .now() + .seconds(10)
         logger.warning("Connection limit reached", metadata: ["connections": .stringConvertible(maximum)])
+    }
+
+    /// The socket stays readable after an error. SwiftNIO would try again at once, for as long as the error lasts; only
+    /// without `autoRead` does it look away.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? IOError else { return context.fireErrorCaught(error) }
+        logger.error("Cannot accept connections", metadata: ["errno": .stringConvertible(error.errnoCode)])
+        let options = context.channel.syncOptions
+        try? options?.setOption(.autoRead, value: false)
+        context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) {
+            try? options?.setOption(.autoRead, value: true)
+        }
     }
 
     private func connectionClosed(_ context: ChannelHandlerContext) {

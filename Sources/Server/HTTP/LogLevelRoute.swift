@@ -56,7 +56,7 @@ struct LogLevelRoute: Sendable {
         settings.change(to: values, for: wanted.span, at: clock()) { values in
             log("Log settings fell back to the configuration", LogSettings.Current(values: values, fallsBackAt: nil))
         }
-        log("Log settings changed", settings.current)
+        context.run { log("Log settings changed", settings.current) }
         return reply()
     }
 

@@ -119,15 +119,16 @@ extension Logger.MetadataProvider {
 
 /// The other end of a connection.
 struct Peer: Sendable {
-    private let channel: any Channel
+    private let socketAddress: SocketAddress?
 
+    /// Creates the peer of a channel, which forgets the address when it is closed.
     init(_ channel: any Channel) {
-        self.channel = channel
+        socketAddress = channel.remoteAddress
     }
 
-    /// Its address. Finding it out is a system call, which only limits for addresses are worth.
+    /// Its address.
     var address: NetworkAddress? {
-        channel.remoteAddress?.ipAddress.flatMap { NetworkAddress($0) }
+        socketAddress?.ipAddress.flatMap { NetworkAddress($0) }
     }
 }
 

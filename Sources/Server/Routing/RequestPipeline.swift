@@ -86,7 +86,9 @@ final class RequestPipeline: Sendable {
     private func reply(to error: any Error, _ context: RequestContext) -> Reply {
         let problem = Problem(error)
         if problem.code == .internalError {
-            logger.error("Request failed", metadata: ["error_type": "\(type(of: error))"])
+            logger.error(
+                "Request failed",
+                metadata: ["error_type": "\(type(of: error))", "request_id": "\(context.requestID.text)"])
         }
         context.record { $0.add(problem) }
         return Reply(problem, requestID: context.requestID.text)

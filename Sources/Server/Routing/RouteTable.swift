@@ -19,6 +19,14 @@ final class Route: Sendable {
         case none
     }
 
+    /// The threads on which a handler runs.
+    enum Place: Sendable {
+        /// The connection's event loop, unless the body is large.
+        case eventLoop
+        /// Another thread, because the work takes milliseconds.
+        case thread
+    }
+
     /// The method. A route for GET also takes HEAD.
     let method: HTTPRequest.Method
     /// The path, with `{id}` for a last segment that the client chooses, or `*` for every path; the log's `route`.
@@ -27,17 +35,20 @@ final class Route: Sendable {
     let label: RouteLabel
     /// The credentials that a request must bring.
     let authentication: Authentication
+    /// The threads on which the handler runs.
+    let place: Place
     /// Answers a request.
     let handler: Handler
 
     /// Creates a route whose handler may compute and wait.
     init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
-        handler: @escaping Handler
+        on place: Place = .eventLoop, handler: @escaping Handler
     ) {
         self.method = method
         self.path = path
         self.authentication = authentication
+        self.place = place
         self.handler = handler
         label = RouteLabel(rawValue: path) ?? .other
     }
@@ -45,9 +56,9 @@ final class Route: Sendable {
     /// Creates a route whose reply is known at once.
     convenience init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
-        reply: @escaping @Sendable (RequestContext) throws -> Reply
+        on place: Place = .eventLoop, reply: @escaping @Sendable (RequestContext) throws -> Reply
     ) {
-        self.init(method, path, authentication: authentication) { context, _ in .done(try reply(context)) }
+        self.init(method, path, authentication: authentication, on: place) { context, _ in .done(try reply(context)) }
     }
 }
 

@@ -13,15 +13,15 @@ struct StatusRoutes: Sendable {
     /// The three of them. None asks for a key, and none shows what a key protects.
     var routes: [Route] {
         [
-            Route(.get, "/", authentication: .none) { _ in
+            Route(.get, "/", authentication: .none, on: .thread) { _ in
                 Reply(fields: StatusPage.headers, body: ByteBuffer(bytes: board.page.html.utf8))
             },
-            Route(.get, "/status.json", authentication: .none) { _ in
+            Route(.get, "/status.json", authentication: .none, on: .thread) { _ in
                 var reply = Reply(json: board.json)
                 reply.fields[.cacheControl] = "no-store"
                 return reply
             },
-            Route(.get, "/status.events", authentication: .none, reply: events),
+            Route(.get, "/status.events", authentication: .none, on: .thread, reply: events),
         ]
     }
 
