@@ -66,8 +66,8 @@ public struct Answer: Sendable {
     public let freshUntil: Timestamp
     /// Apple's own JSON, where the source is Apple.
     public let upstreamBody: [UInt8]?
-    /// The JSON of an earlier answer of Apple's to the same receipt, where Apple gave none now and the caller reads JSON
-    /// in Apple's form.
+    /// The JSON of an earlier answer of Apple's to the same receipt, where Apple gave none now and the caller wants the
+    /// latest receipt.
     public internal(set) var earlierUpstreamBody: [UInt8]?
     /// Whether the app's volume licence has ended (`expiration_date`); nil if the receipt has no such date.
     public internal(set) var isAppExpired: Bool?

@@ -49,8 +49,10 @@ extension Assessment {
         return now >= min(end, boundary ?? end)
     }
 
-    /// Whether the answer is read in Apple's form, which has a `latest_receipt` where there are subscriptions.
-    var showsLatestReceipt: Bool { request.question.mode == .appleFirst && !subscriptions.isEmpty }
+    /// Whether the answer has a `latest_receipt`: always in Apple's form, else on request, where there are subscriptions.
+    var showsLatestReceipt: Bool {
+        (request.question.mode == .appleFirst || request.question.wantsLatestReceipt) && !subscriptions.isEmpty
+    }
 
     /// Whether the receipt alone says that everything that was bought is still paid for.
     var standsAlone: Bool { subscriptions.allSatisfy { $0.state == .active } }

@@ -105,6 +105,8 @@ public struct Question: Sendable {
     public var maximumAge: Duration?
     /// Whether `in_app` lists only the latest transaction of each subscription.
     public var excludesOldTransactions: Bool
+    /// Whether the caller wants the latest receipt that is known.
+    public var wantsLatestReceipt = false
     /// The app's shared secret, if the caller sent one: Apple is asked with it. Never logged.
     public var callersSecret: SharedSecret?
 

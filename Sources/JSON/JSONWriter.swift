@@ -86,6 +86,14 @@ package struct JSONWriter: Sendable {
         bytes.append(contentsOf: written)
     }
 
+    /// Writes a value that this writer wrote before.
+    /// - Parameter range: its place in `bytes`.
+    package mutating func value(writtenAt range: Range<Int>) {
+        separate()
+        // A copy, because a slice would have the whole array copied.
+        bytes.append(contentsOf: Array(bytes[range]))
+    }
+
     /// Writes a string, escaped where RFC 8259 §7 asks for it.
     package mutating func string(_ value: String) {
         separate()

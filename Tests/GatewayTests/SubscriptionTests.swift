@@ -199,6 +199,73 @@ struct SubscriptionTests {
         renewal.isInBillingRetry = plan.isRetried
         let seen = Subscription.all(in: transactions, renewals: [renewal], at: Samples.time(150), skew: .zero)
         #expect(seen.map(\.state) == [plan.state] && seen.first?.renewal == renewal)
+        let end = max(plan.graceEnd ?? 0, 100)
+        #expect(seen.first?.accessUntil == (plan.isCancelled ? nil : Samples.time(end)))
+    }
+
+    /// What the next period is, after `monthly`, and what that means.
+    struct Move: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        var next: String? = "yearly"
+        var willRenew: Bool?
+        /// The products of earlier periods that an upgrade ended.
+        var upgraded: [String] = []
+        var isUpgradedItself = false
+        let change: SubscriptionChange?
+    }
+
+    static let moves = [
+        Move(testDescription: "nothing known", next: nil, change: nil),
+        Move(testDescription: "the same product", next: "monthly", change: SubscriptionChange.none),
+        Move(testDescription: "another product", change: .crossgrade),
+        Move(testDescription: "another product, but it ends", willRenew: false, change: SubscriptionChange.none),
+        Move(testDescription: "back to what an upgrade ended", upgraded: ["yearly"], change: .downgrade),
+        Move(testDescription: "again to what was an upgrade", upgraded: ["monthly"], change: .upgrade),
+        Move(testDescription: "another product after an upgrade", upgraded: ["weekly"], change: .crossgrade),
+        Move(testDescription: "an upgrade that was made", next: nil, isUpgradedItself: true, change: .upgrade),
+    ]
+
+    @Test(arguments: moves) func `a change is told as far as products and upgrades show it`(move: Move) throws {
+        let earlier = move.upgraded.indices.map { Period("\($0 + 1)", 0..<50).with(\.product, move.upgraded[$0]) }
+        var transactions = try Samples.transactions(earlier + [Period("9", 50..<150)])
+        for index in earlier.indices { transactions[index].isUpgraded = true }
+        transactions[earlier.count].isUpgraded = move.isUpgradedItself
+        var renewal = Renewal(originalTransactionID: "1")
+        (renewal.renewalProductID, renewal.willRenew) = (move.next, move.willRenew)
+        let seen = Subscription.all(in: transactions, renewals: [renewal], at: Samples.time(100), skew: .zero)
+        #expect(seen.map(\.change) == [move.change])
+    }
+
+    @Test(arguments: [
+        ("1", nil, 10, 10, true, Transaction.Reason.purchase), ("1", "1", 10, 10, true, .purchase),
+        ("2", "1", 20, 10, true, .renewal), ("2", "1", 10, 10, true, .restore), ("2", "1", 20, 10, false, .restore),
+        ("1", "1", 10, 10, false, .purchase),
+    ])
+    func `identifiers and dates show how a transaction came about`(
+        id: String, original: String?, bought: Int64, firstBought: Int64, isSubscription: Bool,
+        reason: Transaction.Reason
+    ) {
+        var transaction = Transaction(productID: "monthly", transactionID: id)
+        transaction.originalTransactionID = original
+        transaction.purchaseDate = Samples.time(bought)
+        transaction.originalPurchaseDate = Samples.time(firstBought)
+        transaction.expiresDate = isSubscription ? Samples.time(100) : nil
+        #expect(transaction.reason == reason)
+    }
+
+    @Test(arguments: [
+        (true, false, Transaction.Ownership.purchased, Transaction.Revocation.refund),
+        (true, false, .familyShared, .familySharingEnded), (true, false, nil, nil), (true, true, .purchased, nil),
+        (false, false, .purchased, nil),
+    ])
+    func `who owns a purchase shows why it was taken back`(
+        isCancelled: Bool, isUpgraded: Bool, ownership: Transaction.Ownership?, revocation: Transaction.Revocation?
+    ) {
+        var transaction = Transaction(productID: "monthly", transactionID: "1")
+        transaction.cancellationDate = isCancelled ? Samples.time(10) : nil
+        transaction.isUpgraded = isUpgraded
+        transaction.ownership = ownership
+        #expect(transaction.revocation == revocation)
     }
 
     @Test func `a period that is paid for is active whatever is planned`() throws {

@@ -31,7 +31,10 @@ struct DocumentationTests {
         ("Provenance", "cache", Provenance.Cache.allCases.map(\.rawValue)),
         ("Provenance", "degraded_reasons", DegradedReason.allCases.map(\.rawValue)),
         ("Subscription", "state", SubscriptionState.allCases.map(\.rawValue)),
+        ("Subscription", "change", SubscriptionChange.allCases.map(\.rawValue)),
         ("InAppPurchase", "in_app_ownership_type", Transaction.Ownership.allCases.map(\.rawValue)),
+        ("InAppPurchase", "transaction_reason", Transaction.Reason.allCases.map(\.rawValue)),
+        ("InAppPurchase", "revocation", Transaction.Revocation.allCases.map(\.rawValue)),
         ("Problem", "code", Problem.Code.allCases.map(\.rawValue)),
     ]
 

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
+public import Receipts
 
 /// What a subscription entitles to at one moment. The raw values are those of the API.
 public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
@@ -19,6 +19,18 @@ public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
     case upgraded
 }
 
+/// A subscription's move between products. The raw values are those of the API.
+public enum SubscriptionChange: String, CaseIterable, Hashable, Sendable {
+    /// To a higher product of the group.
+    case upgrade
+    /// To a lower product of the group, with the next period.
+    case downgrade
+    /// To another product, of which nothing shows that it is higher or lower.
+    case crossgrade
+    /// None: the next period has the same product, or there will be none.
+    case none
+}
+
 /// One subscription: all transactions with the same original transaction ID, seen from one moment.
 public struct Subscription: Sendable {
     /// Names the subscription across renewals, upgrades and pauses.
@@ -34,6 +46,15 @@ public struct Subscription: Sendable {
     /// customer may still have one (Apple, "Implementing introductory offers in your app"). A receipt does not name groups;
     /// where none is known, this subscription alone counts.
     public let isEligibleForIntroOffer: Bool
+    /// The move to another product that was made or is planned; nil where no plan is known.
+    public let change: SubscriptionChange?
+
+    /// The moment up to which the customer is to be served: the end of the period, or of the grace period behind it. In the
+    /// past for a subscription that is over; nil for one that was revoked or upgraded.
+    public var accessUntil: Timestamp? {
+        guard state != .revoked, state != .upgraded, let end = transaction.expiresDate else { return nil }
+        return max(end, renewal?.gracePeriodExpiresDate ?? end)
+    }
 }
 
 extension Subscription {
@@ -73,6 +94,8 @@ extension Subscription {
         self.transaction = transaction
         self.renewal = renewal
         self.originalTransactionID = originalTransactionID
+        change = SubscriptionChange(of: transaction, renewal) { isMeant in chain.contains { isMeant(transactions[$0]) }
+        }
         isEligibleForIntroOffer = !chain.contains { index in
             transactions[index].usedIntroOffer
                 || transactions[index].subscriptionGroupID.map(groupsWithOffer.contains) ?? false
@@ -82,6 +105,30 @@ extension Subscription {
     private struct Moment {
         let now: Timestamp
         let skew: Duration
+    }
+}
+
+extension SubscriptionChange {
+    /// Apple names no levels. But an upgrade takes effect at once and marks the period that it ends, so these marks show
+    /// which of two products is the lower one.
+    /// - Parameter chainContains: whether some transaction of the subscription is so.
+    fileprivate init?(
+        of transaction: Transaction, _ renewal: Renewal?, chainContains: ((Transaction) -> Bool) -> Bool
+    ) {
+        if transaction.isUpgraded {
+            self = .upgrade
+            return
+        }
+        guard let next = renewal?.renewalProductID else { return nil }
+        if next == transaction.productID || renewal?.willRenew == false {
+            self = .none
+        } else if chainContains({ $0.isUpgraded && $0.productID == next }) {
+            self = .downgrade
+        } else if chainContains({ $0.isUpgraded && $0.productID == transaction.productID }) {
+            self = .upgrade
+        } else {
+            self = .crossgrade
+        }
     }
 }
 

@@ -14,6 +14,24 @@ public struct Transaction: Hashable, Sendable {
         case familyShared = "FAMILY_SHARED"
     }
 
+    /// The reason why a transaction came about. The raw values are those of the API.
+    public enum Reason: String, CaseIterable, Hashable, Sendable {
+        /// The first purchase of its chain.
+        case purchase
+        /// A later period of a subscription: a renewal, or a purchase after it had ended.
+        case renewal
+        /// A copy of an earlier purchase, made when the customer restored it.
+        case restore
+    }
+
+    /// The reason why Apple took a purchase back. The raw values are those of the API.
+    public enum Revocation: String, CaseIterable, Hashable, Sendable {
+        /// The customer got the money back.
+        case refund
+        /// The family member who bought it no longer shares it.
+        case familySharingEnded = "family_sharing_ended"
+    }
+
     /// What was bought.
     public var productID: String
     /// This purchase or renewal.
@@ -76,6 +94,19 @@ extension Transaction {
         quantity = purchase.quantity
         webOrderLineItemID = purchase.webOrderLineItemID.map { String($0) }
         productType = purchase.productType
+    }
+
+    /// The reason why the transaction came about. The first one of a chain has the chain's ID. A restored subscription
+    /// begins when the first period did.
+    public var reason: Reason {
+        guard chainID != transactionID else { return .purchase }
+        return isSubscription && purchaseDate != originalPurchaseDate ? .renewal : .restore
+    }
+
+    /// The reason why Apple took the purchase back; nil if it did not, and where no ownership is known.
+    public var revocation: Revocation? {
+        guard cancellationDate != nil, !isUpgraded, let ownership else { return nil }
+        return ownership == .familyShared ? .familySharingEnded : .refund
     }
 
     /// Only auto-renewable subscriptions have an expiry date.

@@ -17,13 +17,17 @@ struct AnswerBody: Sendable {
     /// The answer as it is given again.
     let again: [UInt8]
 
-    init(_ answer: Answer) {
-        var json = JSONWriter(reservingCapacity: 1536 + answer.transactions.count * 640)
+    /// Writes an answer.
+    /// - Parameter latestReceipt: in base64; nil if it is not wanted.
+    init(_ answer: Answer, latestReceipt: String? = nil) {
+        let transactionBytes = 2 * answer.transactions.count * 640
+        var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         var contents = 0..<0
         json.object { json in
             json.origin(of: answer)
             let comma = json.bytes.count
             json.contents(of: answer)
+            json.member("latest_receipt", latestReceipt)
             contents = comma + 1..<json.bytes.count
         }
         let written = json.bytes
@@ -48,10 +52,13 @@ extension JSONWriter {
     }
 
     fileprivate mutating func contents(of answer: Answer) {
+        var transactions: Range<Int>?
         if let receipt = answer.receipt {
             key("receipt")
-            self.receipt(receipt, answer)
+            transactions = self.receipt(receipt, answer)
         }
+        key("transactions")
+        if let transactions { value(writtenAt: transactions) } else { array { _ in } }
         key("subscriptions")
         array { json in
             for subscription in answer.subscriptions { json.subscription(subscription) }
@@ -71,7 +78,9 @@ extension JSONWriter {
         }
     }
 
-    private mutating func receipt(_ receipt: VerifiedReceipt, _ answer: Answer) {
+    /// - Returns: the place of the transactions.
+    private mutating func receipt(_ receipt: VerifiedReceipt, _ answer: Answer) -> Range<Int> {
+        var transactions = 0..<0
         object { json in
             json.member("receipt_type", receipt.receiptType)
             json.member("bundle_id", receipt.bundleID)
@@ -87,10 +96,13 @@ extension JSONWriter {
             json.member("is_expired", answer.isAppExpired)
             json.member("preorder_date", receipt.preorderDate)
             json.key("in_app")
+            let start = json.bytes.count
             json.array { json in
                 for transaction in answer.transactions { json.purchase(transaction) }
             }
+            transactions = start..<json.bytes.count
         }
+        return transactions
     }
 
     private mutating func purchase(_ purchase: Transaction) {
@@ -111,6 +123,8 @@ extension JSONWriter {
     private mutating func subscription(_ subscription: Subscription) {
         object { json in
             json.member("state", subscription.state.rawValue)
+            json.member("access_until", subscription.accessUntil)
+            json.member("change", subscription.change?.rawValue)
             json.transaction(subscription.transaction, chain: subscription.originalTransactionID)
             json.member("cancellation_date", subscription.transaction.cancellationDate)
             json.identifier("cancellation_reason", subscription.transaction.cancellationReason)
@@ -138,6 +152,7 @@ extension JSONWriter {
     /// What a purchase and the transaction that decides about a subscription have in common.
     private mutating func transaction(_ purchase: Transaction, chain: String? = nil) {
         member("product_id", purchase.productID)
+        member("transaction_reason", purchase.reason.rawValue)
         member("transaction_id", purchase.transactionID)
         member("original_transaction_id", chain ?? purchase.originalTransactionID)
         member("purchase_date", purchase.purchaseDate)
@@ -147,6 +162,7 @@ extension JSONWriter {
         member("is_in_intro_offer_period", purchase.isInIntroOfferPeriod)
         member("is_upgraded", purchase.isUpgraded ? true : nil)
         member("in_app_ownership_type", purchase.ownership?.rawValue)
+        member("revocation", purchase.revocation?.rawValue)
         member("subscription_group_identifier", purchase.subscriptionGroupID)
         member("promotional_offer_id", purchase.promotionalOfferID)
         member("offer_code_ref_name", purchase.offerCodeName)

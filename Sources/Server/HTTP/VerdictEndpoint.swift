@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import AppStore
 internal import Gateway
 internal import JSON
 internal import NIOCore
@@ -28,6 +29,7 @@ struct VerdictEndpoint: VerifyEndpoint {
         request.question.mode = fields.mode
         request.question.maximumAge = fields.maximumAge
         request.question.excludesOldTransactions = fields.excludesOldTransactions
+        request.question.wantsLatestReceipt = fields.wantsLatestReceipt
         return .request(request)
     }
 
@@ -44,11 +46,26 @@ struct VerdictEndpoint: VerifyEndpoint {
 
     /// What is answered again differs in how it is known only.
     func replies(to question: Question, with answer: Answer, at now: Timestamp) -> Replies {
-        let body = AnswerBody(answer)
+        let body = AnswerBody(answer, latestReceipt: question.wantsLatestReceipt ? answer.latestReceipt : nil)
         return Replies(
             now: Reply(body: ByteBuffer(bytes: body.now)), again: Reply(body: ByteBuffer(bytes: body.again)))
     }
 
     /// Receipts are verified past that day too: only answers that came from Apple depend on it.
     func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { source == .apple }
+}
+
+extension Answer {
+    /// The latest receipt in base64: Apple's, if Apple ever sent one to this receipt, else the receipt itself; nil unless the
+    /// verdict is `genuine`.
+    fileprivate var latestReceipt: String? {
+        guard let receipt else { return nil }
+        let known = (upstreamBody ?? earlierUpstreamBody).flatMap {
+            VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
+        }
+        if let known { return known }
+        var text: [UInt8] = []
+        Base64.append(encoding: receipt.bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
 }

@@ -16,6 +16,8 @@ struct VerifyRequestBody: Hashable, Sendable {
     var maximumAge: Duration?
     /// `exclude_old_transactions`: only the latest transaction of each subscription.
     var excludesOldTransactions = false
+    /// `latest_receipt`: whether the latest receipt is wanted.
+    var wantsLatestReceipt = false
     /// `app_version`: the version the receipt must be for.
     var appVersion: String?
     /// `device_identifier`: the device the receipt must be for, as sent.
@@ -28,6 +30,7 @@ struct VerifyRequestBody: Hashable, Sendable {
         case mode
         case maximumAge = "max_age"
         case excludesOldTransactions = "exclude_old_transactions"
+        case latestReceipt = "latest_receipt"
         case appVersion = "app_version"
         case deviceIdentifier = "device_identifier"
     }
@@ -84,6 +87,7 @@ extension VerifyRequestBody {
             case .mode: body.mode = try reader.mode()
             case .maximumAge: body.maximumAge = try reader.age()
             case .excludesOldTransactions: body.excludesOldTransactions = try reader.boolean()
+            case .latestReceipt: body.wantsLatestReceipt = try reader.boolean()
             case .appVersion: body.appVersion = try reader.shortText()
             case .deviceIdentifier: body.deviceIdentifier = try reader.shortString()
             }

@@ -12,13 +12,14 @@ struct VerifyRequestBodyTests {
     @Test func `every field is read`() throws {
         let json = """
             {"receipt": "AQID", "bundle_id": "com.example.app", "mode": "local", "max_age": 60,
-             "exclude_old_transactions": true, "app_version": "1.2", "device_identifier": "qrvM"}
+             "exclude_old_transactions": true, "latest_receipt": true, "app_version": "1.2",
+             "device_identifier": "qrvM"}
             """
         let body = try VerifyRequestBody(json)
         #expect(body.bundleID == "com.example.app")
         #expect(body.mode == .local)
         #expect(body.maximumAge == .seconds(60))
-        #expect(body.excludesOldTransactions)
+        #expect(body.excludesOldTransactions && body.wantsLatestReceipt)
         #expect(body.appVersion == "1.2")
         #expect(try body.receipt.text(in: json) == "AQID")
         #expect(try body.deviceIdentifier?.text(in: json) == "qrvM")
@@ -29,7 +30,7 @@ struct VerifyRequestBodyTests {
         #expect(body.bundleID == nil)
         #expect(body.mode == .auto)
         #expect(body.maximumAge == nil)
-        #expect(!body.excludesOldTransactions)
+        #expect(!body.excludesOldTransactions && !body.wantsLatestReceipt)
     }
 
     @Test func `a receipt without a backslash is found, not copied`() throws {

@@ -75,14 +75,12 @@ function backoff(attempt) {
 /** What a genuine receipt entitles to now: a product, and until when (in milliseconds; null for ever). */
 function entitlement(answer) {
   for (const subscription of answer.subscriptions) {
-    const product = subscription.product_id;
-    if (subscription.state === "active") return { product, until_ms: subscription.expires_date_ms };
-    if (subscription.state === "in_grace_period") {
-      return { product, until_ms: subscription.renewal.grace_period_expires_date_ms };
+    if (["active", "in_grace_period"].includes(subscription.state)) {
+      return { product: subscription.product_id, until_ms: subscription.access_until_ms };
     }
   }
   // What was bought once has no end. Consumables stay here until the app finishes them: credit each transaction_id once.
-  const once = answer.receipt.in_app.find((purchase) => !purchase.expires_date && !purchase.cancellation_date);
+  const once = answer.transactions.find((purchase) => !purchase.expires_date && !purchase.cancellation_date);
   return once ? { product: once.product_id, until_ms: null } : null;
 }
 

@@ -90,13 +90,10 @@ def backoff(attempt: int) -> float:
 def entitlement(answer: dict) -> dict | None:
     """What a genuine receipt entitles to now: a product, and until when (in milliseconds; None for ever)."""
     for subscription in answer["subscriptions"]:
-        if subscription["state"] == "active":
-            return {"product": subscription["product_id"], "until_ms": subscription["expires_date_ms"]}
-        if subscription["state"] == "in_grace_period":
-            until = subscription["renewal"]["grace_period_expires_date_ms"]
-            return {"product": subscription["product_id"], "until_ms": until}
+        if subscription["state"] in ("active", "in_grace_period"):
+            return {"product": subscription["product_id"], "until_ms": subscription["access_until_ms"]}
     # What was bought once has no end. Consumables stay here until the app finishes them: credit each transaction_id once.
-    for purchase in answer["receipt"]["in_app"]:
+    for purchase in answer["transactions"]:
         if "expires_date" not in purchase and "cancellation_date" not in purchase:
             return {"product": purchase["product_id"], "until_ms": None}
     return None

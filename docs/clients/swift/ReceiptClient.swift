@@ -19,12 +19,9 @@ import Foundation
 struct Answer: Decodable {
     struct Provenance: Decodable { let source: String, degraded: Bool }
     struct Purchase: Decodable { let product_id: String, expires_date_ms: Int64?, cancellation_date_ms: Int64? }
-    struct Receipt: Decodable { let in_app: [Purchase] }
-    struct Renewal: Decodable { let grace_period_expires_date_ms: Int64? }
-    struct Subscription: Decodable {
-        let state: String, product_id: String, expires_date_ms: Int64?, renewal: Renewal?
-    }
-    let verdict: String, reason: String?, provenance: Provenance, receipt: Receipt?, subscriptions: [Subscription]
+    struct Subscription: Decodable { let state: String, product_id: String, access_until_ms: Int64? }
+    let verdict: String, reason: String?, provenance: Provenance
+    let transactions: [Purchase], subscriptions: [Subscription]
 }
 
 /// An error of the gateway's (RFC 9457).
@@ -160,17 +157,12 @@ struct Decision {
     /// What a genuine receipt entitles to now.
     static func entitlement(_ answer: Answer) -> Known? {
         for subscription in answer.subscriptions {
-            let product = subscription.product_id
-            switch subscription.state {
-            case "active": return Known(product: product, until_ms: subscription.expires_date_ms)
-            case "in_grace_period":
-                return Known(product: product, until_ms: subscription.renewal?.grace_period_expires_date_ms)
-            default: continue
-            }
+            guard ["active", "in_grace_period"].contains(subscription.state) else { continue }
+            return Known(product: subscription.product_id, until_ms: subscription.access_until_ms)
         }
         // What was bought once has no end. Consumables stay here until the app finishes them: credit each transaction_id
         // once.
-        let once = answer.receipt?.in_app.first { $0.expires_date_ms == nil && $0.cancellation_date_ms == nil }
+        let once = answer.transactions.first { $0.expires_date_ms == nil && $0.cancellation_date_ms == nil }
         return once.map { Known(product: $0.product_id, until_ms: nil) }
     }
 
