@@ -29,7 +29,7 @@ public struct KnownAnswer: Sendable {
             && verifiedAt.isAccepted(at: now, maximumAge: question.maximumAge)
     }
 
-    /// Throws `.appNotPermitted` unless the client may know of the app that the answer tells of.
+    /// Throws `.appNotPermitted` unless the client may know of the app that the answer is about.
     public func checkApp(for caller: Caller) throws(GatewayError) {
         guard let bundleID else { return }
         try caller.check(mayAskAbout: bundleID)

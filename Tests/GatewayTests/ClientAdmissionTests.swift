@@ -50,7 +50,7 @@ struct ClientAdmissionTests {
         #expect(isFree)
     }
 
-    @Test func `the slot of a request that nobody goes on with is free`() throws {
+    @Test func `the slot of a request that is dropped is free`() throws {
         var step: Step<Int, any Error>? = try admission.admit(caller) { .wait { .done(1) } }
         #expect(step != nil && !isFree)
         step = nil

@@ -9,7 +9,7 @@ public struct FleetPorts: Sendable {
     public var limiter: any RateLimiter
     /// Decides which node asks Apple.
     public var leases: any FlightLeases
-    /// Tells the other nodes what Apple asks for.
+    /// Publishes what Apple asks for to the other nodes.
     public var notes: any FleetNotes
 
     /// Creates the ports of one node.

@@ -259,9 +259,7 @@ extension EdgeHandler {
         let reply = edge.pipeline.refuse(request, requestID, refusal)
         edge.metrics?.refused(request, refusal, reply.status)
         let framing = ReplyFraming(requestID: requestID, isLast: true, isHead: isHead, isChunked: false)
-        let written = context.eventLoop.makePromise(of: Void.self)
-        closeOutput(after: written.futureResult, context)
-        context.writeAndFlush(wrapOutboundOut(reply.bytes(framing, context.channel.allocator)), promise: written)
+        writeLast(reply.bytes(framing, context.channel.allocator), context)
     }
 }
 
@@ -321,26 +319,25 @@ extension EdgeHandler {
             context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
             return goOnLater(context)
         }
-        let written = context.eventLoop.makePromise(of: Void.self)
-        closeOutput(after: written.futureResult, context)
-        context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
+        writeLast(bytes, context)
     }
 
     /// Closes the connection, behind what the client has not taken yet.
     private func finish(_ context: ChannelHandlerContext) {
         let unwritten = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
         guard let unwritten, unwritten > 0 else { return context.close(promise: nil) }
-        let written = context.eventLoop.makePromise(of: Void.self)
-        closeOutput(after: written.futureResult, context)
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+        writeLast(ByteBuffer(), context)
     }
 
-    private func closeOutput(after written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
+    /// Writes the last bytes of the connection, and closes the output behind them.
+    private func writeLast(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         pipelined.removeAll()
-        written.assumeIsolated().whenComplete { _ in
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { _ in
             context.close(mode: .output, promise: nil)
             context.read()
         }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
     }
 }
 

@@ -125,8 +125,8 @@ final class VerifyHandler: Sendable {
         }
     }
 
-    /// Decides on an admitted request. Another with the same body may have been decided on while its tokens were waited
-    /// for.
+    /// Decides on an admitted request, unless another with the same body was decided on while this one waited for its turn
+    /// or its tokens.
     /// - Parameter key: the key that the answer is kept under; nil if it is not to be kept.
     private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ visit: Visit) throws -> Progress {
         if let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: visit.now) {
@@ -150,7 +150,7 @@ final class VerifyHandler: Sendable {
         return finish(replies.now, AnswerOrigin(answer), visit)
     }
 
-    /// Gives a known answer. Permissions are checked each time: the same answer is known to whoever asks.
+    /// Gives a known answer. Permissions are checked each time: they may have changed since.
     private func again(_ known: KnownReply, to caller: Caller, _ visit: Visit) throws -> Reply {
         try known.terms.checkApp(for: caller)
         known.tally.count()
