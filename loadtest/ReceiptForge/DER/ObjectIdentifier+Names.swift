@@ -16,11 +16,17 @@ extension ObjectIdentifier {
     static let sha1WithRSAEncryption: ObjectIdentifier = [1, 2, 840, 113549, 1, 1, 5]
     static let rsassaPSS: ObjectIdentifier = [1, 2, 840, 113549, 1, 1, 10]
     static let sha256WithRSAEncryption: ObjectIdentifier = [1, 2, 840, 113549, 1, 1, 11]
+    static let sha384WithRSAEncryption: ObjectIdentifier = [1, 2, 840, 113549, 1, 1, 12]
     static let md5: ObjectIdentifier = [1, 2, 840, 113549, 2, 5]
     static let sha1: ObjectIdentifier = [1, 3, 14, 3, 2, 26]
     static let sha256: ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 2, 1]
+    static let sha384: ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 2, 2]
     static let ecPublicKey: ObjectIdentifier = [1, 2, 840, 10045, 2, 1]
     static let prime256v1: ObjectIdentifier = [1, 2, 840, 10045, 3, 1, 7]
+    static let secp256k1: ObjectIdentifier = [1, 3, 132, 0, 10]
+    static let secp384r1: ObjectIdentifier = [1, 3, 132, 0, 34]
+    static let ecdsaWithSHA256: ObjectIdentifier = [1, 2, 840, 10045, 4, 3, 2]
+    static let ecdsaWithSHA384: ObjectIdentifier = [1, 2, 840, 10045, 4, 3, 3]
 
     // Names (X.520, PKCS #9).
     static let commonName: ObjectIdentifier = [2, 5, 4, 3]

@@ -3,8 +3,8 @@
 
 internal import COpenSSL
 
-/// The digests that receipts were or could be signed with. Apple used SHA-1 until January 2024 and uses SHA-256 now;
-/// MD5 exists to be refused.
+/// The digests that receipts were or could be signed with. Apple used SHA-1 until January 2024 and uses SHA-256 now,
+/// and SHA-384 for the certificates of transactions; MD5 exists to be refused.
 public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// 128 bits, broken.
     case md5
@@ -12,12 +12,15 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     case sha1
     /// 256 bits.
     case sha256
+    /// 384 bits.
+    case sha384
 
     var objectIdentifier: ObjectIdentifier {
         switch self {
         case .md5: .md5
         case .sha1: .sha1
         case .sha256: .sha256
+        case .sha384: .sha384
         }
     }
 
@@ -27,6 +30,7 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
         case .md5: .md5WithRSAEncryption
         case .sha1: .sha1WithRSAEncryption
         case .sha256: .sha256WithRSAEncryption
+        case .sha384: .sha384WithRSAEncryption
         }
     }
 
@@ -46,6 +50,7 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
         case .md5: unsafe EVP_md5()
         case .sha1: unsafe EVP_sha1()
         case .sha256: unsafe EVP_sha256()
+        case .sha384: unsafe EVP_sha384()
         }
     }
 }

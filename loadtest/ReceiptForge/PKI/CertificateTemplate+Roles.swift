@@ -3,7 +3,7 @@
 
 /// The three certificates of a genuine receipt, extension by extension in their genuine order.
 extension CertificateTemplate {
-    static func root(key: RSAPrivateKey) -> Self {
+    static func root(key: some PrivateKey) -> Self {
         CertificateTemplate(
             serialNumber: [2], issuer: TestNames.root, subject: TestNames.root,
             validity: Validity(UTCDate(2014, 1, 1), UTCDate(2044, 1, 1)),
@@ -17,7 +17,7 @@ extension CertificateTemplate {
             ])
     }
 
-    static func intermediate(key: RSAPrivateKey, authority: RSAPrivateKey) -> Self {
+    static func intermediate(key: some PrivateKey, authority: some PrivateKey) -> Self {
         CertificateTemplate(
             serialNumber: Array("Forge Test Authority".utf8), issuer: TestNames.root, subject: TestNames.intermediate,
             validity: Validity(UTCDate(2015, 1, 1), UTCDate(2040, 1, 1)),
@@ -33,7 +33,7 @@ extension CertificateTemplate {
             ])
     }
 
-    static func leaf(key: RSAPrivateKey, authority: RSAPrivateKey) -> Self {
+    static func leaf(key: some PrivateKey, authority: some PrivateKey) -> Self {
         CertificateTemplate(
             serialNumber: Array("Forge Test Leaf!".utf8), issuer: TestNames.intermediate, subject: TestNames.leaf,
             validity: Validity(UTCDate(2016, 1, 1), UTCDate(2036, 12, 31)),

@@ -29,23 +29,20 @@ struct CertificateTemplate: Sendable {
     var digest = DigestAlgorithm.sha256
 
     /// `Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm, signatureValue BIT STRING }`
-    func signed(by authority: RSAPrivateKey) -> Certificate {
-        let body = tbsCertificate.encoded
+    func signed(by authority: some PrivateKey) -> Certificate {
+        let algorithm = authority.signatureAlgorithm(digest).element
+        let body = tbsCertificate(algorithm).encoded
         let signature = authority.signature(over: body, digest: digest)
         let certificate = DERElement.sequence(
-            .verbatim(body), signatureAlgorithm.element, .bitString(signature))
+            .verbatim(body), algorithm, .bitString(signature))
         return Certificate(template: self, der: certificate.encoded)
     }
 
-    private var signatureAlgorithm: AlgorithmIdentifier {
-        AlgorithmIdentifier(digest.withRSAEncryption)
-    }
-
-    private var tbsCertificate: DERElement {
+    private func tbsCertificate(_ signatureAlgorithm: DERElement) -> DERElement {
         .sequence(
             .explicit(0, .integer(2)),
             .integer(magnitude: serialNumber),
-            signatureAlgorithm.element,
+            signatureAlgorithm,
             issuer.element,
             .sequence(validity.notBefore, validity.notAfter),
             subject.element,
