@@ -78,11 +78,12 @@ public final class ReceiptVerifier: Sendable {
     }
 
     private func chain(of receipt: UnverifiedReceipt) throws(ReceiptError) -> CertificateChain {
-        let span = receipt.der.span
-        if let known = chains.chain(of: receipt.container, in: span) { return known }
+        let certificates = receipt.container.signerCertificates(in: receipt.der.span)
+        if let known = chains.chain(of: certificates) { return known }
         let chain = try CertificateChain(
-            receipt.container, in: span, trustStore: trustStore, verified: verifiedCertificates)
-        if chains.insert(chain, of: receipt.container, in: span) { onNewChain(chain.sight) }
+            certificates, for: receipt.container.signer.signatureAlgorithm, trustStore: trustStore,
+            verified: verifiedCertificates)
+        if chains.insert(chain, of: certificates) { onNewChain(chain.sight) }
         return chain
     }
 
@@ -91,8 +92,9 @@ public final class ReceiptVerifier: Sendable {
         of receipt: UnverifiedReceipt, by chain: CertificateChain
     ) throws(ReceiptError) {
         let span = receipt.der.span, signer = receipt.container.signer
-        let isValid = chain.key.verifies(
-            span.extracting(signer.signature), over: span.extracting(receipt.container.eContent), signer.digest)
+        let isValid = try chain.key.verifies(
+            span.extracting(signer.signature), over: span.extracting(receipt.container.eContent),
+            signer.signatureAlgorithm)
         guard isValid else { throw ReceiptError(.signatureInvalid) }
     }
 

@@ -69,7 +69,9 @@
 
         private static var certificates: [(String, [UInt8])] {
             let named = [("leaf", pki.leaf), ("intermediate", pki.intermediate), ("root", pki.root)]
-            return (named + [("xcode", xcode.certificate)]).map { name, certificate in
+            let elliptic = TransactionPKI(seed: 1).certificates
+            let others = [("xcode", xcode.certificate), ("p256", elliptic[0]), ("p384", elliptic[1])]
+            return (named + others).map { name, certificate in
                 ("certificate-" + name, FuzzTarget.certificate.input(certificate.der))
             }
         }

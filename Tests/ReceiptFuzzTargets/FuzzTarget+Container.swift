@@ -44,18 +44,17 @@
     }
 
     extension SignedData {
-        /// Everything lies where it should, and the certificates fill their set.
+        /// Everything lies where it should, and no gap is between the certificates.
         func checkRanges(in bytes: [UInt8]) throws {
             let whole = 0..<bytes.count
             try expect(whole.contains(eContent) && !eContent.isEmpty, "content outside the receipt")
-            try expect(whole.contains(certificateSet), "certificates outside the receipt")
-            try expect(eContent.upperBound <= certificateSet.lowerBound, "content and certificates overlap")
-            var position = certificateSet.lowerBound
+            var position = certificates.first?.lowerBound ?? eContent.upperBound
+            try expect(eContent.upperBound <= position, "content and certificates overlap")
             for certificate in certificates {
                 try expect(certificate.lowerBound == position && !certificate.isEmpty, "a gap between certificates")
                 position = certificate.upperBound
             }
-            try expect(position == certificateSet.upperBound, "a gap after the certificates")
+            try expect(position <= signer.issuer.lowerBound, "certificates and signer overlap")
             let parts = [signer.issuer, signer.serialNumber, signer.signature]
             for part in parts { try expect(whole.contains(part), "a part of the signer outside the receipt") }
             try expect(signer.issuer.upperBound <= signer.serialNumber.lowerBound, "issuer and serial number overlap")
@@ -67,9 +66,13 @@
     extension SignedData {
         /// Every length is in the one form DER has for it.
         func checkHeaders(in bytes: [UInt8]) throws {
-            let contents: [(UInt8, Range<Int>)] = [
-                (0x04, eContent), (0xA0, certificateSet), (0x02, signer.serialNumber), (0x04, signer.signature),
+            var contents: [(UInt8, Range<Int>)] = [
+                (0x04, eContent), (0x02, signer.serialNumber), (0x04, signer.signature),
             ]
+            // Nothing else lies in their set.
+            if let first = certificates.first, let last = certificates.last {
+                contents.append((0xA0, first.lowerBound..<last.upperBound))
+            }
             for (tag, contents) in contents {
                 let header = [tag] + Self.length(contents.count)
                 try expect(

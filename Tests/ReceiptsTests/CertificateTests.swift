@@ -179,9 +179,55 @@ struct CertificateTests {
         try Self.expect(broken, of: .publicKey(.sequence(.modulus(bytes: 256, first: 0x80), exponent)))
     }
 
-    @Test func `a key of another algorithm is no RSA key`() throws {
-        try Self.expect(.keyNotRSA, of: .sequence(.sequence(OID.ecPublicKey.element, .null), .bitString([4, 1, 2])))
-        try Self.expect(.keyNotRSA, of: .sequence(.sequence(OID.rsassaPSS.element), .bitString([])))
+    @Test func `a key is for RSA or elliptic`() throws {
+        for identifier in [OID.rsassaPSS, .prime256v1, .sha256] {
+            try Self.expect(.keyAlgorithmUnsupported, of: .sequence(.sequence(identifier.element), .bitString([])))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("secp256k1", [OID.secp256k1.element]), ("no curve", []), ("an implicit curve", [.null]),
+            ("a curve described", [.sequence(.integer(1))]), ("the name of its own kind", [OID.ecPublicKey.element]),
+        ] as [(String, [ReceiptForge.DERElement])])
+    func `an elliptic key names P-256 or P-384`(name: String, parameters: [ReceiptForge.DERElement]) throws {
+        try Self.expect(.curveUnsupported, of: .ellipticKey(parameters, [0x04] + [UInt8](repeating: 1, count: 64)))
+    }
+
+    @Test(
+        arguments: [
+            (.prime256v1, 0x04, 64, true), (.prime256v1, 0x04, 63, false), (.prime256v1, 0x04, 65, false),
+            (.prime256v1, 0x04, 96, false), (.prime256v1, 0x02, 32, false), (.prime256v1, 0x06, 64, false),
+            (.prime256v1, 0x00, 0, false), (.secp384r1, 0x04, 96, true), (.secp384r1, 0x04, 64, false),
+            (.secp384r1, 0x03, 48, false), (.secp384r1, 0x07, 96, false),
+        ] as [(ReceiptForge.ObjectIdentifier, UInt8, Int, Bool)])
+    func `an elliptic key is a point with both coordinates`(
+        curve: ReceiptForge.ObjectIdentifier, form: UInt8, byteCount: Int, isKey: Bool
+    ) throws {
+        let info = Element.ellipticKey([curve.element], [form] + [UInt8](repeating: 1, count: byteCount))
+        if isKey {
+            try Self.expect(nil, of: info)
+        } else {
+            #expect(throws: ReceiptError(.certificateMalformed)) { try Self.key(info) }
+        }
+    }
+
+    @Test func `nothing follows the name of a curve, nor a point`() {
+        let point = [0x04] + [UInt8](repeating: 1, count: 64)
+        let named = Element.ellipticKey([OID.prime256v1.element, .null], point)
+        #expect(throws: ReceiptError.self) { try Self.key(named) }
+        let followed = Element.ellipticKey([OID.prime256v1.element], point).contents + Element.null.encoded
+        #expect(throws: ReceiptError.self) { try Self.key(Element(.sequence, followed)) }
+    }
+
+    @Test(arguments: ECPrivateKey.Curve.allCases)
+    func `a point beside its curve is no key`(curve: ECPrivateKey.Curve) throws {
+        var bytes = ECPrivateKey(curve, seed: 1, purpose: "point").subjectPublicKeyInfo.encoded
+        _ = try Self.key(.verbatim(bytes)).publicKey(in: bytes.span)
+        bytes[bytes.count - 1] ^= 1
+        let moved = try Self.key(.verbatim(bytes))
+        try moved.check()
+        #expect(throws: ReceiptError(.certificateMalformed)) { _ = try moved.publicKey(in: bytes.span) }
     }
 
     @Test(
@@ -255,10 +301,10 @@ struct CertificateTests {
         return try Validity(&reader)
     }
 
-    private static func key(_ info: ReceiptForge.DERElement) throws(ReceiptError) -> RSAPublicKeyInfo {
+    private static func key(_ info: ReceiptForge.DERElement) throws(ReceiptError) -> SubjectPublicKeyInfo {
         let bytes = info.encoded
         var reader = DERReader(bytes.span)
-        return try RSAPublicKeyInfo(&reader)
+        return try SubjectPublicKeyInfo(&reader)
     }
 
     private static func expect(_ broken: Rule?, of info: ReceiptForge.DERElement) throws {
@@ -278,6 +324,10 @@ extension ReceiptForge.DERElement {
     }
 
     fileprivate static func publicKey(_ key: Self) -> Self { publicKeyInfo(.bitString(key.encoded)) }
+
+    fileprivate static func ellipticKey(_ parameters: [Self], _ point: [UInt8]) -> Self {
+        .sequence(.sequence(of: [ReceiptForge.ObjectIdentifier.ecPublicKey.element] + parameters), .bitString(point))
+    }
 
     fileprivate static func publicKeyInfo(_ bits: Self) -> Self {
         .sequence(.sequence(ReceiptForge.ObjectIdentifier.rsaEncryption.element, .null), bits)

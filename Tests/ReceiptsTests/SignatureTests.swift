@@ -30,6 +30,23 @@ struct SignatureTests {
         #expect(try ReceiptVerifier.trustingSamples().brokenRule(of: container.encoded) == nil)
     }
 
+    @Test(
+        arguments: [
+            (.sha384, .rsaEncryption, .digestAlgorithmUnsupported),
+            (.sha384, .sha384WithRSAEncryption, .digestAlgorithmUnsupported),
+            (.sha256, .sha384WithRSAEncryption, .signatureAlgorithmUnsupported),
+            (.sha256, .ecdsaWithSHA256, .signatureAlgorithmUnsupported),
+            (.sha256, .ecdsaWithSHA384, .signatureAlgorithmUnsupported),
+        ] as [(DigestAlgorithm, ObjectIdentifier, Rule)])
+    func `receipts are not signed like the certificates of transactions`(
+        digest: DigestAlgorithm, algorithm: ObjectIdentifier, broken: Rule
+    ) throws {
+        var container = Samples.pki.container(
+            signing: Samples.contents.payload, by: .leaf, certificates: Samples.pki.certificates, digest: digest)
+        container.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(algorithm)
+        #expect(try ReceiptVerifier.trustingSamples().brokenRule(of: container.encoded) == broken)
+    }
+
     /// One signature in 256 does.
     private static func containerWhoseSignatureBeginsWithZero(_ digest: DigestAlgorithm) throws -> SignedData {
         var contents = Samples.contents

@@ -29,8 +29,9 @@ struct Certificate: Sendable {
     let issuer: Range<Int>
     let subject: Range<Int>
     let validity: Validity
-    let publicKey: RSAPublicKeyInfo
+    let publicKey: SubjectPublicKeyInfo
     let extensions: CertificateExtensions
+    /// Nil if certificates signed so are not accepted.
     let signatureAlgorithm: SignatureAlgorithm?
     let signature: Range<Int>
 
@@ -65,7 +66,7 @@ struct Certificate: Sendable {
         issuer = try body.next(.sequence).encoding
         validity = try Validity(&body)
         subject = try body.next(.sequence).encoding
-        publicKey = try RSAPublicKeyInfo(&body)
+        publicKey = try SubjectPublicKeyInfo(&body)
         extensions = try CertificateExtensions(&body)
         try body.finish()
     }

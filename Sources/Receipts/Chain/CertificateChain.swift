@@ -12,16 +12,17 @@ struct CertificateChain: Sendable {
     /// What it is made of.
     let sight: SeenChain
 
-    /// Verifies the container's certificates. Everything that costs no cryptography is checked before what does, and a
-    /// key is used only after its certificate was verified.
+    /// Verifies the certificates that came with a signature made with this algorithm. Everything that costs no
+    /// cryptography is checked before what does, and a key is used only after its certificate was verified.
     init(
-        _ container: SignedData, in receipt: Span<UInt8>, trustStore: TrustStore, verified: VerifiedCertificates
+        _ certificates: borrowing SignerCertificates, for algorithm: SignatureAlgorithm, trustStore: TrustStore,
+        verified: VerifiedCertificates
     ) throws(ReceiptError) {
-        let paths = try CertificatePath.paths(container, in: receipt, trustStore: trustStore)
+        let paths = try CertificatePath.paths(certificates, trustStore: trustStore)
         var failure = ReceiptError(.issuerCertificateMissing)
         for path in paths {
             do throws(ReceiptError) {
-                self = try Self(path, in: receipt, verified)
+                self = try Self(path, in: certificates.bytes, for: algorithm, verified)
                 return
             } catch {
                 failure = error
@@ -31,11 +32,13 @@ struct CertificateChain: Sendable {
     }
 
     private init(
-        _ path: CertificatePath, in receipt: Span<UInt8>, _ verified: VerifiedCertificates
+        _ path: CertificatePath, in bytes: Span<UInt8>, for algorithm: SignatureAlgorithm,
+        _ verified: VerifiedCertificates
     ) throws(ReceiptError) {
         environments = try path.permittedEnvironments()
-        key = try path.verifySignatures(in: receipt, verified)
-        sight = SeenChain(path, in: receipt)
+        try path.checkKeyKinds(for: algorithm)
+        key = try path.verifySignatures(in: bytes, verified)
+        sight = SeenChain(path, in: bytes)
         validity = path.certificates.reduce(path.anchorCertificate.fields.validity) { $0.intersection($1.validity) }
     }
 }
@@ -60,10 +63,18 @@ extension CertificatePath {
         return [.xcode]
     }
 
+    /// Apple's keys are of one kind from the signer up to the root. With others allowed, a forged receipt below Apple's
+    /// P-384 certificates would cost more than an honest one: P-384 takes more than twenty times as long as RSA.
+    fileprivate func checkKeyKinds(for algorithm: SignatureAlgorithm) throws(ReceiptError) {
+        for certificate in certificates + [anchorCertificate.fields] {
+            guard certificate.publicKey.isRSA == algorithm.isRSA else { throw ReceiptError(.keyAlgorithmMismatch) }
+        }
+    }
+
     /// Verifies each certificate under the one above it, from the anchor down, and returns the signer's key. What was
     /// verified before is not verified again: a forged leaf under a genuine intermediate costs one verification.
     fileprivate func verifySignatures(
-        in receipt: Span<UInt8>, _ verified: VerifiedCertificates
+        in bytes: Span<UInt8>, _ verified: VerifiedCertificates
     ) throws(ReceiptError) -> PublicKey {
         let root = anchorCertificate.bytes.span
         var issuer = anchor.fingerprint
@@ -71,11 +82,11 @@ extension CertificatePath {
             try anchorCertificate.fields.publicKey.publicKey(in: root)
         }
         for certificate in certificates.reversed() {
-            let fingerprint = Fingerprint(of: receipt.extracting(certificate.encoding))
+            let fingerprint = Fingerprint(of: bytes.extracting(certificate.encoding))
             let issuerKey = key
             key = try verified.key(of: fingerprint, below: issuer) { () throws(ReceiptError) in
-                try certificate.checkSignature(under: issuerKey, in: receipt)
-                return try certificate.publicKey.publicKey(in: receipt)
+                try certificate.checkSignature(under: issuerKey, in: bytes)
+                return try certificate.publicKey.publicKey(in: bytes)
             }
             issuer = fingerprint
         }
@@ -104,10 +115,9 @@ extension Certificate {
     }
 
     fileprivate func checkSignature(under key: PublicKey, in bytes: Span<UInt8>) throws(ReceiptError) {
-        guard let digest = signatureAlgorithm?.digest else {
-            throw ReceiptError(.certificateSignatureAlgorithmUnsupported)
-        }
-        guard key.verifies(bytes.extracting(signature), over: bytes.extracting(tbsCertificate), digest) else {
+        guard let algorithm = signatureAlgorithm else { throw ReceiptError(.certificateSignatureAlgorithmUnsupported) }
+        let body = bytes.extracting(tbsCertificate)
+        guard try key.verifies(bytes.extracting(signature), over: body, algorithm) else {
             throw ReceiptError(.certificateSignatureInvalid)
         }
     }

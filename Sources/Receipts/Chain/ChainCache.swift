@@ -6,11 +6,12 @@ internal import Synchronization
 /// Remembers verified chains, because Apple's change about once a year and verifying one costs ten receipts.
 ///
 /// A chain is found by the certificates' bytes and the signer's name; nothing else went into verifying it. Only success
-/// is remembered, and containers may hold nothing but their chain, so nobody without Apple's keys can add entries
+/// is remembered, and nothing but the chain may stand in the list, so nobody without Apple's keys can add entries
 /// beyond the few orders in which the same certificates can stand.
 final class ChainCache: Sendable {
     private struct Entry: Sendable {
-        let certificateSet: [UInt8]
+        /// One by one: the same bytes cut elsewhere are other certificates.
+        let certificates: [[UInt8]]
         let signer: [UInt8]
         let chain: CertificateChain
     }
@@ -22,14 +23,14 @@ final class ChainCache: Sendable {
         self.capacity = capacity
     }
 
-    /// The chain of the container's signer, if it was verified before.
+    /// The chain of the signer, if it was verified before.
     @inline(__always)
-    func chain(of container: SignedData, in receipt: Span<UInt8>) -> CertificateChain? {
+    func chain(of certificates: borrowing SignerCertificates) -> CertificateChain? {
         // The array is copied out, so that comparing happens outside the lock.
         let entries = entries.withLock { $0 }
         for entry in entries
-        where receipt.equals(container.signer.name, entry.signer)
-            && receipt.equals(container.certificateSet, entry.certificateSet)
+        where certificates.bytes.equals(certificates.signer.name, entry.signer)
+            && certificates.equal(entry.certificates)
         {
             return entry.chain
         }
@@ -39,13 +40,12 @@ final class ChainCache: Sendable {
     /// Remembers a chain, in place of the oldest one when full.
     /// - Returns: whether it was not known.
     @discardableResult
-    func insert(_ chain: CertificateChain, of container: SignedData, in receipt: Span<UInt8>) -> Bool {
+    func insert(_ chain: CertificateChain, of certificates: borrowing SignerCertificates) -> Bool {
         let entry = Entry(
-            certificateSet: receipt.copy(container.certificateSet), signer: receipt.copy(container.signer.name),
-            chain: chain)
+            certificates: certificates.copies, signer: certificates.bytes.copy(certificates.signer.name), chain: chain)
         return entries.withLock { entries in
             // Threads that met the same new chain at the same time have all verified it.
-            guard !entries.contains(where: { $0.signer == entry.signer && $0.certificateSet == entry.certificateSet })
+            guard !entries.contains(where: { $0.signer == entry.signer && $0.certificates == entry.certificates })
             else { return false }
             if entries.count == capacity { entries.removeFirst() }
             entries.append(entry)
@@ -54,7 +54,18 @@ final class ChainCache: Sendable {
     }
 }
 
-extension SignerInfo {
-    /// Issuer and serial number, as they stand side by side.
-    fileprivate var name: Range<Int> { issuer.lowerBound..<serialNumber.upperBound }
+extension SignerCertificates {
+    /// Returns whether these are the certificates, in this order.
+    @inline(__always)
+    fileprivate func equal(_ others: [[UInt8]]) -> Bool {
+        guard encodings.count == others.count else { return false }
+        for index in encodings.indices where !bytes.equals(encodings[index], others[index]) { return false }
+        return true
+    }
+
+    fileprivate var copies: [[UInt8]] {
+        var copies: [[UInt8]] = []
+        for encoding in encodings { copies.append(bytes.copy(encoding)) }
+        return copies
+    }
 }

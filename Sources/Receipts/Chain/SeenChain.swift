@@ -30,10 +30,10 @@ public struct SeenChain: Hashable, Sendable {
 }
 
 extension SeenChain {
-    init(_ path: CertificatePath, in receipt: Span<UInt8>) {
+    init(_ path: CertificatePath, in bytes: Span<UInt8>) {
         belowAnchor = path.certificates.map { certificate in
             Link(
-                fingerprint: Fingerprint(of: receipt.extracting(certificate.encoding)),
+                fingerprint: Fingerprint(of: bytes.extracting(certificate.encoding)),
                 notAfter: certificate.validity.notAfter)
         }
         anchor = Link(
@@ -46,18 +46,20 @@ extension SeenChain {
     /// Whether it ends in one of Apple's own roots.
     public var isApples: Bool { TrustStore.apple.anchor(with: anchor.fingerprint) != nil }
 
-    /// Whether it is Apple's, and has an intermediate under which no receipt was signed before this program was written.
+    /// Whether it is Apple's, and has an intermediate under which nothing was signed before this program was written.
     /// That is no fault, the markers and the signatures are right; but it is news.
     public var hasUnknownIntermediate: Bool {
         isApples && intermediates.contains { !Self.knownIntermediates.contains($0.fingerprint) }
     }
 
-    /// Apple Worldwide Developer Relations Certification Authority, as it stands in receipts of the years since 2011.
+    /// Apple Worldwide Developer Relations Certification Authority, as it stands in receipts of the years since 2011 and
+    /// in transactions of the years since 2021.
     private static let knownIntermediates = Set(
         [
             "64B302913F11CA1B6806093B76CADE7F7B123BE0C04924FDA87F5F4E8647F051",  // Until 2016-02-14.
             "CE057691D730F89CA25E916F7335F4C8A15713DCD273A658C024023F8EB809C2",  // Until 2023-02-07.
             "0F570D7502373A2102E2106FAAA8FA4844944A07EE676198484F4D6CE15BEA47",  // G7, until 2023-11-17.
             "53FD008278E5A595FE1E908AE9C5E5675F26243264A5A6438C023E3CE2870760",  // G5, until 2030-12-10.
+            "BDD4ED6E74691F0C2BFD01BE0296197AF1379E0418E2D300EFA9C3BEF642CA30",  // G6, elliptic, until 2036-03-19.
         ].compactMap(Fingerprint.init(hexadecimal:)))
 }

@@ -1,11 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The digests Apple signs receipts and certificates with.
-enum DigestAlgorithm: CaseIterable, Hashable, Sendable {
+/// The digests Apple signs with.
+enum DigestAlgorithm: Hashable, Sendable {
     case sha1
     case sha256
+    case sha384
 
+    /// The digest that a receipt's signer names. No receipt has SHA-384; only signatures on certificates do.
     init?(_ identifier: Span<UInt8>) {
         if identifier.equals(ObjectIdentifier.sha256) {
             self = .sha256
@@ -17,19 +19,44 @@ enum DigestAlgorithm: CaseIterable, Hashable, Sendable {
     }
 }
 
-/// How a signature was made; the digest is nil where the algorithm leaves it to its surroundings.
-struct SignatureAlgorithm: Hashable, Sendable {
-    let digest: DigestAlgorithm?
+/// The kind of key that made a signature, the digest it covers, and the form it is written in.
+enum SignatureAlgorithm: CaseIterable, Hashable, Sendable {
+    /// RSASSA-PKCS1-v1_5 (RFC 8017 §8.2).
+    case sha1WithRSA
+    case sha256WithRSA
+    /// ECDSA, the signature in DER (RFC 5758 §3.2).
+    case ecdsaWithSHA256
+    case ecdsaWithSHA384
+    /// ECDSA on P-256 over SHA-256, the signature r ‖ s of 64 bytes (RFC 7518 §3.4).
+    case es256
 
+    /// The algorithm that a certificate, or a signer, names.
     init?(_ identifier: Span<UInt8>) {
-        if identifier.equals(ObjectIdentifier.rsaEncryption) {
-            digest = nil
-        } else if identifier.equals(ObjectIdentifier.sha256WithRSAEncryption) {
-            digest = .sha256
+        if identifier.equals(ObjectIdentifier.sha256WithRSAEncryption) {
+            self = .sha256WithRSA
         } else if identifier.equals(ObjectIdentifier.sha1WithRSAEncryption) {
-            digest = .sha1
+            self = .sha1WithRSA
+        } else if identifier.equals(ObjectIdentifier.ecdsaWithSHA384) {
+            self = .ecdsaWithSHA384
+        } else if identifier.equals(ObjectIdentifier.ecdsaWithSHA256) {
+            self = .ecdsaWithSHA256
         } else {
             return nil
+        }
+    }
+
+    var digest: DigestAlgorithm {
+        switch self {
+        case .sha1WithRSA: .sha1
+        case .sha256WithRSA, .ecdsaWithSHA256, .es256: .sha256
+        case .ecdsaWithSHA384: .sha384
+        }
+    }
+
+    var isRSA: Bool {
+        switch self {
+        case .sha1WithRSA, .sha256WithRSA: true
+        case .ecdsaWithSHA256, .ecdsaWithSHA384, .es256: false
         }
     }
 }

@@ -21,9 +21,7 @@
 struct SignedData: Sendable {
     /// The octets Apple signed: the payload.
     let eContent: Range<Int>
-    /// All certificates' encodings, one after the other, as they stand in the container.
-    let certificateSet: Range<Int>
-    /// The certificates' encodings, one by one.
+    /// The certificates' encodings, in the order they stand in the container.
     let certificates: [Range<Int>]
     let signer: SignerInfo
 
@@ -43,12 +41,10 @@ struct SignedData: Sendable {
         guard try fields.integer() == 1 else { throw ReceiptError(.unsupportedVersion) }
         let digestAlgorithms = try fields.enter(.set)
         eContent = try Self.eContent(&fields)
-        let set = try fields.next(.context(0))
-        certificateSet = set.contents
-        certificates = try Self.certificates(fields.reader(of: set), limit: limits.maximumCertificates)
+        certificates = try Self.certificates(fields.enter(.context(0)), limit: limits.maximumCertificates)
         signer = try Self.onlySigner(&fields)
         try fields.finish()
-        try Self.check(digestAlgorithms, areOnly: signer.digest)
+        try Self.check(digestAlgorithms, areOnly: signer.signatureAlgorithm.digest)
     }
 
     private static func eContent(_ fields: inout DERReader) throws(ReceiptError) -> Range<Int> {
@@ -95,5 +91,14 @@ struct SignedData: Sendable {
             throw ReceiptError(.digestAlgorithmNotListed)
         }
         try algorithms.finish()
+    }
+}
+
+extension SignedData {
+    /// The certificates, and the name of the one that signed.
+    @_lifetime(copy receipt)
+    func signerCertificates(in receipt: Span<UInt8>) -> SignerCertificates {
+        let name = SignerIdentifier.issuerAndSerialNumber(issuer: signer.issuer, serialNumber: signer.serialNumber)
+        return SignerCertificates(receipt, at: certificates, signer: name)
     }
 }

@@ -20,19 +20,20 @@ struct SignerInfo: Sendable {
     let issuer: Range<Int>
     /// The contents of the signer's serial number.
     let serialNumber: Range<Int>
-    let digest: DigestAlgorithm
+    /// RSA with the signer's digest.
+    let signatureAlgorithm: SignatureAlgorithm
     let signature: Range<Int>
 
     init(_ signers: inout DERReader) throws(ReceiptError) {
         var fields = try signers.enter(.sequence)
         guard try fields.integer() == 1 else { throw ReceiptError(.unsupportedVersion) }
         (issuer, serialNumber) = try Self.issuerAndSerialNumber(&fields)
-        digest = try Self.digest(&fields)
+        let digest = try Self.digest(&fields)
         // RFC 5652 §5.4: with signed attributes the signature covers their DER SET instead of the content. A receipt's
         // payload is a SET too, so Apple's own signature would verify over "attributes" that are really a payload,
         // beside any content an attacker likes.
         guard fields.nextTag != .context(0) else { throw ReceiptError(.signedAttributesPresent) }
-        try Self.checkSignatureAlgorithm(&fields, digest: digest)
+        signatureAlgorithm = try Self.signatureAlgorithm(&fields, digest: digest)
         signature = try fields.next(.octetString).contents
         guard fields.nextTag != .context(1) else { throw ReceiptError(.unsignedAttributesPresent) }
         try fields.finish()
@@ -58,15 +59,16 @@ struct SignerInfo: Sendable {
     }
 
     /// Receipts say rsaEncryption; RFC 5754 §3.2 also allows the form that names the digest, which must then agree.
-    private static func checkSignatureAlgorithm(
+    private static func signatureAlgorithm(
         _ fields: inout DERReader, digest: DigestAlgorithm
-    ) throws(ReceiptError) {
-        let identifier = try fields.algorithmIdentifier()
-        guard let algorithm = SignatureAlgorithm(fields.bytes.extracting(identifier)) else {
+    ) throws(ReceiptError) -> SignatureAlgorithm {
+        let identifier = fields.bytes.extracting(try fields.algorithmIdentifier())
+        let expected: SignatureAlgorithm = digest == .sha1 ? .sha1WithRSA : .sha256WithRSA
+        if identifier.equals(ObjectIdentifier.rsaEncryption) { return expected }
+        guard let algorithm = SignatureAlgorithm(identifier), algorithm.isRSA else {
             throw ReceiptError(.signatureAlgorithmUnsupported)
         }
-        guard algorithm.digest == nil || algorithm.digest == digest else {
-            throw ReceiptError(.signatureAlgorithmMismatch)
-        }
+        guard algorithm == expected else { throw ReceiptError(.signatureAlgorithmMismatch) }
+        return algorithm
     }
 }

@@ -59,6 +59,7 @@ extension DigestAlgorithm {
         switch self {
         case .sha1: 20
         case .sha256: 32
+        case .sha384: 48
         }
     }
 
@@ -66,6 +67,7 @@ extension DigestAlgorithm {
         switch self {
         case .sha1: "SHA1"
         case .sha256: "SHA256"
+        case .sha384: "SHA384"
         }
     }
 
@@ -77,6 +79,11 @@ extension DigestAlgorithm {
             [
                 0x30, 0x31, 0x30, 0x0D, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00,
                 0x04, 0x20,
+            ]
+        case .sha384:
+            [
+                0x30, 0x41, 0x30, 0x0D, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x02, 0x05, 0x00,
+                0x04, 0x30,
             ]
         }
     }

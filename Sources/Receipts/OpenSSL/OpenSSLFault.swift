@@ -7,8 +7,12 @@ public enum OpenSSLFault: String, Error, Hashable, Sendable {
     case sha1Missing = "SHA-1"
     /// Apple signs receipts with it since August 2023, and it names receipts and certificates here.
     case sha256Missing = "SHA-256"
-    /// The keys of all receipts and certificates.
+    /// Apple signs the certificates with it under which it signs transactions.
+    case sha384Missing = "SHA-384"
+    /// The keys of all receipts and their certificates.
     case rsaMissing = "RSA"
+    /// The keys of all transactions and their certificates.
+    case ecdsaMissing = "ECDSA"
 }
 
 extension OpenSSLFault: CustomStringConvertible {
@@ -27,6 +31,8 @@ extension ReceiptVerifier {
     public static func checkOpenSSL() throws(OpenSSLFault) {
         guard DigestAlgorithm.sha1.isOffered else { throw .sha1Missing }
         guard DigestAlgorithm.sha256.isOffered else { throw .sha256Missing }
-        guard PublicKey.isOffered else { throw .rsaMissing }
+        guard DigestAlgorithm.sha384.isOffered else { throw .sha384Missing }
+        guard VerificationContext.isRSAOffered else { throw .rsaMissing }
+        guard VerificationContext.isECDSAOffered else { throw .ecdsaMissing }
     }
 }

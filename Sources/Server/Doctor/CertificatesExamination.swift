@@ -15,7 +15,7 @@ struct CertificatesExamination {
 
     func run() {
         // That it offers what verifying takes was tried with the configuration.
-        chart.ok("openssl", "\(ReceiptVerifier.openSSLVersion), with SHA-1, SHA-256 and RSA")
+        chart.ok("openssl", "\(ReceiptVerifier.openSSLVersion), with SHA-1, SHA-256, SHA-384, RSA and ECDSA")
         noteRoots()
         if configuration.apple.isEnabled { noteAuthorities() }
     }

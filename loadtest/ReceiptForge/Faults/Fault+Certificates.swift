@@ -77,9 +77,19 @@ extension Fault {
             "With e = 3 sloppy padding checks let signatures be computed with pencil and paper.",
             .container { $0.signed(byLeafWithKey: .smallExponentLeaf) }),
         Fault(
-            "leaf-key-elliptic", .rejected(.keyNotRSA),
+            "leaf-key-elliptic", .rejected(.keyAlgorithmMismatch),
             "A P-256 key under a signature algorithm that says RSA.",
-            .chain { $0.leaf.subjectPublicKeyInfo = .p256BasePoint }),
+            .chain { $0.leaf.subjectPublicKeyInfo = .basePoint(on: .prime256v1) }),
+        Fault(
+            "leaf-key-on-another-curve", .rejected(.curveUnsupported),
+            "An elliptic key on secp256k1, where Apple has none.",
+            .chain { $0.leaf.subjectPublicKeyInfo = .basePoint(on: .secp256k1) }),
+        Fault(
+            "leaf-key-for-pss-only", .rejected(.keyAlgorithmUnsupported),
+            "A key that says it makes RSASSA-PSS signatures alone (RFC 4055 §1.2).",
+            .chain {
+                $0.leaf.subjectPublicKeyInfo = .sequence(.sequence(ObjectIdentifier.rsassaPSS.element), .bitString([]))
+            }),
         Fault(
             "certificate-signature-flipped", .rejected(.certificateSignatureInvalid),
             "One bit of the intermediate's signature on the leaf is wrong.",
@@ -94,12 +104,13 @@ extension FaultForge {
 }
 
 extension DERElement {
-    /// The public key whose private key is 1: the base point of P-256 (SEC 2 §2.4.2), uncompressed.
-    fileprivate static let p256BasePoint: DERElement = {
+    /// The public key whose private key is 1: the base point of P-256 (SEC 2 §2.4.2), uncompressed. No point of any
+    /// other curve.
+    fileprivate static func basePoint(on curve: ObjectIdentifier) -> DERElement {
         let x: [UInt64] = [0x6B17_D1F2_E12C_4247, 0xF8BC_E6E5_63A4_40F2, 0x7703_7D81_2DEB_33A0, 0xF4A1_3945_D898_C296]
         let y: [UInt64] = [0x4FE3_42E2_FE1A_7F9B, 0x8EE7_EB4A_7C0F_9E16, 0x2BCE_3357_6B31_5ECE, 0xCBB6_4068_37BF_51F5]
         let octets = (x + y).flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
-        let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: ObjectIdentifier.prime256v1.element)
+        let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: curve.element)
         return .sequence(algorithm.element, .bitString([0x04] + octets))
-    }()
+    }
 }

@@ -1,0 +1,129 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+// SubjectPublicKeyInfo ::= SEQUENCE {
+//     algorithm         AlgorithmIdentifier,                     -- rsaEncryption or id-ecPublicKey
+//     subjectPublicKey  BIT STRING }                             -- RFC 5280 §4.1.2.7
+//
+// RSAPublicKey ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }      -- RFC 8017 §A.1.1
+//
+// ECParameters ::= CHOICE { namedCurve OBJECT IDENTIFIER }       -- the parameters of id-ecPublicKey
+// ECPoint ::= OCTET STRING                                       -- the bits themselves; RFC 5480 §2.1.1 and §2.2
+
+/// A certificate's key as it is declared; a `PublicKey` is made of it once its certificate is trusted.
+struct SubjectPublicKeyInfo: Sendable {
+    private let key: Key
+
+    private enum Key: Sendable {
+        case rsa(RSANumbers)
+        case elliptic(EllipticCurve, point: Range<Int>)
+        /// A key that breaks this rule whatever it is.
+        case unusable(Rule)
+    }
+
+    init(_ fields: inout DERReader) throws(ReceiptError) {
+        var info = try fields.enter(.sequence)
+        var algorithm = try info.enter(.sequence)
+        let identifier = fields.bytes.extracting(try algorithm.objectIdentifier())
+        if identifier.equals(ObjectIdentifier.rsaEncryption) {
+            key = .rsa(try RSANumbers(DERReader(fields.bytes, in: Self.bits(&info))))
+        } else if identifier.equals(ObjectIdentifier.ecPublicKey) {
+            key = try Self.ellipticKey(&algorithm, &info)
+        } else {
+            key = .unusable(.keyAlgorithmUnsupported)
+        }
+    }
+
+    private static func bits(_ info: inout DERReader) throws(ReceiptError) -> Range<Int> {
+        let bits = try info.bitString()
+        try info.finish()
+        return bits
+    }
+
+    private static func ellipticKey(
+        _ parameters: inout DERReader, _ info: inout DERReader
+    ) throws(ReceiptError) -> Key {
+        // RFC 5480 §2.1.1: a key names its curve. One that describes a curve could bring a base point along for which
+        // its sender knows the private key (CVE-2020-0601).
+        guard let name = try parameters.nextIfPresent(.objectIdentifier),
+            let curve = EllipticCurve(parameters.bytes.extracting(name.contents))
+        else { return .unusable(.curveUnsupported) }
+        try parameters.finish()
+        let point = try bits(&info)
+        // RFC 5480 §2.2: the byte 4 and both coordinates. Apple compresses no point.
+        guard point.count == 1 + 2 * curve.byteCount, info.bytes[point.lowerBound] == 0x04 else {
+            throw ReceiptError(.certificateMalformed)
+        }
+        return .elliptic(curve, point: point)
+    }
+
+    var isRSA: Bool {
+        if case .rsa = key { true } else { false }
+    }
+
+    /// A key of a kind and a strength that Apple uses.
+    func check() throws(ReceiptError) {
+        switch key {
+        case .rsa(let numbers): try numbers.check()
+        case .elliptic: break
+        case .unusable(let rule): throw ReceiptError(rule)
+        }
+    }
+
+    /// The key itself, out of the bytes it was read from.
+    func publicKey(in bytes: Span<UInt8>) throws(ReceiptError) -> PublicKey {
+        let made: PublicKey?
+        switch key {
+        case .rsa(let numbers):
+            made = numbers.publicExponent.flatMap { exponent in
+                PublicKey(modulus: bytes.extracting(numbers.modulus), exponent: exponent)
+            }
+        case .elliptic(let curve, let point): made = PublicKey(point: bytes.extracting(point), on: curve)
+        case .unusable(let rule): throw ReceiptError(rule)
+        }
+        guard let made else { throw ReceiptError(.certificateMalformed) }
+        return made
+    }
+}
+
+private struct RSANumbers: Sendable {
+    /// The contents of an INTEGER, with the zero byte that keeps it positive.
+    let modulus: Range<Int>
+    let modulusBits: Int
+    /// Nil if it takes more than 64 bits.
+    let publicExponent: UInt64?
+
+    init(_ bits: consuming DERReader) throws(ReceiptError) {
+        var key = try bits.enter(.sequence)
+        try bits.finish()
+        modulus = try key.next(.integer).contents
+        let exponent = try key.next(.integer).contents
+        try key.finish()
+        modulusBits = try key.bytes.bitWidth(ofInteger: modulus)
+        let exponentBits = try key.bytes.bitWidth(ofInteger: exponent)
+        publicExponent = exponentBits <= 64 ? exponent.reduce(0) { $0 << 8 | UInt64(key.bytes[$1]) } : nil
+    }
+
+    /// At least 2048 bits with an odd exponent of at least 65537: small exponents make sloppy padding checks forgeable,
+    /// and Apple uses none.
+    func check() throws(ReceiptError) {
+        guard modulusBits >= Self.minimumModulusBits else { throw ReceiptError(.keyTooSmall) }
+        guard let exponent = publicExponent, exponent >= Self.minimumExponent, exponent % 2 == 1 else {
+            throw ReceiptError(.exponentTooSmall)
+        }
+    }
+
+    private static let minimumModulusBits = 2048
+    private static let minimumExponent: UInt64 = 65_537
+}
+
+extension Span<UInt8> {
+    /// Significant bits of a positive INTEGER's contents; zero and negative numbers have none.
+    fileprivate func bitWidth(ofInteger contents: Range<Int>) throws(ReceiptError) -> Int {
+        try checkShortestForm(ofInteger: contents)
+        guard self[contents.lowerBound] & 0x80 == 0 else { return 0 }
+        let digits = self[contents.lowerBound] == 0 ? contents.dropFirst() : contents
+        guard let first = digits.first else { return 0 }
+        return digits.count * 8 - self[first].leadingZeroBitCount
+    }
+}

@@ -1,0 +1,122 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import COpenSSL
+
+/// A digest context and an `EVP_PKEY_CTX`, ready to verify with one key and one digest again and again.
+///
+/// OpenSSL is not told the digest. For RSA, what it takes off the padding is compared with the DigestInfo written here
+/// (RFC 8017 §8.2.2, steps 3 and 4): where a policy forbids SHA-1 in signatures, OpenSSL refuses to be told, and Apple's
+/// older receipts could not be verified. For ECDSA it takes as many bits of a digest as the curve has (FIPS 186-4 §6.4).
+///
+/// SAFETY (@unchecked Sendable): one caller at a time has it, because it is reachable only through a `Pool`.
+@safe final class VerificationContext: @unchecked Sendable {
+    private let digest: DigestContext
+    private let context: OpaquePointer
+    /// Bytes of each RSA signature; nil for ECDSA, whose signatures differ in length.
+    private let signatureCount: Int?
+
+    /// - Parameters:
+    ///   - digest: what signatures are over. Traps where OpenSSL does not offer it; `ReceiptVerifier.checkOpenSSL` tells
+    ///     beforehand.
+    /// - Returns: nil if OpenSSL takes the numbers for no key, or cannot verify with such keys.
+    init?(_ material: PublicKey.Material, _ digest: DigestAlgorithm) {
+        let key = unsafe material.newKey()
+        // The context keeps a reference of its own to the key; to free none is allowed.
+        defer { unsafe EVP_PKEY_free(key) }
+        guard let key = unsafe key, let context = unsafe Self.context(for: key, isRSA: material.isRSA) else {
+            ERR_clear_error()
+            return nil
+        }
+        self.digest = DigestContext(digest)
+        unsafe self.context = context
+        signatureCount = material.isRSA ? unsafe Int(EVP_PKEY_get_size(key)) : nil
+    }
+
+    deinit {
+        unsafe EVP_PKEY_CTX_free(context)
+    }
+
+    /// A context that verifies with the key; nil if OpenSSL, as it is configured here, has none.
+    private static func context(for key: OpaquePointer, isRSA: Bool) -> OpaquePointer? {
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
+        guard unsafe EVP_PKEY_verify_init(context) == 1,
+            unsafe !isRSA || EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
+        else {
+            unsafe EVP_PKEY_CTX_free(context)
+            return nil
+        }
+        return unsafe context
+    }
+
+    func verifies(_ signature: Span<UInt8>, over content: Span<UInt8>) -> Bool {
+        guard let signatureCount else { return digest.withDigest(of: content) { isSignature(signature, of: $0) } }
+        // RFC 8017 §8.2.2, step 1: a signature is as long as its key. OpenSSL would read a shorter one as if zeros stood
+        // before it, and one content would have two signatures.
+        guard signature.count == signatureCount else { return false }
+        return digest.withDigestInfo(of: content) { isSignature(signature, of: $0) }
+    }
+
+    @inline(__always)
+    private func isSignature(_ signature: Span<UInt8>, of digest: Span<UInt8>) -> Bool {
+        let status = unsafe signature.withUnsafeBufferPointer { signature in
+            unsafe digest.withUnsafeBufferPointer { digest in
+                unsafe EVP_PKEY_verify(
+                    context, signature.baseAddress, signature.count, digest.baseAddress, digest.count)
+            }
+        }
+        // A refused signature leaves its story in the thread's error queue; nobody will read it.
+        if status != 1 { ERR_clear_error() }
+        return status == 1
+    }
+}
+
+extension VerificationContext {
+    /// True if OpenSSL, as it is configured here, can make RSA keys and verify with them.
+    static var isRSAOffered: Bool {
+        VerificationContext(.rsa(modulus: [UInt8](repeating: 0xFF, count: 256), exponent: 65_537), .sha256) != nil
+    }
+
+    /// True if OpenSSL, as it is configured here, can make elliptic keys and verify with them.
+    static var isECDSAOffered: Bool {
+        let keys = unsafe EVP_KEYMGMT_fetch(nil, "EC", nil)
+        let signatures = unsafe EVP_SIGNATURE_fetch(nil, "ECDSA", nil)
+        defer {
+            unsafe EVP_KEYMGMT_free(keys)
+            unsafe EVP_SIGNATURE_free(signatures)
+            ERR_clear_error()
+        }
+        return unsafe keys != nil && signatures != nil
+    }
+}
+
+extension PublicKey.Material {
+    fileprivate var isRSA: Bool {
+        if case .rsa = self { true } else { false }
+    }
+
+    /// A new key of these numbers, which the caller frees; nil if OpenSSL takes them for none.
+    ///
+    /// OpenSSL 3 needs 6 µs for an RSA key and more than 150 µs for `d2i_PUBKEY`.
+    fileprivate func newKey() -> OpaquePointer? {
+        switch self {
+        case .rsa(var modulus, let exponent):
+            unsafe modulus.withUnsafeMutableBufferPointer { modulus in
+                unsafe COpenSSL_rsa_public_key(modulus.baseAddress, modulus.count, exponent)
+            }
+        case .elliptic(let curve, var point):
+            unsafe point.withUnsafeMutableBufferPointer { point in
+                unsafe COpenSSL_ec_public_key(curve.opensslName, point.baseAddress, point.count)
+            }
+        }
+    }
+}
+
+extension EllipticCurve {
+    fileprivate var opensslName: String {
+        switch self {
+        case .p256: "P-256"
+        case .p384: "P-384"
+        }
+    }
+}
