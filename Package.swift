@@ -26,6 +26,10 @@ let sanitized: [SwiftSetting] =
     ? [.define("RECEIPT_FUZZING"), .unsafeFlags(["-sanitize=address", "-parse-as-library", "-enable-testing"])] : []
 /// For what it is to find its way through.
 let explored: [SwiftSetting] = isFuzzing ? sanitized + [.unsafeFlags(["-sanitize=fuzzer"])] : []
+/// For the parts of the server.
+let served: [SwiftSetting] =
+    // Swift 6.3's optimiser finds fault with itself here, with these flags ("Found ownership error").
+    house + explored + (isFuzzing ? [.unsafeFlags(["-Onone"])] : [])
 
 let package = Package(
     name: "receipt-gateway",
@@ -61,12 +65,21 @@ let package = Package(
     targets: [
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .target(
-            name: "AppStore", dependencies: ["HTTPTransport", "JSON", "Receipts"], swiftSettings: house + explored),
+            name: "AppStore",
+            dependencies: [
+                "Gateway", "HTTPTransport", "JSON", "Receipts", "Secrets",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: house + explored),
         .target(name: "JSON", swiftSettings: house + explored),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "ReceiptsFoundation", dependencies: ["Receipts"], swiftSettings: house),
         .target(name: "Resilience", swiftSettings: house),
-        .target(name: "Gateway", dependencies: ["Receipts", "Resilience"], swiftSettings: house + sanitized),
+        .target(name: "RateLimits", dependencies: ["Resilience"], swiftSettings: house),
+        .target(name: "Secrets", swiftSettings: house),
+        .target(
+            name: "Gateway", dependencies: ["RateLimits", "Receipts", "Resilience", "Secrets"],
+            swiftSettings: house + sanitized),
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransport", dependencies: ["CCurl"], swiftSettings: house + sanitized),
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
@@ -83,14 +96,41 @@ let package = Package(
         .target(
             name: "PrometheusExport", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
             swiftSettings: house),
-        .executableTarget(
-            name: "Server",
+        .target(
+            name: "Settings",
             dependencies: [
-                "AppStore", "Gateway", "HTTPTransport", "JSON", "PrometheusExport", "Receipts", "Redis", "Resilience",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts", "Redis", "Resilience", "Secrets",
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: served),
+        .target(
+            name: "Telemetry",
+            dependencies: [
+                "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Resilience", "Settings",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: served),
+        .target(
+            name: "RedisStore",
+            dependencies: [
+                "AppStore", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Redis", "Resilience",
+                "Secrets", "Settings", "Telemetry",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: served),
+        .target(
+            name: "HTTPServer",
+            dependencies: [
+                "AppStore", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -100,11 +140,47 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: served),
+        .target(
+            name: "Endpoints",
+            dependencies: [
+                "AppStore", "Gateway", "HTTPServer", "JSON", "RateLimits", "Receipts", "Secrets", "Settings",
+                "Telemetry",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: served),
+        .target(
+            name: "Operations",
+            dependencies: [
+                "AppStore", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "PrometheusExport", "RateLimits",
+                "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             // Inside the program: it is shipped alone.
             resources: [.embedInCode("StatusPage/page.css"), .embedInCode("StatusPage/page.js")],
+            swiftSettings: served),
+        .executableTarget(
+            name: "Server",
+            dependencies: [
+                "AppStore", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "Operations",
+                "PrometheusExport", "RateLimits", "Receipts", "RedisStore", "Resilience", "Secrets", "Settings",
+                "Telemetry",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
             swiftSettings: house),
         .target(
             name: "ReceiptForge", dependencies: ["COpenSSL", "Receipts"], path: "loadtest/ReceiptForge",
@@ -146,7 +222,7 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "HTTPTransport", "JSON", "ReceiptForge", "Receipts",
+                "AppStore", "Gateway", "HTTPTransport", "JSON", "ReceiptForge", "Receipts", "Secrets",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -184,7 +260,10 @@ let package = Package(
             swiftSettings: house),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: house),
         .testTarget(
-            name: "GatewayTests", dependencies: ["Gateway", "Receipts", "ReceiptForge", "Resilience"],
+            name: "GatewayTests",
+            dependencies: [
+                "Gateway", "RateLimits", "ReceiptForge", "Receipts", "Resilience", "Secrets",
+            ],
             swiftSettings: house),
         .testTarget(
             name: "PrometheusExportTests",
@@ -205,8 +284,9 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "AppStore", "AppleSimulator", "Gateway", "JSON", "PrometheusExport", "RealServers", "ReceiptForge",
-                "Receipts", "Redis", "Resilience", "Server",
+                "AppStore", "AppleSimulator", "Endpoints", "Gateway", "HTTPServer", "JSON", "Operations",
+                "PrometheusExport", "RateLimits", "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisStore",
+                "Resilience", "Secrets", "Server", "Settings", "Telemetry",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
@@ -221,7 +301,8 @@ let package = Package(
         .target(
             name: "ReceiptFuzzTargets",
             dependencies: [
-                "AppStore", "Gateway", "HTTPTransport", "JSON", "ReceiptForge", "Receipts", "Redis", "Server",
+                "AppStore", "Endpoints", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "RateLimits",
+                "ReceiptForge", "Receipts", "Redis", "RedisStore", "Settings",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -269,7 +350,8 @@ let package = Package(
         .testTarget(
             name: "HouseRulesTests",
             dependencies: [
-                "Gateway", "PrometheusExport", "Receipts", "Server",
+                "Gateway", "HTTPServer", "Operations", "PrometheusExport", "Receipts", "Server", "Settings",
+                "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -279,16 +361,6 @@ let package = Package(
 
 if isFuzzing {
     package.products.append(.executable(name: "receipt-fuzzer", targets: ["ReceiptFuzzer"]))
-    // One program cannot link another: for the fuzzer the server is a library, and its `main` has another name.
-    package.products.removeAll { $0.name == "receipt-gateway" }
-    package.targets = package.targets.map { target in
-        guard target.name == "Server" else { return target }
-        // Swift 6.3's optimiser finds fault with itself here, with these flags ("Found ownership error").
-        let flags = ["-Onone", "-Xfrontend", "-entry-point-function-name", "-Xfrontend", "Server_main"]
-        return .target(
-            name: target.name, dependencies: target.dependencies, resources: target.resources,
-            swiftSettings: house + explored + [.unsafeFlags(flags)])
-    }
     package.targets.append(
         .executableTarget(
             name: "ReceiptFuzzer", dependencies: ["ReceiptFuzzTargets"], path: "Tests/ReceiptFuzzer",

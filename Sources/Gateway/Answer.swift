@@ -41,8 +41,8 @@ public enum Rejection: Hashable, CaseIterable, Sendable {
 }
 
 /// Why a verdict could not be reached. The raw values are those of the API.
-public enum UndecidedReason: String, CaseIterable, Hashable, Sendable {
-    /// Mode `apple` was asked for, and this gateway has no upstream.
+public enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
+    /// Only Apple's answer would do, and this gateway has no upstream for it.
     case upstreamNotConfigured = "upstream_not_configured"
     /// Mode `apple` was asked for, and Apple knows nothing of receipts made in Xcode.
     case environmentWithoutUpstream = "environment_without_upstream"
@@ -54,9 +54,9 @@ public enum UndecidedReason: String, CaseIterable, Hashable, Sendable {
 public struct Answer: Sendable {
     /// Whether the evidence is genuine.
     public let verdict: Verdict
-    /// What Apple signed; only with verdict `genuine`.
-    public let receipt: VerifiedReceipt?
-    /// The purchases to show: those of the receipt and, where Apple was asked, those it knows beside them.
+    /// The purchase that the answer is about; only with verdict `genuine`.
+    public let subject: VerificationSubject?
+    /// The transactions to show: those that are signed and, where Apple was asked, those it knows beside them.
     public let transactions: [Transaction]
     /// The state of each subscription, the one that ends last first.
     public let subscriptions: [Subscription]
@@ -78,10 +78,16 @@ public struct Answer: Sendable {
 }
 
 extension Answer {
-    /// An answer that says nothing of the receipt.
+    /// The app receipt among the evidence.
+    public var receipt: VerifiedReceipt? { subject?.evidence?.receipt }
+
+    /// The environment of the purchase; nil if nothing says it.
+    public var environment: Environment? { subject?.environment }
+
+    /// An answer that says nothing of the purchase.
     init(_ verdict: Verdict, _ provenance: Provenance, freshUntil: Timestamp) {
         self.init(
-            verdict: verdict, receipt: nil, transactions: [], subscriptions: [], provenance: provenance,
+            verdict: verdict, subject: nil, transactions: [], subscriptions: [], provenance: provenance,
             freshUntil: freshUntil, upstreamBody: nil)
     }
 }

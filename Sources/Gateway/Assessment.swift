@@ -3,9 +3,9 @@
 
 internal import Receipts
 
-/// A genuine receipt, seen for one request at one moment: what can be answered, and from whom.
+/// The subject of a request, seen at one moment: what can be answered, and from whom.
 struct Assessment: Sendable {
-    let receipt: VerifiedReceipt
+    let subject: VerificationSubject
     let request: VerificationRequest
     let now: Timestamp
     private let policy: FreshnessPolicy
@@ -15,37 +15,36 @@ struct Assessment: Sendable {
 
     /// - Parameter skew: how far Apple's clock may be ahead of ours.
     init(
-        _ receipt: VerifiedReceipt, for request: VerificationRequest, at now: Timestamp, policy: FreshnessPolicy,
+        _ subject: VerificationSubject, for request: VerificationRequest, at now: Timestamp, policy: FreshnessPolicy,
         skew: Duration
     ) {
-        self.receipt = receipt
+        self.subject = subject
         self.request = request
         self.now = now
         self.policy = policy
         self.skew = skew
-        transactions = receipt.purchases.map { Transaction($0) }
-        subscriptions = Subscription.all(in: transactions, at: now, skew: skew)
+        transactions = subject.evidence?.transactions ?? []
+        subscriptions = Subscription.all(
+            in: transactions, renewals: subject.evidence?.renewals ?? [], at: now, skew: skew)
     }
 
-    /// What it takes in memory beside the evidence, whose bytes the receipt shares.
-    var byteCount: Int {
-        max(0, receipt.byteCount - request.evidence.byteCount) + transactions.byteCount
-    }
+    /// What it takes in memory beside the bytes that were sent, which it shares.
+    var byteCount: Int { max(0, (subject.evidence?.byteCount ?? 0) - request.evidence.byteCount) }
 }
 
 // MARK: - Whether Apple may know more
 
 extension Assessment {
-    /// Whether what the receipt says may have changed since Apple made it. A receipt is an answer that Apple gave at its
-    /// creation date: it holds for as long as an answer of that age.
+    /// Whether what is signed may have changed since Apple signed it. Evidence is an answer that Apple gave when it signed
+    /// it: it holds for as long as an answer of that age.
     var mayHaveChanged: Bool {
+        guard case .signed(let evidence) = subject else { return true }
         guard !transactions.isEmpty else { return false }
-        if let maximumAge = request.question.maximumAge, receipt.creationDate.advanced(by: maximumAge) < now {
-            return true
-        }
-        let span = policy.span(of: subscriptions, in: receipt.environment, at: now)
-        let boundary = nextBoundary(after: receipt.creationDate, in: transactions)
-        let end = receipt.creationDate.advanced(by: span)
+        guard let signingTime = evidence.signingTime else { return true }
+        if let maximumAge = request.question.maximumAge, signingTime.advanced(by: maximumAge) < now { return true }
+        let span = policy.span(of: subscriptions, in: subject.environment, at: now)
+        let boundary = nextBoundary(after: signingTime, in: transactions, evidence.renewals)
+        let end = signingTime.advanced(by: span)
         return now >= min(end, boundary ?? end)
     }
 
@@ -54,15 +53,22 @@ extension Assessment {
         (request.question.mode == .appleFirst || request.question.wantsLatestReceipt) && !subscriptions.isEmpty
     }
 
-    /// Whether the receipt alone says that everything that was bought is still paid for.
-    var standsAlone: Bool { subscriptions.allSatisfy { $0.state == .active } }
+    /// Whether the evidence alone says that everything that was bought is still paid for.
+    var standsAlone: Bool { subject.evidence != nil && subscriptions.allSatisfy { $0.state == .active } }
+
+    /// The question to Apple.
+    var upstreamQuestion: UpstreamQuestion {
+        UpstreamQuestion(
+            about: subject, callersSecret: request.question.callersSecret,
+            options: UpstreamOptions(excludesOldTransactions: request.question.excludesOldTransactions))
+    }
 
     /// Why Apple is to be asked although something is known.
     func reasonToAsk(knowing known: KnownFinding) -> CacheStatus.Reason {
         known.isFresh(at: now, maximumAge: nil) ? .request : .stale
     }
 
-    /// The original transactions that the receipt names, each once.
+    /// The original transactions that the evidence names, each once.
     var originalTransactionIDs: [String] { Array(Set(transactions.map(\.chainID))) }
 
     /// How long what Apple says may be repeated.
@@ -72,7 +78,7 @@ extension Assessment {
         case .answered(let answer):
             let subscriptions = Subscription.all(
                 in: answer.transactions, renewals: answer.renewals, at: now, skew: skew)
-            let end = now.advanced(by: policy.span(of: subscriptions, in: receipt.environment, at: now))
+            let end = now.advanced(by: policy.span(of: subscriptions, in: subject.environment, at: now))
             return earliest(end, nextBoundary(after: now, in: answer.transactions, answer.renewals), after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
         case .unanswered(.upstreamDisagrees): return now.advanced(by: policy.disagreement)
@@ -82,23 +88,25 @@ extension Assessment {
 
     /// No answer lasts longer than the app itself, if it was bought in volume for a time.
     private func earliest(_ end: Timestamp, _ boundary: Timestamp?, after now: Timestamp) -> Timestamp {
-        let expiration = receipt.expirationDate.flatMap { $0 > now ? $0 : nil }
+        let expiration = expirationDate.flatMap { $0 > now ? $0 : nil }
         return [boundary, expiration].compactMap(\.self).reduce(end) { min($0, $1) }
     }
 
     /// Whether the app's volume licence has ended; nil if it has no end.
-    private var isAppExpired: Bool? { receipt.expirationDate.map { $0 <= now } }
+    private var isAppExpired: Bool? { expirationDate.map { $0 <= now } }
+
+    private var expirationDate: Timestamp? { subject.evidence?.receipt?.expirationDate }
 }
 
 // MARK: - Answers
 
 extension Assessment {
-    /// What the receipt itself says.
-    /// - Parameter reasons: why nobody better was asked; empty if there is nobody better.
+    /// What is signed.
+    /// - Parameter reasons: why Apple did not answer; empty if it needed not be asked.
     func local(degradedBecause reasons: [DegradedReason] = []) -> Answer {
         let end = earliest(now.advanced(by: policy.near), nextBoundary(after: now, in: transactions), after: now)
         return Answer(
-            verdict: .genuine, receipt: receipt, transactions: shown(transactions), subscriptions: subscriptions,
+            verdict: .genuine, subject: subject, transactions: shown(transactions), subscriptions: subscriptions,
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons),
             freshUntil: reasons.isEmpty ? end : now, upstreamBody: nil, isAppExpired: isAppExpired)
     }
@@ -109,14 +117,15 @@ extension Assessment {
         degradedBecause reasons: [DegradedReason] = []
     ) -> Answer? {
         let provenance = Provenance(
-            source: .apple, cache: cache, verifiedAt: known.askedAt, degradedReasons: reasons)
+            source: .apple, cache: cache, verifiedAt: known.askedAt, degradedReasons: reasons,
+            upstreamStatus: known.status)
         switch known.finding {
         case .answered(let answer):
             // The states below are those at the request: what ended while Apple thought must not be repeated.
             let boundary = nextBoundary(after: now, in: answer.transactions, answer.renewals)
             let end = cache == .stale ? now : earliest(known.freshUntil, boundary, after: now)
             return Answer(
-                verdict: .genuine, receipt: receipt, transactions: shown(answer.transactions),
+                verdict: .genuine, subject: subject, transactions: shown(answer.transactions),
                 subscriptions: Subscription.all(
                     in: answer.transactions, renewals: answer.renewals, at: now, skew: skew),
                 provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
@@ -130,8 +139,15 @@ extension Assessment {
         }
     }
 
-    /// The answer where only Apple's counts, and Apple gave none.
-    func undecided(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
+    /// The answer without Apple's: what is signed, if that will do.
+    /// - Parameter reason: why Apple did not answer, for the case that only its answer would do.
+    func withoutUpstream(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
+        let needsUpstream = request.question.mode == .apple || subject.evidence == nil
+        return needsUpstream
+            ? undecided(reason, degradedBecause: reasons) : local(degradedBecause: reasons)
+    }
+
+    private func undecided(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
         Answer(
             .undecided(reason),
             Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons), freshUntil: now)

@@ -74,9 +74,9 @@ public struct FreshnessPolicy: Hashable, Sendable {
     public var longestRetention: Duration { longestFreshness + max(staleIfError, staleWhileRevalidate) }
 
     /// The table of above for these subscriptions: what changes soonest counts.
-    func span(of subscriptions: [Subscription], in environment: Environment, at now: Timestamp) -> Duration {
+    func span(of subscriptions: [Subscription], in environment: Environment?, at now: Timestamp) -> Duration {
         let longest = subscriptions.map { span(of: $0, at: now) }.min() ?? withoutSubscription
-        return environment == .production ? longest : min(longest, activeInSandbox)
+        return environment ?? .production == .production ? longest : min(longest, activeInSandbox)
     }
 
     private func span(of subscription: Subscription, at now: Timestamp) -> Duration {

@@ -11,7 +11,9 @@ public struct KnownAnswer: Sendable {
     private let verifiedAt: Timestamp
     /// Out of date once what the answer is made of may have changed.
     private let stamp: InvalidationStamp?
-    /// The app it tells of; nil for a rejection, which tells of none.
+    /// Whether it tells of an app. A rejection tells of none.
+    private let tellsOfApp: Bool
+    /// The app that it tells of; nil if the evidence names none.
     private let bundleID: String?
 
     /// What is to be remembered of an answer; nil if it must not be given again.
@@ -20,7 +22,8 @@ public struct KnownAnswer: Sendable {
         freshUntil = answer.freshUntil
         verifiedAt = answer.provenance.verifiedAt
         stamp = answer.stamp
-        bundleID = answer.receipt?.bundleID
+        tellsOfApp = answer.subject != nil
+        bundleID = answer.subject?.bundleID
     }
 
     /// Whether it is fresh at `now`, not older than the question accepts, and made of nothing that changed.
@@ -31,7 +34,7 @@ public struct KnownAnswer: Sendable {
 
     /// Throws `.appNotPermitted` unless the client may know of the app that the answer is about.
     public func checkApp(for caller: Caller) throws(GatewayError) {
-        guard let bundleID else { return }
+        guard tellsOfApp else { return }
         try caller.check(mayAskAbout: bundleID)
     }
 }

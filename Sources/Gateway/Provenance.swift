@@ -34,6 +34,10 @@ public struct Provenance: Hashable, Sendable {
     /// Why the source one would prefer did not answer; empty if it did.
     public var degradedReasons: [DegradedReason] = []
 
+    /// Apple's status code, such as 0 or 21003, from the request to Apple that the answer is made of, or that did not
+    /// help; nil if Apple gave none.
+    public var upstreamStatus: Int?
+
     /// Whether the source one would prefer did not answer.
     public var isDegraded: Bool { !degradedReasons.isEmpty }
 }

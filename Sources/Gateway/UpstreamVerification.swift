@@ -3,12 +3,12 @@
 
 public import Receipts
 
-/// Answers with what Apple knows of a genuine receipt, and decides when Apple needs not be asked, or cannot.
+/// Answers with what Apple knows of a purchase, and decides when Apple needs not be asked, or cannot.
 ///
 /// ```
 /// assessment ──▶ must Apple be asked? ──▶ cached? ──▶ UpstreamFetcher ──▶ answer
 ///                     │ no                  │ fresh        │ fails
-///                     └──▶ the receipt      └──▶ repeat it └──▶ what was cached, else the receipt
+///                     └──▶ what is signed   └──▶ repeat it └──▶ what was cached, else what is signed
 /// ```
 public final class UpstreamVerification: Sendable {
     private let connection: UpstreamConnection
@@ -76,29 +76,31 @@ extension UpstreamVerification {
     /// In mode `auto` Apple is asked if it may know more than the receipt, in the others because the caller wants it.
     func answer(to assessment: Assessment) -> Step<Answer, any Error> {
         let mode = assessment.request.question.mode
-        guard assessment.receipt.environment != .xcode else {
-            // Apple knows nothing of receipts that were made in Xcode.
-            return .done(
-                mode == .apple ? assessment.undecided(.environmentWithoutUpstream) : assessment.local())
+        let api: UpstreamAPI
+        do throws(UndecidedReason) {
+            api = try UpstreamAPI(answeringFor: assessment.subject)
+        } catch {
+            return .done(assessment.withoutUpstream(error))
         }
-        let secret = connection.upstream.secret(forApp: assessment.receipt.bundleID)
-        let hasSecret = assessment.request.question.callersSecret != nil || secret != nil
-        guard mode != .auto || (hasSecret && assessment.mayHaveChanged) else { return .done(assessment.local()) }
-        let key = FindingKey(assessment.receipt, assessment.request, configuredSecret: secret)
+        let question = assessment.upstreamQuestion
+        let secret = question.callersSecret ?? connection.upstream.secret(forApp: question.subject.bundleID)
+        guard mode != .auto || (secret != nil && assessment.mayHaveChanged) else {
+            return .done(assessment.withoutUpstream(.upstreamNotConfigured))
+        }
+        let key = CacheKey(question, at: api, with: secret)
         guard mode != .auto || !isMoved(assessment, key) else { return .done(assessment.local()) }
-        // From here on the receipt is held for seconds.
+        // From here on the evidence is held for seconds.
         guard assessment.request.reservation?.grow(by: assessment.byteCount) ?? true else {
             return .done(degraded(assessment, nil, because: .upstreamSaturated, nil))
         }
         return .wait { .done(await self.answer(assessment, key)) }
     }
 
-    /// Whether this receipt is one of those that no longer need the endpoint, which is on its way out. Only a receipt
+    /// Whether this evidence is a part of that which no longer needs the endpoint, which is on its way out. Only evidence
     /// that says by itself that everything is paid for: for any other the endpoint stays the fallback.
-    private func isMoved(_ assessment: Assessment, _ key: FindingKey) -> Bool {
-        let environment: UpstreamEnvironment = assessment.receipt.environment == .production ? .production : .sandbox
-        let share = connection.lifecycle.knowledge(of: environment).dates.stage(at: assessment.now).shareMoved
-        return assessment.standsAlone && key.signedContent.fraction < share
+    private func isMoved(_ assessment: Assessment, _ key: CacheKey) -> Bool {
+        let dates = connection.lifecycle.knowledge(of: key.api.endpoint(of: assessment.subject)).dates
+        return assessment.standsAlone && key.subject.fraction < dates.stage(at: assessment.now).shareMoved
     }
 }
 
@@ -106,7 +108,7 @@ extension UpstreamVerification {
 
 extension UpstreamVerification {
     /// Answers with what Apple says, from whichever node knows it; without Apple, with the best that is left.
-    private func answer(_ assessment: Assessment, _ key: FindingKey) async -> Answer {
+    private func answer(_ assessment: Assessment, _ key: CacheKey) async -> Answer {
         let lookup = await cache.lookUp(key, naming: assessment.originalTransactionIDs)
         let (made, finding) = await answer(assessment, key, after: lookup)
         var answer = stamped(made, of: finding, assessment, since: lookup.stamp)
@@ -118,7 +120,7 @@ extension UpstreamVerification {
 
     /// Returns the answer and the finding it is made of.
     private func answer(
-        _ assessment: Assessment, _ key: FindingKey, after lookup: FindingLookup
+        _ assessment: Assessment, _ key: CacheKey, after lookup: FindingLookup
     ) async -> (answer: Answer, finding: KnownFinding?) {
         if let finding = lookup.finding,
             let answer = answer(from: finding, assessment, key, isDetached: lookup.isDetached)
@@ -131,7 +133,7 @@ extension UpstreamVerification {
     /// Returns the answer made of a cached finding; nil if a new one has to be fetched first.
     /// - Parameter isDetached: whether purges by other nodes may be missing.
     private func answer(
-        from known: KnownFinding, _ assessment: Assessment, _ key: FindingKey, isDetached: Bool
+        from known: KnownFinding, _ assessment: Assessment, _ key: CacheKey, isDetached: Bool
     ) -> Answer? {
         let reasons: [DegradedReason] = isDetached ? [.sharedStoreUnreachable] : []
         let use = policy.use(of: known, for: assessment)
@@ -143,7 +145,9 @@ extension UpstreamVerification {
                 observer.observe(.refreshedEarly)
                 fetcher.refresh(key, for: assessment, since: known)
             }
-            if case .unanswered(let reason) = known.finding { return degraded(assessment, nil, because: reason, nil) }
+            if case .unanswered(let reason) = known.finding {
+                return degraded(assessment, nil, because: reason, nil, status: known.status)
+            }
         case .stale:
             observer.observe(.lookedUp(.stale))
             fetcher.refresh(key, for: assessment, since: known)
@@ -157,7 +161,7 @@ extension UpstreamVerification {
     /// Returns the answer made of what Apple says, which the first request fetches for all, and the finding it is made of.
     /// - Parameter known: the cached finding, which is not good enough.
     private func fetched(
-        _ assessment: Assessment, _ key: FindingKey, knowing known: KnownFinding?
+        _ assessment: Assessment, _ key: CacheKey, knowing known: KnownFinding?
     ) async -> (answer: Answer, finding: KnownFinding?) {
         observer.observe(.lookedUp(.miss))
         let found = await fetcher.value(for: key, assessment, since: known, patience: patience(for: assessment))
@@ -168,7 +172,7 @@ extension UpstreamVerification {
             return (degraded(assessment, known, because: .upstreamSlow, failed), known)
         }
         if case .unanswered(let trouble) = finding.finding {
-            return (degraded(assessment, known, because: trouble, failed), known)
+            return (degraded(assessment, known, because: trouble, failed, status: finding.status), known)
         }
         let answer = assessment.answer(
             finding, from: .miss, .forwarded(reason, found: finding, isCollapsed: !found.isFirst))
@@ -181,21 +185,22 @@ extension UpstreamVerification {
             ? connection.patience.deadline + .seconds(1) : connection.patience.whenLocalSuffices
     }
 
-    /// Returns the best answer without Apple: what it said before, else what the receipt says, if the caller takes that.
+    /// Returns the best answer without Apple: what it said before, else what is signed, if the caller takes that.
+    /// - Parameter status: Apple's status code, if it gave one.
     private func degraded(
-        _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason, _ cacheStatus: CacheStatus?
+        _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason, _ cacheStatus: CacheStatus?,
+        status: Int? = nil
     ) -> Answer {
         observer.observe(.degraded(reason))
         if let known, policy.answersWithoutUpstream(known, at: assessment.now),
-            let answer = assessment.answer(known, from: .stale, cacheStatus, degradedBecause: [reason])
+            var answer = assessment.answer(known, from: .stale, cacheStatus, degradedBecause: [reason])
         {
+            answer.provenance.upstreamStatus = status
             return answer
         }
-        var answer =
-            assessment.request.question.mode == .apple
-            ? assessment.undecided(.upstreamDidNotAnswer, degradedBecause: [reason])
-            : assessment.local(degradedBecause: [reason])
+        var answer = assessment.withoutUpstream(.upstreamDidNotAnswer, degradedBecause: [reason])
         answer.cacheStatus = cacheStatus
+        answer.provenance.upstreamStatus = status
         return answer
     }
 
@@ -215,11 +220,11 @@ extension UpstreamVerification {
 
     /// Returns Apple's JSON of an earlier answer to this receipt, however old and whichever transactions it leaves out.
     private func earlierBody(
-        about key: FindingKey, of assessment: Assessment, knowing known: KnownFinding?
+        about key: CacheKey, of assessment: Assessment, knowing known: KnownFinding?
     ) async -> [UInt8]? {
         if let body = known?.upstreamBody { return body }
         var other = key
-        other.excludesOldTransactions.toggle()
+        other.options.excludesOldTransactions.toggle()
         return await cache.lookUp(other, naming: assessment.originalTransactionIDs).finding?.upstreamBody
     }
 }

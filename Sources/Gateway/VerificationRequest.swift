@@ -1,6 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+public import RateLimits
+public import Secrets
+
 /// What a client sends to have verified.
 public enum Evidence: Hashable, Sendable {
     /// An app receipt after base64: PKCS #7, in DER.
@@ -47,11 +50,11 @@ public enum PermittedApps: Hashable, Sendable {
     /// The apps with these bundle IDs.
     case only(Set<String>)
 
-    /// Whether the client may ask about this app.
-    public func contains(_ bundleID: String) -> Bool {
+    /// Whether the client may ask about this app; nil stands for an unknown one.
+    public func contains(_ bundleID: String?) -> Bool {
         switch self {
         case .all: true
-        case .only(let bundleIDs): bundleIDs.contains(bundleID)
+        case .only(let bundleIDs): bundleID.map(bundleIDs.contains) ?? false
         }
     }
 }
@@ -108,7 +111,7 @@ public struct Question: Sendable {
     /// Whether the caller wants the latest receipt that is known.
     public var wantsLatestReceipt = false
     /// The app's shared secret, if the caller sent one: Apple is asked with it. Never logged.
-    public var callersSecret: SharedSecret?
+    public var callersSecret: Secret?
 
     /// A question in mode `auto` without expectations.
     public init(

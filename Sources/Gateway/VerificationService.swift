@@ -8,7 +8,7 @@ public import Receipts
 /// ```
 /// request ──▶ verify locally ──▶ may the client know? ──▶ UpstreamVerification ──▶ answer
 ///                  │ forged                                  │ not needed, or no help
-///                  └──▶ rejected                             └──▶ what the receipt says
+///                  └──▶ rejected                             └──▶ what is signed
 /// ```
 ///
 /// A decision takes microseconds and suspends nowhere, so an event loop can make it. Only what the fleet or Apple knows
@@ -39,48 +39,48 @@ public final class VerificationService: Sendable {
     /// - Parameter now: the moment that entitlements are seen from.
     /// - Throws: `GatewayError` if the client may not know the answer.
     public func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
-        let receipt: VerifiedReceipt
+        let evidence: VerifiedEvidence
         do throws(ReceiptError) {
-            receipt = try verifyLocally(request.evidence, at: now)
+            evidence = try verifyLocally(request.evidence, at: now)
         } catch {
             return .done(rejected(error.rule, at: now))
         }
         let expectations = request.question.expectations
-        if let rule = expectations.ruleBroken(byAppOf: receipt) { return .done(rejected(rule, at: now)) }
-        // Before anything else is compared: what differs would already tell a stranger that the receipt is genuine.
-        try request.caller.check(mayAskAbout: receipt.bundleID)
-        if let rule = expectations.ruleBroken(byInstallationOf: receipt) {
-            // Not to be repeated: only who may know of the app may know that much of its receipt.
+        if let rule = expectations.ruleBroken(byAppOf: evidence) { return .done(rejected(rule, at: now)) }
+        // Before anything else is compared: what differs would already tell a stranger that the evidence is genuine.
+        try request.caller.check(mayAskAbout: evidence.bundleID)
+        if let rule = expectations.ruleBroken(byInstallationOf: evidence) {
+            // Not to be repeated: only who may know of the app may know that much of its evidence.
             return .done(rejected(rule, at: now, until: now))
         }
         return answer(
-            to: Assessment(receipt, for: request, at: now, policy: freshness, skew: verifier.policy.clockSkew))
+            to: Assessment(
+                .signed(evidence), for: request, at: now, policy: freshness, skew: verifier.policy.clockSkew))
     }
 
     private func answer(to assessment: Assessment) -> Step<Answer, any Error> {
-        let mode = assessment.request.question.mode
-        guard mode != .local, let apple else {
-            return .done(mode == .apple ? assessment.undecided(.upstreamNotConfigured) : assessment.local())
+        guard assessment.request.question.mode != .local, let apple else {
+            return .done(assessment.withoutUpstream(.upstreamNotConfigured))
         }
         return apple.answer(to: assessment)
     }
 
-    private func verifyLocally(_ evidence: Evidence, at now: Timestamp) throws(ReceiptError) -> VerifiedReceipt {
+    private func verifyLocally(_ evidence: Evidence, at now: Timestamp) throws(ReceiptError) -> VerifiedEvidence {
         guard let onVerification else { return try verify(evidence, at: now) }
         let start = ContinuousClock.now
         do throws(ReceiptError) {
-            let receipt = try verify(evidence, at: now)
+            let verified = try verify(evidence, at: now)
             onVerification(.now - start, nil)
-            return receipt
+            return verified
         } catch {
             onVerification(.now - start, error.rule)
             throw error
         }
     }
 
-    private func verify(_ evidence: Evidence, at now: Timestamp) throws(ReceiptError) -> VerifiedReceipt {
+    private func verify(_ evidence: Evidence, at now: Timestamp) throws(ReceiptError) -> VerifiedEvidence {
         switch evidence {
-        case .appReceipt(let bytes): try verifier.verify(bytes, at: now)
+        case .appReceipt(let bytes): VerifiedEvidence(.appReceipt(try verifier.verify(bytes, at: now)))
         }
     }
 
@@ -93,12 +93,14 @@ public final class VerificationService: Sendable {
 }
 
 extension Expectations {
-    fileprivate func ruleBroken(byAppOf receipt: VerifiedReceipt) -> Rule? {
-        guard let bundleID, !receipt.isIssued(forBundleID: bundleID) else { return nil }
+    fileprivate func ruleBroken(byAppOf evidence: VerifiedEvidence) -> Rule? {
+        guard let bundleID, let signed = evidence.bundleID, signed != bundleID else { return nil }
         return .bundleIDMismatch
     }
 
-    fileprivate func ruleBroken(byInstallationOf receipt: VerifiedReceipt) -> Rule? {
+    /// Only an app receipt tells of the installation.
+    fileprivate func ruleBroken(byInstallationOf evidence: VerifiedEvidence) -> Rule? {
+        guard let receipt = evidence.receipt else { return nil }
         do throws(ReceiptError) {
             if let applicationVersion { try receipt.check(applicationVersion: applicationVersion) }
             if let deviceIdentifier { try receipt.check(deviceIdentifier: deviceIdentifier) }
@@ -118,8 +120,9 @@ extension Question {
 }
 
 extension Caller {
-    /// The receipt's app is what counts, whatever app the client named.
-    func check(mayAskAbout bundleID: String) throws(GatewayError) {
+    /// The app that is signed is what counts, whatever app the client named. Evidence that names none is for clients that
+    /// may ask about all.
+    func check(mayAskAbout bundleID: String?) throws(GatewayError) {
         guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }
 }

@@ -69,6 +69,13 @@ package struct JSONWriter: Sendable {
         member(name) { append(&$0.bytes) }
     }
 
+    /// Writes a member that is a string, or nothing at all.
+    package mutating func member(_ name: String, _ value: String?) {
+        guard let value else { return }
+        key(name)
+        string(value)
+    }
+
     private mutating func member(_ name: JSONKey, content: (inout JSONWriter) -> Void) {
         if needsComma {
             bytes.append(contentsOf: name.beforeString)

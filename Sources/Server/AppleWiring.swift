@@ -1,28 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Telemetry
+internal import HTTPServer
+internal import RedisStore
+internal import Settings
 internal import AppStore
 internal import Gateway
 internal import HTTPTransport
 internal import Logging
+internal import RateLimits
 internal import Receipts
 internal import Resilience
 internal import ServiceLifecycle
-
-/// What is known of the way to Apple, whether or not it is open.
-struct UpstreamKnowledge: Sendable {
-    /// How each endpoint stands.
-    let guards: UpstreamGuards
-    /// When each endpoint ends.
-    let lifecycle: UpstreamLifecycle
-
-    /// Knows what the configuration says.
-    init(_ configuration: AppleConfiguration) {
-        guards = UpstreamGuards(UpstreamGuardPolicy(configuration))
-        lifecycle = UpstreamLifecycle(
-            configured: LifecycleDates(deprecation: configuration.deprecation, sunset: configuration.sunset))
-    }
-}
 
 /// The way to Apple.
 struct AppleConnection: Sendable {
@@ -38,7 +28,7 @@ extension AppleConnection {
     /// The way to Apple as configured; nil if Apple is not to be asked.
     /// - Throws: what is wrong with the files the configuration names.
     init?(
-        _ configuration: AppleConfiguration, access: CurrentAccess, knowledge: UpstreamKnowledge,
+        _ configuration: AppleConfiguration, access: CurrentAccess, upstreams: UpstreamState,
         fleet: FleetStore, verifier: ReceiptVerifier, observer: any GatewayObserver,
         in surroundings: GatewaySurroundings
     ) throws(ConfigurationProblems) {
@@ -53,18 +43,34 @@ extension AppleConnection {
             production: VerifyReceiptEndpoint(
                 url: configuration.productionURL.text, transport: transport, now: clock),
             sandbox: VerifyReceiptEndpoint(url: configuration.sandboxURL.text, transport: transport, now: clock),
-            hosts: [.production: configuration.productionURL.host, .sandbox: configuration.sandboxURL.host],
-            access: access, lifecycle: knowledge.lifecycle, notes: fleet.ports.notes,
-            log: UpstreamLog(logger: surroundings.logger), tracing: surroundings.tracing)
+            secrets: { access.now.rules.secrets.secret(forApp: $0) }, lifecycle: upstreams.lifecycle,
+            notes: fleet.ports.notes, logger: surroundings.logger,
+            follow: Self.follow(surroundings.tracing, configuration))
         var ports = fleet.ports
         if fleet.service != nil { ports.cache = surroundings.tracing.traced(ports.cache) }
         let connection = UpstreamConnection(
-            upstream, guards: knowledge.guards, lifecycle: knowledge.lifecycle,
+            upstream, guards: upstreams.guards, lifecycle: upstreams.lifecycle,
             patience: UpstreamPatience(configuration), verifier: verifier)
         verification = UpstreamVerification(
             connection, fleet: ports, policy: CachePolicy(randomness: CLibrary.exponential), observer: observer,
             clock: clock)
         invalidation = CacheInvalidation(of: ports.cache, observer: observer)
+    }
+}
+
+extension AppleConnection {
+    /// Keeps a span for each request to Apple, and notes it with the request that it is made for.
+    private static func follow(
+        _ tracing: RequestTracing, _ configuration: AppleConfiguration
+    ) -> VerifyReceiptUpstream.Follow {
+        let hosts: [UpstreamEnvironment: String] = [
+            .production: configuration.productionURL.host, .sandbox: configuration.sandboxURL.host,
+        ]
+        return { endpoint, request in
+            await RequestContext.recording(endpoint) {
+                await tracing.asking(endpoint, at: hosts[endpoint.environment], request)
+            }
+        }
     }
 }
 
@@ -80,21 +86,13 @@ struct TransportService: Service {
 
 // MARK: - From configuration
 
-extension TransportConfiguration {
+extension UpstreamState {
+    /// Knows what the configuration says.
     init(_ configuration: AppleConfiguration) {
-        self.init()
-        let urls = [configuration.productionURL, configuration.sandboxURL]
-        totalTimeout = configuration.deadline
-        // The deadline is enough: a slow Apple may take seconds to the first byte, and its answer is still wanted.
-        lowSpeedTime = .zero
-        maximumConnectionsPerHost = configuration.concurrency
-        // Both endpoints, each with all its places taken.
-        maximumRequests = 2 * configuration.concurrency
-        caFile = configuration.caFile
-        proxy = configuration.proxy?.exposed
-        allowsPlainHTTP = urls.contains(where: \.isPlain)
-        allowsPrivateAddresses = configuration.allowsPrivateAddresses || urls.contains(where: \.isLoopback)
-        userAgent = "receipt-gateway/\(Version.current)"
+        self.init(
+            guards: UpstreamGuards(UpstreamGuardPolicy(configuration)),
+            lifecycle: UpstreamLifecycle(
+                configured: LifecycleDates(deprecation: configuration.deprecation, sunset: configuration.sunset)))
     }
 }
 

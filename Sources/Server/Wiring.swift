@@ -1,11 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Endpoints
+internal import HTTPServer
+internal import Operations
+internal import RedisStore
+internal import Settings
+internal import Telemetry
 internal import Gateway
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore
 internal import PrometheusExport
+internal import RateLimits
 internal import Receipts
 internal import ServiceLifecycle
 internal import Tracing
@@ -29,12 +36,7 @@ struct GatewaySurroundings: Sendable {
     /// How the configuration is read again; nil if it is not.
     var reloading: Reloading?
     /// Told the port of each listener once it is open.
-    var onListening: @Sendable (Listener, Int) async -> Void = { _, _ in }
-
-    /// The two listeners.
-    enum Listener: String, Sendable {
-        case data, admin
-    }
+    var onListening: @Sendable (ListenerPlane, Int) async -> Void = { _, _ in }
 }
 
 /// The whole gateway, ready to run.
@@ -60,18 +62,19 @@ func buildGatewayServer(
 ) throws(ConfigurationProblems) -> GatewayServer {
     let lifecycle = ServerLifecycle()
     let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
-    let knowledge = UpstreamKnowledge(configuration.apple)
+    let upstreams = UpstreamState(configuration.apple)
     let storeHealth = StoreHealth(
         isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
     let access = try CurrentAccess(configuration, in: surroundings)
     let metrics = GatewayMetrics(
-        lifecycle: lifecycle, bodyBudget: budget, access: access, knowledge: knowledge, store: storeHealth,
+        lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams, store: storeHealth,
         sampling: configuration.log.sampling, in: surroundings)
     let verifier = try ReceiptVerifier(configuration, metrics.certificates)
     let fleet = try FleetStore(
-        configuration, upstreams: knowledge, health: storeHealth, metrics: metrics, in: surroundings)
+        configuration, upstreams: upstreams, health: storeHealth, metrics: metrics.store,
+        certificates: metrics.certificates, clock: surroundings.clock, logger: surroundings.logger)
     let apple = try AppleConnection(
-        configuration.apple, access: access, knowledge: knowledge, fleet: fleet, verifier: verifier,
+        configuration.apple, access: access, upstreams: upstreams, fleet: fleet, verifier: verifier,
         observer: metrics.upstream, in: surroundings)
     let verification = VerificationService(
         verifier: verifier, apple: apple?.verification, onVerification: surroundings.tracing.onVerification)
@@ -79,20 +82,20 @@ func buildGatewayServer(
         slots: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits)
     let handler = VerifyHandler(
         configuration, admission: ClientAdmission(rates: fleet.ports.limiter, slots: slots),
-        verification: verification, access: access, metrics: metrics, lifecycle: knowledge.lifecycle, in: surroundings)
+        verification: verification, access: access, metrics: metrics, lifecycle: upstreams.lifecycle, in: surroundings)
     let status = StatusRoute(
-        lifecycle: lifecycle, upstreams: knowledge, asksApple: configuration.apple.isEnabled, store: storeHealth,
+        lifecycle: lifecycle, upstreams: upstreams, asksApple: configuration.apple.isEnabled, store: storeHealth,
         clock: surroundings.clock)
     let routes = RouteTable([
         handler.route(at: VerdictEndpoint()),
         handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
-        .verifyReceiptByGet(announcing: knowledge.lifecycle), status.route,
+        .verifyReceiptByGet(announcing: upstreams.lifecycle), status.route,
         PurgeRoute(invalidation: apple?.invalidation).route,
     ])
     let data = dataPlane(configuration, routes, access, metrics, budget, lifecycle, surroundings)
     let reloads = ReloadLedger()
     let sources = StatusSources(
-        configuration, health: HealthRoutes(lifecycle: lifecycle, store: storeHealth), upstreams: knowledge,
+        configuration, health: NodeHealth(lifecycle: lifecycle, store: storeHealth), upstreams: upstreams,
         reloads: reloads, bodyBudget: budget, registry: metrics.registry, clock: surroundings.clock)
     let shutdown = ShutdownService(configuration.shutdown, lifecycle, surroundings)
     let foundations: [(any Service)?] = [
@@ -168,7 +171,7 @@ private func adminPlane(
 }
 
 private func listener(
-    _ listener: GatewaySurroundings.Listener, on address: ListenerConfiguration, limits: HTTPLimits, edge: Edge,
+    _ listener: ListenerPlane, on address: ListenerConfiguration, limits: HTTPLimits, edge: Edge,
     _ surroundings: GatewaySurroundings, onRunning: @escaping @Sendable () -> Void = {}
 ) -> any Service {
     HTTPListener(plane: listener, address: address, limits: limits, edge: edge, logger: surroundings.logger) { port in

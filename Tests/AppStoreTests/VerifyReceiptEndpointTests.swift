@@ -5,11 +5,12 @@ import AppStore
 import HTTPTransport
 import NIOHTTP1
 import Receipts
+import Secrets
 import Testing
 
 /// With the transport of production and a server of this machine.
 struct VerifyReceiptEndpointTests {
-    private static let question = VerifyReceiptRequest(receipt: [1, 2, 3], sharedSecret: SharedSecret("hush"))
+    private static let question = VerifyReceiptRequest(receipt: [1, 2, 3], sharedSecret: Secret("hush"))
 
     @Test func `a question reaches the server, and its answer comes back`() async throws {
         let headers: HTTPHeaders = ["x-apple-jingle-correlation-key": "ABC", "Sunset": "Sat, 31 Dec 2033 23:59:59 GMT"]

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Receipts
+import Secrets
 import Testing
 
 @testable import AppStore
@@ -11,14 +12,14 @@ struct VerifyReceiptRequestTests {
         let plain = VerifyReceiptRequest(receipt: [1, 2, 3, 4])
         #expect(String(decoding: plain.body, as: UTF8.self) == #"{"receipt-data":"AQIDBA=="}"#)
         let full = VerifyReceiptRequest(
-            receipt: [0xFF], sharedSecret: SharedSecret(#"a"b"#), excludesOldTransactions: true)
+            receipt: [0xFF], sharedSecret: Secret(#"a"b"#), excludesOldTransactions: true)
         #expect(
             String(decoding: full.body, as: UTF8.self)
                 == #"{"receipt-data":"/w==","password":"a\"b","exclude-old-transactions":true}"#)
     }
 
     @Test func `neither the secret nor the receipt shows anywhere but in the body`() {
-        let secret = SharedSecret("hush-hush")
+        let secret = Secret("hush-hush")
         let request = VerifyReceiptRequest(receipt: Array("receipt-bytes".utf8), sharedSecret: secret)
         var shown = "\(secret) \(request) \(String(reflecting: secret)) \(String(reflecting: request)) \([secret])"
         dump(secret, to: &shown)

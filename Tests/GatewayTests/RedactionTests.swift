@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Secrets
 import Testing
 
 @testable import Gateway
@@ -18,15 +19,14 @@ struct RedactionTests {
             evidence: .appReceipt(Self.receipt),
             expectations: Expectations(bundleID: "hush.app", deviceIdentifier: Self.receipt),
             permittedApps: .only(["hush.app"]))
-        request.question.callersSecret = SharedSecret("hush-hush")
+        request.question.callersSecret = Secret("hush-hush")
         expectHidden(request, as: "VerificationRequest(Evidence(app receipt, 13 bytes))")
     }
 
     @Test func `a question to Apple shows nothing of the receipt, the app or the secret`() {
-        let question = UpstreamQuestion(
-            receipt: Self.receipt, bundleID: "hush.app", callersSecret: SharedSecret("hush-hush"),
-            excludesOldTransactions: false)
-        expectHidden(question, as: "UpstreamQuestion(13 bytes)")
+        let subject = VerificationSubject.lookup(bundleID: "hush.app", transactionID: "hush-1")
+        let question = UpstreamQuestion(about: subject, callersSecret: Secret("hush-hush"))
+        expectHidden(question, as: "UpstreamQuestion(VerificationSubject(lookup))")
     }
 
     private func expectHidden(_ value: some Any, as description: String) {

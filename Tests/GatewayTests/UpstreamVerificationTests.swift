@@ -1,9 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import RateLimits
 import ReceiptForge
 import Receipts
 import Resilience
+import Secrets
 import Synchronization
 import Testing
 
@@ -96,7 +98,8 @@ struct UpstreamVerificationTests {
         #expect(answer.verdict == .genuine && answer.subscriptions.map(\.state) == [.active])
         #expect(answer.transactions.map(\.transactionID) == ["2", "1"] && answer.upstreamBody != nil)
         #expect(
-            answer.provenance == Provenance(source: .apple, cache: .miss, verifiedAt: Samples.time(150)))
+            answer.provenance
+                == Provenance(source: .apple, cache: .miss, verifiedAt: Samples.time(150), upstreamStatus: 0))
         #expect(scene.upstream.asked == [.production, .sandbox])
     }
 
@@ -125,8 +128,8 @@ struct UpstreamVerificationTests {
         let scene = Scene(sandboxKnows, hasSecret: false)
         #expect(try await scene.ask(at: 150).provenance.source == .local)
         #expect(
-            try await scene.ask(at: 150) { $0.question.callersSecret = SharedSecret("s") }.provenance.source == .apple)
-        #expect(scene.upstream.questions.map(\.callersSecret) == [SharedSecret("s"), SharedSecret("s")])
+            try await scene.ask(at: 150) { $0.question.callersSecret = Secret("s") }.provenance.source == .apple)
+        #expect(scene.upstream.questions.map(\.callersSecret) == [Secret("s"), Secret("s")])
     }
 
     @Test func `mode local never asks, mode apple always does`() async throws {
@@ -149,7 +152,9 @@ struct UpstreamVerificationTests {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(at: 150)
         let again = try await scene.ask(at: 179)
-        #expect(again.provenance == Provenance(source: .apple, cache: .shared, verifiedAt: Samples.time(150)))
+        #expect(
+            again.provenance
+                == Provenance(source: .apple, cache: .shared, verifiedAt: Samples.time(150), upstreamStatus: 0))
         #expect(scene.upstream.asked.count == 2)
     }
 
@@ -159,10 +164,14 @@ struct UpstreamVerificationTests {
         let scene = Scene(sandboxKnows, gate: gate)
         _ = try await scene.ask(at: 150)
         let stale = try await scene.ask(at: 181)
-        #expect(stale.provenance == Provenance(source: .apple, cache: .stale, verifiedAt: Samples.time(150)))
+        #expect(
+            stale.provenance
+                == Provenance(source: .apple, cache: .stale, verifiedAt: Samples.time(150), upstreamStatus: 0))
         while scene.verification.flightCount > 0 { await Task.yield() }
         let fresh = try await scene.ask(at: 182)
-        #expect(fresh.provenance == Provenance(source: .apple, cache: .shared, verifiedAt: Samples.time(181)))
+        #expect(
+            fresh.provenance
+                == Provenance(source: .apple, cache: .shared, verifiedAt: Samples.time(181), upstreamStatus: 0))
         #expect(scene.upstream.asked.count == 4)
     }
 
@@ -175,7 +184,7 @@ struct UpstreamVerificationTests {
 
     @Test func `another secret is another question`() async throws {
         let scene = Scene(sandboxKnows)
-        for secret in ["a", "b", nil, "a"].map({ $0.map(SharedSecret.init) }) {
+        for secret in ["a", "b", nil, "a"].map({ $0.map(Secret.init) }) {
             _ = try await scene.ask(at: 150) { $0.question.callersSecret = secret }
         }
         #expect(scene.upstream.questions.count == 6)
@@ -186,7 +195,7 @@ struct UpstreamVerificationTests {
         for (second, secret, cache) in [(150, "configured", .miss), (151, "configured", .shared), (152, "next", .miss)]
             as [(Int64, String, Provenance.Cache)]
         {
-            scene.upstream.share(SharedSecret(secret))
+            scene.upstream.share(Secret(secret))
             #expect(try await scene.ask(at: second).provenance.cache == cache)
         }
         #expect(scene.upstream.questions.count == 4)
@@ -310,17 +319,20 @@ struct UpstreamVerificationTests {
 
     // MARK: When Apple does not help
 
-    static let troubles: [(reply: UpstreamReply, reason: DegradedReason, calls: Int)] = [
-        (.failure(.unreachable), .upstreamUnreachable, 2), (.failure(.tls), .upstreamTLS, 1),
-        (.failure(.timeout), .upstreamTimeout, 2), (.failure(.reset), .upstreamReset, 2),
-        (.failure(.serverError), .upstreamServerError, 2), (.failure(.unusableAnswer), .upstreamUnusableAnswer, 2),
-        (.failure(.unavailable), .upstreamUnavailable, 2), (.failure(.requestRefused), .upstreamRequestRefused, 1),
-        (.failure(.stopping), .stopping, 1), (.throttled(.seconds(60)), .upstreamPaused, 1),
-        (.refusal(.malformed), .upstreamCallsMalformed, 2), (.refusal(.notAuthenticated), .upstreamDisagrees, 2),
-        (.refusal(.secretRejected), .sharedSecretRejected, 1),
-        (.answer(.renewed.with(\.bundleID, "com.example.other")), .upstreamContradiction, 1),
-        (.answer(.renewed.with(\.environment, .production)), .upstreamContradiction, 1),
-        (.otherEnvironment, .upstreamContradiction, 2),
+    static let troubles: [(reply: UpstreamReply, reason: DegradedReason, calls: Int, status: Int?)] = [
+        (.failure(.unreachable), .upstreamUnreachable, 2, nil), (.failure(.tls), .upstreamTLS, 1, nil),
+        (.failure(.timeout), .upstreamTimeout, 2, nil), (.failure(.reset), .upstreamReset, 2, nil),
+        (.failure(.serverError), .upstreamServerError, 2, nil),
+        (.failure(.unusableAnswer), .upstreamUnusableAnswer, 2, nil),
+        (.failure(.unavailable), .upstreamUnavailable, 2, nil),
+        (.failure(.requestRefused), .upstreamRequestRefused, 1, nil), (.failure(.stopping), .stopping, 1, nil),
+        (.throttled(.seconds(60)), .upstreamPaused, 1, nil),
+        (.refusal(.malformed), .upstreamCallsMalformed, 2, 21002),
+        (.refusal(.notAuthenticated), .upstreamDisagrees, 2, 21003),
+        (.refusal(.secretRejected), .sharedSecretRejected, 1, 21004),
+        (.answer(.renewed.with(\.bundleID, "com.example.other")), .upstreamContradiction, 1, 0),
+        (.answer(.renewed.with(\.environment, .production)), .upstreamContradiction, 1, 0),
+        (.otherEnvironment, .upstreamContradiction, 2, 21007),
     ]
 
     @Test(arguments: troubles.indices) func `a genuine receipt is answered by itself, and labelled`(
@@ -334,6 +346,7 @@ struct UpstreamVerificationTests {
             #expect(answer.verdict == .genuine && answer.subscriptions.map(\.state) == [.expired])
             #expect(answer.provenance.source == .local && answer.provenance.degradedReasons == [trouble.reason])
             #expect(answer.freshUntil == Samples.time(150), "a degraded answer is not kept")
+            #expect(answer.provenance.upstreamStatus == trouble.status)
         }
         let answer = try await scene.ask(.apple, at: 150)
         #expect(answer.verdict == .undecided(.upstreamDidNotAnswer) && answer.receipt == nil)
@@ -371,11 +384,11 @@ struct UpstreamVerificationTests {
 
     @Test func `what was learned with one secret is not handed on with another`() async throws {
         let scene = Scene(sandboxKnows)
-        _ = try await scene.ask(.appleFirst, at: 150) { $0.question.callersSecret = SharedSecret("right") }
+        _ = try await scene.ask(.appleFirst, at: 150) { $0.question.callersSecret = Secret("right") }
         scene.upstream.rewrite([.production: [.failure(.tls)]])
         for excludesOld in [false, true] {
             let answer = try await scene.ask(.appleFirst, at: 151) {
-                $0.question.callersSecret = SharedSecret("wrong")
+                $0.question.callersSecret = Secret("wrong")
                 $0.question.excludesOldTransactions = excludesOld
             }
             #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
@@ -421,8 +434,8 @@ struct UpstreamVerificationTests {
         let receipt = try Samples.verified(
             Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end })
         let assessment = Assessment(
-            receipt, for: VerificationRequest(evidence: .appReceipt([])), at: Samples.time(150),
-            policy: FreshnessPolicy(), skew: .zero)
+            .signed(VerifiedEvidence(.appReceipt(receipt))), for: VerificationRequest(evidence: .appReceipt([])),
+            at: Samples.time(150), policy: FreshnessPolicy(), skew: .zero)
         let known = KnownFinding(.answered(.renewed), askedAt: Samples.time(140), freshUntil: Samples.time(160))
         #expect(assessment.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
     }
@@ -483,7 +496,7 @@ struct UpstreamVerificationTests {
         for reply in [UpstreamReply.refusal(.malformed), .failure(.requestRefused), .refusal(.secretRejected)] {
             let scene = Scene([.production: [reply]])
             for number in 1...60 {
-                _ = try await scene.ask(.appleFirst, at: 150) { $0.question.callersSecret = SharedSecret("\(number)") }
+                _ = try await scene.ask(.appleFirst, at: 150) { $0.question.callersSecret = Secret("\(number)") }
             }
             #expect(scene.guards.health(of: .production).breaker == .closed)
         }
@@ -585,7 +598,7 @@ struct UpstreamVerificationTests {
         try await withThrowingTaskGroup(of: Answer.self) { group in
             for number in 1...10 {
                 group.addTask {
-                    try await scene.ask(.apple, at: 150) { $0.question.callersSecret = SharedSecret("\(number)") }
+                    try await scene.ask(.apple, at: 150) { $0.question.callersSecret = Secret("\(number)") }
                 }
             }
             while scene.guards.health(of: .production).waiting != 8 { await Task.yield() }
@@ -602,11 +615,11 @@ struct UpstreamVerificationTests {
         policy.concurrency = ConcurrencyLimit.Policy(minimum: 1, maximum: 1, initial: 1)
         policy.maximumWaiting = 1
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
-        async let first = scene.ask(.apple, at: 150) { $0.question.callersSecret = SharedSecret("1") }
+        async let first = scene.ask(.apple, at: 150) { $0.question.callersSecret = Secret("1") }
         while scene.guards.health(of: .production).inFlight != 1 { await Task.yield() }
-        async let second = scene.ask(.apple, at: 150) { $0.question.callersSecret = SharedSecret("2") }
+        async let second = scene.ask(.apple, at: 150) { $0.question.callersSecret = Secret("2") }
         while scene.guards.health(of: .production).waiting != 1 { await Task.yield() }
-        let third = try await scene.ask(.auto, at: 150) { $0.question.callersSecret = SharedSecret("3") }
+        let third = try await scene.ask(.auto, at: 150) { $0.question.callersSecret = Secret("3") }
         #expect(third.provenance.degradedReasons == [.upstreamSaturated])
         gate.open()
         #expect(try await (first.provenance.source, second.provenance.source) == (.apple, .apple))

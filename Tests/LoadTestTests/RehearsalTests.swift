@@ -38,12 +38,12 @@ struct RehearsalTests {
 
     private static let scrape = Scrape(
         """
-        receipt_gateway_circuit_breaker_state{environment="production",state="closed"} 0
-        receipt_gateway_circuit_breaker_state{environment="production",state="open"} 1
-        receipt_gateway_circuit_breaker_state{environment="sandbox",state="closed"} 1
-        receipt_gateway_circuit_breaker_transitions_total{environment="production",from="closed",to="open"} 1
-        receipt_gateway_circuit_breaker_transitions_total{environment="production",from="half_open",to="open"} 2
-        receipt_gateway_circuit_breaker_transitions_total{environment="sandbox",from="closed",to="open"} 9
+        receipt_gateway_circuit_breaker_state{api="verify_receipt",environment="production",state="closed"} 0
+        receipt_gateway_circuit_breaker_state{api="verify_receipt",environment="production",state="open"} 1
+        receipt_gateway_circuit_breaker_state{api="verify_receipt",environment="sandbox",state="closed"} 1
+        receipt_gateway_circuit_breaker_transitions_total{api="verify_receipt",environment="production",from="closed",to="open"} 1
+        receipt_gateway_circuit_breaker_transitions_total{api="verify_receipt",environment="production",from="half_open",to="open"} 2
+        receipt_gateway_circuit_breaker_transitions_total{api="verify_receipt",environment="sandbox",from="closed",to="open"} 9
         """)
 
     @Test func `a reading takes production's breaker and every endpoint's calls`() {

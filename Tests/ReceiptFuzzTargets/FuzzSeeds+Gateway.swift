@@ -4,7 +4,7 @@
 #if DEBUG || RECEIPT_FUZZING
     internal import Gateway
     internal import Receipts
-    @testable internal import Server
+    @testable internal import RedisStore
 
     extension FuzzSeeds {
         /// Inputs for what the gateway reads beside receipts.

@@ -7,7 +7,6 @@
     @testable internal import HTTPTransport
     internal import JSON
     internal import Receipts
-    @testable internal import Server
 
     extension FuzzTarget {
         /// Header fields of an answer of Apple's: the first character of each line chooses the field. Each line is tried as

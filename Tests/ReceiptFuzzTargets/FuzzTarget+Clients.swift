@@ -3,8 +3,9 @@
 
 #if DEBUG || RECEIPT_FUZZING
     internal import Gateway
+    internal import RateLimits
     internal import Receipts
-    @testable internal import Server
+    @testable internal import Settings
 
     extension FuzzTarget {
         /// A clients file is refused with reasons, or every client in it keeps the rules of the file.

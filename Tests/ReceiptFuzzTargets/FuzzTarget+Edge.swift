@@ -8,7 +8,8 @@
     internal import NIOCore
     internal import NIOEmbedded
     internal import NIOHTTP1
-    @testable internal import Server
+    @testable internal import HTTPServer
+    @testable internal import Settings
     internal import Synchronization
 
     extension FuzzTarget {

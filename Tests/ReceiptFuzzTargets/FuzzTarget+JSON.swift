@@ -3,7 +3,7 @@
 
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import JSON
-    @testable internal import Server
+    @testable internal import Endpoints
 
     extension FuzzTarget {
         /// The tree of a text is written and read again as the same tree, and each reader takes what it should of what

@@ -4,7 +4,8 @@
 #if DEBUG || RECEIPT_FUZZING
     internal import Gateway
     internal import Receipts
-    @testable internal import Server
+    @testable internal import RedisStore
+    @testable internal import Settings
 
     extension FuzzTarget {
         /// What lies in the shared store, which others may write to. The first byte chooses what the others are.

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Gateway
+
 /// A link that an endpoint announces its end with. Safe to publish again: its target is an absolute URL of visible ASCII.
 package struct AnnouncementLink: Hashable, Sendable {
     /// What is there.
@@ -139,4 +141,12 @@ struct LinkField {
 
     /// RFC 9110 §5.6.2: what no token contains.
     private static let delimiters = Array(#"(),/:;<=>?@[\]{}""#.utf8)
+}
+
+extension LifecycleLink {
+    /// A link that was checked.
+    package init?(_ link: AnnouncementLink) {
+        guard let relation = Relation(rawValue: link.relation.rawValue) else { return nil }
+        self.init(relation, target: link.target)
+    }
 }

@@ -3,18 +3,19 @@
 
 internal import JSON
 internal import Receipts
+package import Secrets
 
 /// What `POST /verifyReceipt` is asked.
 package struct VerifyReceiptRequest: Sendable {
     /// The receipt: PKCS #7 in DER, or an iOS 6 style transaction receipt.
     package var receipt: [UInt8]
     /// `password`: needed for receipts with auto-renewable subscriptions.
-    package var sharedSecret: SharedSecret?
+    package var sharedSecret: Secret?
     /// `exclude-old-transactions`: only the latest transaction of each subscription.
     package var excludesOldTransactions: Bool
 
     /// A question about a receipt.
-    package init(receipt: [UInt8], sharedSecret: SharedSecret? = nil, excludesOldTransactions: Bool = false) {
+    package init(receipt: [UInt8], sharedSecret: Secret? = nil, excludesOldTransactions: Bool = false) {
         self.receipt = receipt
         self.sharedSecret = sharedSecret
         self.excludesOldTransactions = excludesOldTransactions
@@ -63,24 +64,5 @@ extension VerifyReceiptRequest: CustomStringConvertible, CustomReflectable {
     /// No byte of the receipt, and no secret.
     package var description: String { "VerifyReceiptRequest(\(receipt.count) bytes)" }
     /// Empty, for the same reason.
-    package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// An app's shared secret: with it anybody can read the subscriptions behind a receipt. Every description is the same.
-package struct SharedSecret: Hashable, Sendable {
-    fileprivate let exposed: String
-
-    /// Keeps a text from now on.
-    package init(_ text: String) {
-        exposed = text
-    }
-}
-
-extension SharedSecret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What stands for any secret.
-    package var description: String { "<redacted>" }
-    /// The same.
-    package var debugDescription: String { description }
-    /// Empty.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

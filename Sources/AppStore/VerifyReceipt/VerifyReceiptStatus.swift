@@ -146,7 +146,8 @@ extension VerifyReceiptStatus: CustomStringConvertible {
     /// One sentence for operators.
     package var description: String { "\(code): \(explanation)" }
 
-    private var explanation: String {
+    /// The meaning in one sentence.
+    package var explanation: String {
         switch self {
         case .valid: "The receipt is valid."
         case .notPOST: "Apple says that the request was no POST: a fault of the gateway or of a proxy before Apple."

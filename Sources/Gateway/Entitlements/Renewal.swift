@@ -5,22 +5,22 @@ public import Receipts
 
 /// What Apple plans for a subscription, or why it ended: an element of `pending_renewal_info`. What was not told is nil.
 public struct Renewal: Hashable, Sendable {
-    /// Why a subscription ended. The raw values are Apple's `expiration_intent`.
-    public enum ExpirationIntent: Int, CaseIterable, Hashable, Sendable {
+    /// Why a subscription ended. The raw values are those of the API.
+    public enum ExpirationIntent: String, CaseIterable, Hashable, Sendable {
         /// The customer cancelled it.
-        case customerCancelled = 1
+        case customerCancelled = "customer_cancelled"
         /// The payment failed.
-        case billingError = 2
+        case billingError = "billing_error"
         /// The customer did not agree to a higher price.
-        case priceIncreaseDeclined = 3
+        case priceIncreaseDeclined = "price_increase_declined"
         /// The product could not be bought any more.
-        case productUnavailable = 4
+        case productUnavailable = "product_unavailable"
         /// Another reason.
-        case unknown = 5
+        case unknown
     }
 
-    /// Whether the customer has agreed to a higher price that asks for consent.
-    public enum PriceConsent: Hashable, Sendable, CaseIterable {
+    /// Whether the customer has agreed to a higher price that asks for consent. The raw values are those of the API.
+    public enum PriceConsent: String, CaseIterable, Hashable, Sendable {
         /// Apple has asked, and the customer has not answered.
         case pending
         /// The customer agreed.
@@ -51,6 +51,14 @@ public struct Renewal: Hashable, Sendable {
     /// A plan of which no more is known.
     public init(originalTransactionID: String) {
         self.originalTransactionID = originalTransactionID
+    }
+}
+
+extension Renewal.ExpirationIntent {
+    /// The intent of Apple's number (`expiration_intent`): 1 to 5, in this order.
+    public init?(code: Int64) {
+        guard (1...Int64(Self.allCases.count)).contains(code) else { return nil }
+        self = Self.allCases[Int(code) - 1]
     }
 }
 

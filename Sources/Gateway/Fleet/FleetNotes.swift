@@ -12,7 +12,7 @@ public enum FleetNote: Hashable, Sendable {
 /// Tells the other nodes what this one has learnt.
 public protocol FleetNotes: Sendable {
     /// Tells them. Returns at once: nobody's request waits for it, and what gets lost is learnt again.
-    func tell(_ note: FleetNote, of endpoint: UpstreamEnvironment)
+    func tell(_ note: FleetNote, of endpoint: UpstreamEndpoint)
 }
 
 /// The notes of a fleet of one node: there is nobody to tell.
@@ -21,5 +21,5 @@ public struct EmbeddedFleetNotes: FleetNotes {
     public init() {}
 
     /// Tells nobody.
-    public func tell(_ note: FleetNote, of endpoint: UpstreamEnvironment) {}
+    public func tell(_ note: FleetNote, of endpoint: UpstreamEndpoint) {}
 }

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+public import RateLimits
+
 /// The ports to what the nodes of a fleet share: all of them in Redis, or all of them in this process.
 public struct FleetPorts: Sendable {
     /// Keeps what Apple said of receipts.

@@ -21,9 +21,9 @@ public final class UpstreamLifecycle: Sendable {
     }
 
     private let configured: LifecycleDates
-    private let learnt: Mutex<[UpstreamEnvironment: Knowledge]>
+    private let learnt: Mutex<[UpstreamEndpoint: Knowledge]>
 
-    /// - Parameter configured: the operator's dates, for both endpoints.
+    /// - Parameter configured: the operator's dates, for all endpoints.
     public init(configured: LifecycleDates = LifecycleDates()) {
         self.configured = configured
         learnt = Mutex([:])
@@ -33,16 +33,16 @@ public final class UpstreamLifecycle: Sendable {
     /// - Returns: whether that is new.
     @discardableResult
     public func learn(
-        _ dates: LifecycleDates, links: [LifecycleLink], of environment: UpstreamEnvironment
+        _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
         guard dates != LifecycleDates() || !links.isEmpty else { return false }
         let knowledge = Knowledge(dates: configured.earliest(dates), announced: dates, links: links)
-        return learnt.withLock { $0.updateValue(knowledge, forKey: environment) } != knowledge
+        return learnt.withLock { $0.updateValue(knowledge, forKey: endpoint) } != knowledge
     }
 
     /// What is known of an endpoint.
-    public func knowledge(of environment: UpstreamEnvironment) -> Knowledge {
-        learnt.withLock { $0[environment] } ?? Knowledge(dates: configured)
+    public func knowledge(of endpoint: UpstreamEndpoint) -> Knowledge {
+        learnt.withLock { $0[endpoint] } ?? Knowledge(dates: configured)
     }
 }
 

@@ -6,7 +6,7 @@ internal import Receipts
 /// How an answer of Apple's contradicts what Apple signed: somebody between Apple and us wrote it. The raw values are
 /// those of metrics.
 public enum Contradiction: String, CaseIterable, Hashable, Sendable {
-    /// It is about another app than the receipt that was sent.
+    /// It is about another app than the evidence that was sent.
     case otherApp = "other_app"
     /// It is about another environment.
     case otherEnvironment = "other_environment"
@@ -21,52 +21,63 @@ public enum Contradiction: String, CaseIterable, Hashable, Sendable {
 }
 
 extension UpstreamAnswer {
-    /// Where the answer contradicts what Apple signed: the receipt that was sent, and the one the answer carries.
+    /// Where the answer contradicts what Apple signed: the evidence that was sent, and the receipt the answer carries.
     ///
     /// - Parameters:
-    ///   - sent: the receipt that was sent.
+    ///   - subject: the purchase that Apple was asked about.
     ///   - carried: the answer's `latest_receipt`, verified; nil if there is none that verifies.
-    func contradiction(sent: VerifiedReceipt, carried: VerifiedReceipt?) -> Contradiction? {
-        if bundleID != sent.bundleID { return .otherApp }
-        if environment != sent.environment { return .otherEnvironment }
+    func contradiction(to subject: VerificationSubject, carried: VerifiedEvidence?) -> Contradiction? {
+        guard case .signed(let sent) = subject else {
+            return bundleID == subject.bundleID ? nil : .otherApp
+        }
+        if let signed = sent.bundleID, bundleID != signed { return .otherApp }
+        if let signed = sent.environment, environment != signed { return .otherEnvironment }
         // Only products: a developer may have extended a period since the receipt was made.
         if contradicts(sent, { $0.productID == $1.productID }) { return .transactionDiffers }
         guard let carried else { return nil }
-        if carried.bundleID != sent.bundleID { return .latestReceiptOfOtherApp }
-        if carried.creationDate.advanced(by: Self.clockSkew) < sent.creationDate { return .latestReceiptOlder }
+        if carried.bundleID != bundleID { return .latestReceiptOfOtherApp }
+        if carried.isOlder(than: sent) { return .latestReceiptOlder }
         if contradicts(carried, { $0.productID == $1.productID && $0.endsWith($1) }) { return .transactionDiffers }
         return hasPeriodsBeyond(carried) ? .periodNotSigned : nil
     }
 
-    /// Two of Apple's servers may disagree by so much about the time.
-    private static let clockSkew: Duration = .seconds(300)
-
     /// Whether Apple's signature should stand behind the answer and does not: where there are subscriptions, Apple sends a
     /// receipt along. The style of iOS 6 has one that cannot be verified here.
-    func isUnproven(carried: VerifiedReceipt?) -> Bool {
+    func isUnproven(carried: VerifiedEvidence?) -> Bool {
         carried == nil && transactions.contains(where: \.isSubscription)
     }
 
     private func contradicts(
-        _ receipt: VerifiedReceipt, _ agrees: (_ claim: Transaction, _ signed: InAppPurchase) -> Bool
+        _ evidence: VerifiedEvidence, _ agrees: (_ claim: Transaction, _ signed: Transaction) -> Bool
     ) -> Bool {
         let claims = Dictionary(transactions.map { ($0.transactionID, $0) }) { first, _ in first }
-        return receipt.purchases.contains { signed in
+        return evidence.transactions.contains { signed in
             claims[signed.transactionID].map { !agrees($0, signed) } ?? false
         }
     }
 
     /// What entitles the customer is the last period of each subscription: it must be among what Apple signed.
-    private func hasPeriodsBeyond(_ receipt: VerifiedReceipt) -> Bool {
-        let signed = Set(receipt.purchases.map(\.transactionID))
+    private func hasPeriodsBeyond(_ evidence: VerifiedEvidence) -> Bool {
+        let signed = Set(evidence.transactions.map(\.transactionID))
         return Dictionary(grouping: transactions.filter(\.isSubscription), by: \.chainID)
             .values.contains { !signed.contains($0.latest.transactionID) }
     }
 }
 
+extension VerifiedEvidence {
+    /// Two of Apple's servers may disagree by so much about the time.
+    private static let clockSkew: Duration = .seconds(300)
+
+    /// Whether it was surely signed before the other.
+    fileprivate func isOlder(than other: VerifiedEvidence) -> Bool {
+        guard let signingTime, let otherTime = other.signingTime else { return false }
+        return signingTime.advanced(by: Self.clockSkew) < otherTime
+    }
+}
+
 extension Transaction {
     /// Whether both periods end in the same second: receipts do not tell milliseconds.
-    fileprivate func endsWith(_ purchase: InAppPurchase) -> Bool {
+    fileprivate func endsWith(_ purchase: Transaction) -> Bool {
         expiresDate.map { $0.millisecondsSince1970 / 1000 }
             == purchase.expiresDate.map { $0.millisecondsSince1970 / 1000 }
     }

@@ -26,13 +26,16 @@ public struct KnownFinding: Sendable {
     public let took: Duration
     /// The purges that were known before Apple was asked.
     public let purges: PurgePosition
+    /// Apple's status code; nil if Apple gave none.
+    public let status: Int?
 
     /// A finding.
     public init(
-        _ finding: Finding, askedAt: Timestamp, freshUntil: Timestamp, took: Duration = .zero,
+        _ finding: Finding, status: Int? = nil, askedAt: Timestamp, freshUntil: Timestamp, took: Duration = .zero,
         purges: PurgePosition = .beginning
     ) {
         self.finding = finding
+        self.status = status
         self.askedAt = askedAt
         self.freshUntil = freshUntil
         self.took = took
@@ -86,9 +89,11 @@ public struct KnownFinding: Sendable {
     public func moved(by difference: Duration) -> KnownFinding {
         let end = freshUntil.advanced(by: difference)
         let moved = KnownFinding(
-            finding, askedAt: askedAt.advanced(by: difference), freshUntil: end, took: took, purges: purges)
+            finding, status: status, askedAt: askedAt.advanced(by: difference), freshUntil: end, took: took,
+            purges: purges)
         return KnownFinding(
-            finding, askedAt: moved.askedAt, freshUntil: min(end, moved.nextBoundary ?? end), took: took,
+            finding, status: status, askedAt: moved.askedAt, freshUntil: min(end, moved.nextBoundary ?? end),
+            took: took,
             purges: purges)
     }
 
@@ -99,28 +104,5 @@ public struct KnownFinding: Sendable {
     func isDue(at now: Timestamp, chance: Double) -> Bool {
         guard freshUntil <= now.advanced(by: took * chance), case .answered = finding else { return false }
         return !hasPassedBoundary(at: freshUntil)
-    }
-}
-
-/// Names a finding: the same key means the same question to Apple, however the receipt was encoded.
-public struct FindingKey: Hashable, Sendable {
-    /// Where the receipt was issued.
-    public let environment: Environment
-    /// The app it was issued for.
-    public let bundleID: String
-    /// SHA-256 of what Apple signed.
-    public let signedContent: Fingerprint
-    /// Whether old transactions were left out.
-    public internal(set) var excludesOldTransactions: Bool
-    /// SHA-256 of the secret that Apple is asked with, if any: another secret is another question.
-    public let secret: Fingerprint?
-
-    /// - Parameter configuredSecret: the one for the app, where the caller sent none.
-    init(_ receipt: VerifiedReceipt, _ request: VerificationRequest, configuredSecret: SharedSecret?) {
-        environment = receipt.environment
-        bundleID = receipt.bundleID
-        signedContent = Fingerprint(of: receipt.signedContent)
-        excludesOldTransactions = request.question.excludesOldTransactions
-        secret = (request.question.callersSecret ?? configuredSecret)?.fingerprint
     }
 }

@@ -12,9 +12,9 @@ internal import Synchronization
 public protocol FindingCache: Sendable {
     /// Returns the finding, if there is one and it was not purged, and the stamp from before it was looked up.
     /// - Parameter originalTransactionIDs: those the receipt names; those that Apple named are in the finding.
-    func lookUp(_ key: FindingKey, naming originalTransactionIDs: [String]) async -> FindingLookup
+    func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) async -> FindingLookup
     /// Keeps a finding, in place of an older one.
-    func insert(_ finding: KnownFinding, for key: FindingKey) async
+    func insert(_ finding: KnownFinding, for key: CacheKey) async
     /// Makes every finding that names this original transaction useless, on all nodes.
     func purge(originalTransactionID: String) async throws(StoreUnreachable)
     /// The purges that this node knows, to be taken before Apple is asked.
@@ -22,7 +22,7 @@ public protocol FindingCache: Sendable {
     /// Judges a finding by the purges that this node knows.
     func judge(_ finding: KnownFinding, naming originalTransactionIDs: [String]) -> PurgeJudgement
     /// The present state of a finding.
-    func stamp(for key: FindingKey) -> InvalidationStamp
+    func stamp(for key: CacheKey) -> InvalidationStamp
 }
 
 /// The outcome of a look-up.
@@ -50,7 +50,7 @@ public struct StoreUnreachable: Error, Hashable, Sendable {
 
 /// Keeps findings in this process, bounded in bytes.
 public final class EmbeddedFindingCache: FindingCache {
-    private let findings: Mutex<Generations<FindingKey, KnownFinding>>
+    private let findings: Mutex<Generations<CacheKey, KnownFinding>>
     private let history = Mutex(PurgeHistory())
     private let board = InvalidationBoard()
 
@@ -60,7 +60,7 @@ public final class EmbeddedFindingCache: FindingCache {
     }
 
     /// Returns the finding, unless it was purged.
-    public func lookUp(_ key: FindingKey, naming originalTransactionIDs: [String]) -> FindingLookup {
+    public func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) -> FindingLookup {
         let stamp = stamp(for: key)
         guard let finding = findings.withLock({ $0.find(key) }),
             judge(finding, naming: originalTransactionIDs) == .current
@@ -69,7 +69,7 @@ public final class EmbeddedFindingCache: FindingCache {
     }
 
     /// Keeps a finding, in place of an older one.
-    public func insert(_ finding: KnownFinding, for key: FindingKey) {
+    public func insert(_ finding: KnownFinding, for key: CacheKey) {
         findings.withLock { $0.insert(finding, for: key, byteCount: finding.byteCount) }
     }
 
@@ -89,7 +89,7 @@ public final class EmbeddedFindingCache: FindingCache {
     }
 
     /// The present state of a finding.
-    public func stamp(for key: FindingKey) -> InvalidationStamp { board.stamp(of: CollectionOfOne(key)) }
+    public func stamp(for key: CacheKey) -> InvalidationStamp { board.stamp(of: CollectionOfOne(key)) }
 }
 
 extension PurgeHistory {

@@ -12,19 +12,19 @@ public protocol GatewayObserver: Sendable {
 /// What happens on the way to Apple.
 public enum GatewayEvent: Sendable {
     /// Apple was asked, and this came of it after so long.
-    case asked(UpstreamEnvironment, UpstreamOutcome, took: Duration)
+    case asked(UpstreamEndpoint, UpstreamOutcome, took: Duration)
     /// A question did not leave the gateway.
-    case heldBack(UpstreamEnvironment, DegradedReason)
+    case heldBack(UpstreamEndpoint, DegradedReason)
     /// A question was asked again.
-    case retried(UpstreamEnvironment)
+    case retried(UpstreamEndpoint)
     /// A circuit breaker changed its state.
-    case breakerMoved(UpstreamEnvironment, CircuitBreaker.Transition)
+    case breakerMoved(UpstreamEndpoint, CircuitBreaker.Transition)
     /// Apple called a receipt false that carries its own valid signature.
-    case disagreed(UpstreamEnvironment, UpstreamRefusal)
+    case disagreed(UpstreamEndpoint, UpstreamRefusal)
     /// Apple's answer was refused because it says something else than what Apple signed.
-    case contradicted(UpstreamEnvironment, Contradiction)
+    case contradicted(UpstreamEndpoint, Contradiction)
     /// An answer about subscriptions came without a receipt that Apple signed for it.
-    case unproven(UpstreamEnvironment)
+    case unproven(UpstreamEndpoint)
     /// A request joined a question that was under way.
     case joinedFlight
     /// The nodes of the fleet sorted out who asks.

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RateLimits
 internal import Receipts
 internal import Resilience
 internal import Synchronization
@@ -21,12 +22,12 @@ final class Inquiries: Sendable {
     /// One question, and what it is judged by.
     struct Inquiry: Sendable {
         let question: UpstreamQuestion
-        let receipt: VerifiedReceipt
-        /// The memory that is reserved for the receipt; nil without a limit.
+        let api: UpstreamAPI
+        /// The memory that is reserved for the evidence; nil without a limit.
         var reservation: (any MemoryReservation)?
 
-        /// What a call takes beside the receipt: the body in base64, and the copy that the HTTP library makes of it.
-        var callByteCount: Int { 2 * (question.receipt.count / 3 * 4 + 256) }
+        /// What a call takes beside the evidence: the body in base64, and the copy that the HTTP library makes of it.
+        var callByteCount: Int { 2 * (question.sentByteCount / 3 * 4 + 256) }
     }
 
     /// What came of asking one endpoint.
@@ -65,98 +66,110 @@ final class Inquiries: Sendable {
         self.guards = guards
     }
 
-    /// Asks the production endpoint, and the other one if Apple says that the receipt belongs there. Nothing is
-    /// remembered of that: one customer's sandbox receipt must not redirect the next one's.
-    func finding(about inquiry: Inquiry) async -> Finding {
+    /// Asks one endpoint after the other, as long as Apple refers to the next one. Nothing is remembered of that: one
+    /// customer's sandbox receipt must not redirect the next one's.
+    /// - Returns: the finding, and Apple's last status code, if there was one.
+    func finding(about inquiry: Inquiry) async -> (finding: Finding, status: Int?) {
         // As it was sent, and as it was verified.
-        let size = inquiry.question.receipt.count + inquiry.receipt.byteCount
+        let size = inquiry.question.sentByteCount + (inquiry.question.subject.evidence?.byteCount ?? 0)
         defer { bytesHeld.subtract(size, ordering: .relaxed) }
         guard bytesHeld.add(size, ordering: .relaxed).newValue <= Self.maximumBytesHeld else {
-            return .unanswered(.upstreamSaturated)
+            return (.unanswered(.upstreamSaturated), nil)
         }
         return await ask(inquiry)
     }
 
-    private func ask(_ inquiry: Inquiry) async -> Finding {
+    private func ask(_ inquiry: Inquiry) async -> (finding: Finding, status: Int?) {
         let deadline = Instant.now + patience.deadline
-        for environment in UpstreamEnvironment.allCases {
-            switch await askPatiently(inquiry, environment, by: deadline) {
-            case .finding(let finding): return finding
-            case .retryable(let reason): return .unanswered(reason)
+        var status: Int?
+        for endpoint in inquiry.api.endpoints {
+            let attempt: Attempt
+            (attempt, status) = await askPatiently(inquiry, endpoint, by: deadline)
+            switch attempt {
+            case .finding(let finding): return (finding, status)
+            case .retryable(let reason): return (.unanswered(reason), status)
+            // Each endpoint says that the evidence belongs to the other.
+            case .otherEnvironment where endpoint == inquiry.api.endpoints.last:
+                observer.observe(.contradicted(endpoint, .otherEnvironment))
             case .otherEnvironment: continue
             }
         }
-        // Each endpoint says that the receipt belongs to the other.
-        observer.observe(.contradicted(.sandbox, .otherEnvironment))
-        return .unanswered(.upstreamContradiction)
+        return (.unanswered(.upstreamContradiction), status)
     }
 
     /// Asks, and once more if that may help and the budget for retries allows it.
     private func askPatiently(
-        _ inquiry: Inquiry, _ environment: UpstreamEnvironment, by deadline: Instant
-    ) async -> Attempt {
+        _ inquiry: Inquiry, _ endpoint: UpstreamEndpoint, by deadline: Instant
+    ) async -> (attempt: Attempt, status: Int?) {
         let start = Instant.now
-        let first = await ask(inquiry, environment, by: deadline)
-        guard case .retryable = first,
-            case .retry(let delay) = guards[environment].retry(from: start, until: deadline),
+        let first = await ask(inquiry, endpoint, by: deadline)
+        guard case .retryable = first.attempt,
+            case .retry(let delay) = guards[endpoint].retry(from: start, until: deadline),
             (try? await Task.sleep(for: delay)) != nil
         else { return first }
-        observer.observe(.retried(environment))
-        return await ask(inquiry, environment, by: deadline)
+        observer.observe(.retried(endpoint))
+        return await ask(inquiry, endpoint, by: deadline)
     }
 
-    private func ask(_ inquiry: Inquiry, _ environment: UpstreamEnvironment, by deadline: Instant) async -> Attempt {
-        let upstreamGuard = guards[environment]
+    private func ask(
+        _ inquiry: Inquiry, _ endpoint: UpstreamEndpoint, by deadline: Instant
+    ) async -> (attempt: Attempt, status: Int?) {
+        let upstreamGuard = guards[endpoint]
         // Who waits for a place until little time is left is cut short, and Apple would be blamed for it.
         let now = Instant.now
         switch await upstreamGuard.enter(by: now + now.duration(to: deadline) / 2, limiter: limiter) {
         case .heldBack(let reason):
-            observer.observe(.heldBack(environment, reason))
-            return .finding(.unanswered(reason))
+            observer.observe(.heldBack(endpoint, reason))
+            return (.finding(.unanswered(reason)), nil)
         case .pass(let pass):
             guard inquiry.reservation?.grow(by: inquiry.callByteCount) ?? true else {
                 _ = upstreamGuard.leave(pass, .neutral)
-                observer.observe(.heldBack(environment, .upstreamSaturated))
-                return .finding(.unanswered(.upstreamSaturated))
+                observer.observe(.heldBack(endpoint, .upstreamSaturated))
+                return (.finding(.unanswered(.upstreamSaturated)), nil)
             }
             defer { inquiry.reservation?.shrink(by: inquiry.callByteCount) }
-            let reply = await upstream.ask(inquiry.question, in: environment, deadline: deadline)
-            let took = pass.startedAt.duration(to: .now)
-            observer.observe(.asked(environment, UpstreamOutcome(reply), took: took))
-            let attempt = interpret(reply, to: inquiry, environment)
-            let outcome = inquiry.mayBeToBlame(for: reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
-            let moves = upstreamGuard.leave(pass, outcome, pause: reply.pause)
-            if let pause = reply.pause { notes.tell(.pause(pause), of: environment) }
-            for (transition, times) in moves {
-                for _ in 0..<times { observer.observe(.breakerMoved(environment, transition)) }
-            }
-            return attempt
+            let response = await upstream.ask(inquiry.question, at: endpoint, deadline: deadline)
+            return (learn(from: response.reply, to: inquiry, pass, endpoint), response.status)
         }
+    }
+
+    /// Hands the pass back with what the reply teaches, and tells the other nodes and the observer.
+    private func learn(
+        from reply: UpstreamReply, to inquiry: Inquiry, _ pass: UpstreamGuard.Pass, _ endpoint: UpstreamEndpoint
+    ) -> Attempt {
+        let took = pass.startedAt.duration(to: .now)
+        observer.observe(.asked(endpoint, UpstreamOutcome(reply), took: took))
+        let attempt = interpret(reply, to: inquiry, endpoint)
+        let outcome = inquiry.mayBeToBlame(for: reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
+        let moves = guards[endpoint].leave(pass, outcome, pause: reply.pause)
+        if let pause = reply.pause { notes.tell(.pause(pause), of: endpoint) }
+        for (transition, times) in moves {
+            for _ in 0..<times { observer.observe(.breakerMoved(endpoint, transition)) }
+        }
+        return attempt
     }
 }
 
 // MARK: - What a reply means
 
 extension Inquiries {
-    /// The receipt is genuine: its signature was verified. So who calls it false has a fault of its own.
-    private func interpret(
-        _ reply: UpstreamReply, to inquiry: Inquiry, _ environment: UpstreamEnvironment
-    ) -> Attempt {
+    /// The evidence is genuine: its signature was verified. So who calls it false has a fault of its own.
+    private func interpret(_ reply: UpstreamReply, to inquiry: Inquiry, _ endpoint: UpstreamEndpoint) -> Attempt {
         switch reply {
         case .answer(let answer):
             let carried = carried(by: answer)
-            guard let contradiction = answer.contradiction(sent: inquiry.receipt, carried: carried) else {
-                if answer.isUnproven(carried: carried) { observer.observe(.unproven(environment)) }
-                return .finding(.answered(answer))
+            if let contradiction = answer.contradiction(to: inquiry.question.subject, carried: carried) {
+                observer.observe(.contradicted(endpoint, contradiction))
+                return .finding(.unanswered(.upstreamContradiction))
             }
-            observer.observe(.contradicted(environment, contradiction))
-            return .finding(.unanswered(.upstreamContradiction))
+            if answer.isUnproven(carried: carried) { observer.observe(.unproven(endpoint)) }
+            return .finding(.answered(answer))
         case .otherEnvironment: return .otherEnvironment
         case .refusal(.secretRejected): return .finding(.unanswered(.sharedSecretRejected))
         case .refusal(.accountNotFound): return .finding(.accountNotFound)
         case .refusal(.brokenRecord): return .finding(.unanswered(.upstreamUnavailable))
         case .refusal(let refusal):
-            observer.observe(.disagreed(environment, refusal))
+            observer.observe(.disagreed(endpoint, refusal))
             return .retryable(refusal == .malformed ? .upstreamCallsMalformed : .upstreamDisagrees)
         case .throttled: return .finding(.unanswered(.upstreamPaused))
         case .failure(let failure) where failure.mayPass: return .retryable(DegradedReason(failure))
@@ -165,8 +178,11 @@ extension Inquiries {
     }
 
     /// The receipt that Apple signed for this answer; nil if there is none, or none that verifies.
-    private func carried(by answer: UpstreamAnswer) -> VerifiedReceipt? {
-        answer.latestReceipt.flatMap { try? verifier.verify($0, at: clock()) }
+    private func carried(by answer: UpstreamAnswer) -> VerifiedEvidence? {
+        guard let bytes = answer.latestReceipt, let receipt = try? verifier.verify(bytes, at: clock()) else {
+            return nil
+        }
+        return VerifiedEvidence(.appReceipt(receipt))
     }
 
     /// What the guard learns. An answer counts as a success whether or not the asker likes it.

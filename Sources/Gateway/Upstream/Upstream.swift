@@ -2,42 +2,64 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Receipts
+public import Secrets
 
 /// Apple, as the gateway sees it: one question to one endpoint, one reply. Which endpoint is asked, whether again, and
 /// what a reply means for the verdict is decided by the gateway.
 public protocol Upstream: Sendable {
     /// The shared secret that is configured for this app: without one Apple says nothing of its subscriptions.
-    func secret(forApp bundleID: String) -> SharedSecret?
+    func secret(forApp bundleID: String?) -> Secret?
 
     /// Asks once. Every fault is a reply; none is thrown, so none is forgotten.
     func ask(
-        _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant
-    ) async -> UpstreamReply
+        _ question: UpstreamQuestion, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
+    ) async -> UpstreamResponse
 }
 
-/// Apple's two endpoints. The raw values are those of the API and of metrics.
-public enum UpstreamEnvironment: String, CaseIterable, Hashable, Sendable {
-    /// `buy.itunes.apple.com`.
-    case production
-    /// `sandbox.itunes.apple.com`.
-    case sandbox
+/// One response of an endpoint.
+public struct UpstreamResponse: Sendable {
+    /// What it means.
+    public var reply: UpstreamReply
+    /// Apple's status code, such as 0 or 21002; nil if there was none.
+    public var status: Int?
+    /// The HTTP status, for traces; nil if there was none.
+    public var httpStatus: Int?
+
+    /// Creates a response.
+    public init(_ reply: UpstreamReply, status: Int? = nil, httpStatus: Int? = nil) {
+        self.reply = reply
+        self.status = status
+        self.httpStatus = httpStatus
+    }
 }
 
 /// What Apple is asked.
 public struct UpstreamQuestion: Sendable {
-    /// A receipt that was verified locally, in DER.
-    public var receipt: [UInt8]
-    /// The app it was issued for.
-    public var bundleID: String
+    /// The purchase that it is asked about.
+    public var subject: VerificationSubject
     /// The shared secret the caller sent; nil takes the one that is configured for the app.
-    public var callersSecret: SharedSecret?
-    /// Whether only the latest transaction of each subscription is wanted.
-    public var excludesOldTransactions: Bool
+    public var callersSecret: Secret?
+    /// What of the answer is wanted.
+    public var options: UpstreamOptions
+
+    /// Creates a question.
+    public init(
+        about subject: VerificationSubject, callersSecret: Secret? = nil, options: UpstreamOptions = UpstreamOptions()
+    ) {
+        self.subject = subject
+        self.callersSecret = callersSecret
+        self.options = options
+    }
+}
+
+extension UpstreamQuestion {
+    /// The bytes of the evidence as it was sent.
+    var sentByteCount: Int { subject.evidence?.receipt?.bytes.count ?? 0 }
 }
 
 extension UpstreamQuestion: CustomStringConvertible, CustomReflectable {
-    /// No byte of the receipt, no secret, and no app.
-    public var description: String { "UpstreamQuestion(\(receipt.count) bytes)" }
+    /// No byte of the evidence, no secret, and no app.
+    public var description: String { "UpstreamQuestion(\(subject))" }
     /// Empty, for the same reason.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

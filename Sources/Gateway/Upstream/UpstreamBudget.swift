@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import RateLimits
 internal import Resilience
 internal import Synchronization
 
@@ -10,9 +11,9 @@ final class UpstreamBudget: Sendable {
     /// When the bucket will be full, as far as this node has been told.
     private let fullAt: Mutex<Instant?> = Mutex(nil)
 
-    init(_ policy: RatePolicy, of endpoint: UpstreamEnvironment) {
+    init(_ policy: RatePolicy, of endpoint: UpstreamEndpoint) {
         // No client has an empty name.
-        charge = RateCharge(RateBucket(tenant: "", policy: policy, subject: endpoint.rawValue))
+        charge = RateCharge(RateBucket(tenant: "", policy: policy, subject: endpoint.name))
     }
 
     /// Takes a question out of the budget; false if none is left.

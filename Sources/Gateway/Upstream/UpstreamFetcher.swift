@@ -12,7 +12,7 @@ final class UpstreamFetcher: Sendable {
     private let policy: CachePolicy
     private let observer: any GatewayObserver
     private let clock: @Sendable () -> Timestamp
-    private let flights = SingleFlight<FindingKey, KnownFinding>()
+    private let flights = SingleFlight<CacheKey, KnownFinding>()
 
     init(
         _ inquiries: Inquiries, fleet: FleetPorts, policy: CachePolicy, observer: any GatewayObserver,
@@ -31,7 +31,7 @@ final class UpstreamFetcher: Sendable {
 
     /// Fetches in the background, for the requests to come.
     /// - Parameter known: the finding that the request found, which is not good enough.
-    func refresh(_ key: FindingKey, for assessment: Assessment, since known: KnownFinding?) {
+    func refresh(_ key: CacheKey, for assessment: Assessment, since known: KnownFinding?) {
         flights.start(key) { await self.fetch(key, for: assessment, since: known) }
     }
 
@@ -39,7 +39,7 @@ final class UpstreamFetcher: Sendable {
     /// the purge: that request has Apple asked once more.
     /// - Parameter known: the finding that the request found, which is not good enough.
     func value(
-        for key: FindingKey, _ assessment: Assessment, since known: KnownFinding?, patience: Duration
+        for key: CacheKey, _ assessment: Assessment, since known: KnownFinding?, patience: Duration
     ) async -> Boarding<KnownFinding> {
         func flight() async -> Boarding<KnownFinding> {
             await flights.value(for: key, patience: patience) {
@@ -55,7 +55,7 @@ final class UpstreamFetcher: Sendable {
 
     /// Finds out what no node knows yet: from Apple, or from the node that asks already.
     private func fetch(
-        _ key: FindingKey, for assessment: Assessment, since known: KnownFinding?
+        _ key: CacheKey, for assessment: Assessment, since known: KnownFinding?
     ) async -> KnownFinding {
         let turn = await turns.turn(for: key) { await self.news(of: key, for: assessment, since: known) }
         observer.observe(.leased(turn.outcome))
@@ -74,7 +74,7 @@ final class UpstreamFetcher: Sendable {
     /// Returns what was found out since the request looked: fresh, and no older than it accepts. What Apple said after the
     /// request came is as new as what it would wait for.
     private func news(
-        of key: FindingKey, for assessment: Assessment, since known: KnownFinding?
+        of key: CacheKey, for assessment: Assessment, since known: KnownFinding?
     ) async -> KnownFinding? {
         guard let found = await cache.lookUp(key, naming: assessment.originalTransactionIDs).finding,
             known.map({ found.isNewer(than: $0) }) ?? true
@@ -83,15 +83,15 @@ final class UpstreamFetcher: Sendable {
         return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
     }
 
-    private func ask(_ assessment: Assessment, _ key: FindingKey) async -> KnownFinding {
+    private func ask(_ assessment: Assessment, _ key: CacheKey) async -> KnownFinding {
         let (start, purges) = (ContinuousClock.now, cache.purgePosition)
-        let finding = await inquiries.finding(
+        let (finding, status) = await inquiries.finding(
             about: Inquiries.Inquiry(
-                question: assessment.question, receipt: assessment.receipt,
-                reservation: assessment.request.reservation))
+                question: assessment.upstreamQuestion, api: key.api, reservation: assessment.request.reservation))
         let now = clock()
         func known(until end: Timestamp) -> KnownFinding {
-            KnownFinding(finding, askedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
+            KnownFinding(
+                finding, status: status, askedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
         }
         let fresh = known(until: assessment.freshUntil(finding, at: now))
         // A purge while Apple was asked: the answer may be from before it. The requests that wait get it, and no other.
@@ -102,8 +102,8 @@ final class UpstreamFetcher: Sendable {
         return fresh
     }
 
-    /// That Apple now says nothing of a receipt is no reason to forget what it said before.
-    private func keep(_ known: KnownFinding, for key: FindingKey, of assessment: Assessment) async {
+    /// That Apple now says nothing of a purchase is no reason to forget what it said before.
+    private func keep(_ known: KnownFinding, for key: CacheKey, of assessment: Assessment) async {
         guard known.isLasting else { return }
         if case .unanswered = known.finding,
             let before = await cache.lookUp(key, naming: assessment.originalTransactionIDs).finding,
@@ -126,17 +126,5 @@ extension KnownFinding {
     fileprivate var failure: DegradedReason? {
         guard case .unanswered(let reason) = finding, reason.concernsAllNodes else { return nil }
         return reason
-    }
-}
-
-extension Assessment {
-    fileprivate var question: UpstreamQuestion {
-        let bytes =
-            switch request.evidence {
-            case .appReceipt(let bytes): bytes
-            }
-        return UpstreamQuestion(
-            receipt: bytes, bundleID: receipt.bundleID, callersSecret: request.question.callersSecret,
-            excludesOldTransactions: request.question.excludesOldTransactions)
     }
 }

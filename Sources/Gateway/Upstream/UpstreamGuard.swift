@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+public import RateLimits
 internal import Receipts
 public import Resilience
 internal import Synchronization
@@ -29,22 +30,22 @@ public final class UpstreamGuards: Sendable {
 
     /// - Parameter policy: of each.
     public init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
-        production = UpstreamGuard(policy, of: .production)
-        sandbox = UpstreamGuard(policy, of: .sandbox)
+        production = UpstreamGuard(policy, of: UpstreamEndpoint(.verifyReceipt, .production))
+        sandbox = UpstreamGuard(policy, of: UpstreamEndpoint(.verifyReceipt, .sandbox))
     }
 
-    subscript(environment: UpstreamEnvironment) -> UpstreamGuard {
-        switch environment {
-        case .production: production
-        case .sandbox: sandbox
+    subscript(endpoint: UpstreamEndpoint) -> UpstreamGuard {
+        switch (endpoint.api, endpoint.environment) {
+        case (.verifyReceipt, .production): production
+        case (.verifyReceipt, .sandbox): sandbox
         }
     }
 
     /// Leaves an endpoint alone for so long: another node was asked to. A longer pause stays as it is.
-    public func pause(_ environment: UpstreamEnvironment, for span: Duration) { self[environment].pause(for: span) }
+    public func pause(_ endpoint: UpstreamEndpoint, for span: Duration) { self[endpoint].pause(for: span) }
 
-    /// How the way to an endpoint stands.
-    public func health(of environment: UpstreamEnvironment) -> UpstreamHealth { self[environment].health }
+    /// The state of the guard of an endpoint.
+    public func health(of endpoint: UpstreamEndpoint) -> UpstreamHealth { self[endpoint].health }
 }
 
 /// Stands in front of one endpoint of Apple's: pause, circuit breaker, budget, concurrency limit, and at the moment of
@@ -79,7 +80,7 @@ final class UpstreamGuard: Sendable {
     private let retryPolicy = RetryPolicy()
     private let alarms = Alarms()
 
-    init(_ policy: UpstreamGuardPolicy, of endpoint: UpstreamEnvironment) {
+    init(_ policy: UpstreamGuardPolicy, of endpoint: UpstreamEndpoint) {
         budget = policy.budget.map { UpstreamBudget($0, of: endpoint) }
         maximumWaiting = policy.maximumWaiting
         state = Mutex(

@@ -62,9 +62,6 @@ public final class RedisNode: RedisCommands {
         return ready > 0 ? .connected(ready) : .disconnected(lanes.lazy.compactMap(\.fault).first)
     }
 
-    /// Whether changes of the tracked names are announced now.
-    public var isSubscribed: Bool { subscriber?.isReady ?? false }
-
     /// Sends the commands together and gives each its own outcome, in order. Takes at most the command deadline.
     ///
     /// A command without words, which Redis would not answer, fails all of them with `.protocolViolation`.

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Settings
 internal import ArgumentParser
 internal import Logging
 
@@ -35,13 +36,5 @@ extension GatewayConfiguration {
             logger: Logger(label: "check-config") { _ in SwiftLogNoOpLogHandler() },
             shutdownRequests: AsyncStream { $0.finish() })
         _ = try buildGatewayServer(self, in: surroundings)
-    }
-
-    /// Each setting with its value, one per line, as YAML with full names; secrets are redacted.
-    var effectiveText: String {
-        ConfigurationKeys.all.map { key in
-            let isDefault = key.text(self) == key.defaultText
-            return "\(key.fileName): \(key.text(self))\(isDefault ? "  # default" : "")\n"
-        }.joined()
     }
 }

@@ -1,6 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HTTPServer
+internal import Settings
+internal import Telemetry
 internal import ArgumentParser
 internal import CoreMetrics
 internal import Logging
@@ -43,7 +46,8 @@ struct ServeCommand: AsyncParsableCommand {
         NIOSingletons.groupLoopCountSuggestion = min(System.coreCount, ProcessStatistics.allowedCores ?? .max)
         let settings = LogSettings(configuration.log)
         let logger = Logger(label: "receipt-gateway") { label in
-            JSONLogHandler(label: label, settings: settings, write: StandardError.log.append)
+            JSONLogHandler(
+                label: label, settings: settings, metadataProvider: .currentRequest, write: StandardError.log.append)
         }
         let requestLines = LogBatcher(handOn: StandardError.log.append)
         // Before the log itself is flushed.

@@ -1,6 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Gateway
+internal import HTTPServer
+internal import RedisStore
+internal import Settings
+internal import Telemetry
 internal import PrometheusExport
 internal import Receipts
 
@@ -27,7 +32,7 @@ struct GatewayMetrics: Sendable {
 
     /// Counts from now on, when the configuration has just been read.
     init(
-        lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, knowledge: UpstreamKnowledge,
+        lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, upstreams: UpstreamState,
         store health: StoreHealth, sampling: RequestSampling = RequestSampling(), in surroundings: GatewaySurroundings
     ) {
         let sampler = RequestSampler(sampling)
@@ -35,7 +40,7 @@ struct GatewayMetrics: Sendable {
         certificates = CertificateLedger(logger: surroundings.logger)
         let readings =
             bodyBudget.readings + lifecycle.readings + access.readings(clock: surroundings.clock)
-            + knowledge.readings(clock: surroundings.clock) + health.readings + certificates.readings
+            + upstreams.readings(clock: surroundings.clock) + health.readings + certificates.readings
             + sampler.readings + ProcessStatistics.readings
             + [MetricReading(MetricCatalogue.logLinesDropped) { Double(surroundings.droppedLogLines()) }]
         do throws(CatalogueError) {
@@ -50,32 +55,5 @@ struct GatewayMetrics: Sendable {
         store = StoreMetrics(registry)
         reload = ReloadMetrics(registry, at: surroundings.clock())
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
-    }
-}
-
-extension BodyBudget {
-    fileprivate var readings: [MetricReading] {
-        [
-            MetricReading(MetricCatalogue.bodiesInFlight) { Double(self.reserved) },
-            MetricReading(MetricCatalogue.bodiesInFlightLimit) { Double(self.capacity) },
-        ]
-    }
-}
-
-extension RequestSampler {
-    fileprivate var readings: [MetricReading] {
-        NotableRequest.allCases.map { kind in
-            MetricReading(MetricCatalogue.logLinesSuppressed, kind.labelValues) {
-                Double(self.suppressedLines(of: kind))
-            }
-        }
-    }
-}
-
-extension ServerLifecycle {
-    fileprivate var readings: [MetricReading] {
-        Stage.allCases.map { stage in
-            MetricReading(MetricCatalogue.lifecycle, stage.labelValues) { self.stage == stage ? 1 : 0 }
-        }
     }
 }

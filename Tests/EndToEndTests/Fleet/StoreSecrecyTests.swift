@@ -28,7 +28,7 @@ extension FleetTests {
                 #expect(purge.status == 200)
                 let dump = try await Self.dump(of: redis)
                 // There is something to be found, and the search finds what is there.
-                let kinds = ["rc:3:", "gw:{purges}:log", "rl:{"]
+                let kinds = ["rc:4:", "gw:{purges}:log", "rl:{"]
                 for kind in kinds { #expect(dump.range(of: Data(kind.utf8)) != nil, "\(kind)") }
                 let key = try #require(fleet.clients["a-client-of-mine"]?.key)
                 for word in Self.secrets(key) { #expect(dump.range(of: Data(word.utf8)) == nil, "\(word)") }

@@ -98,7 +98,7 @@ import Testing
     @Test(arguments: ["missing", "broken_base64", "junk", "signed_by_stranger"])
     func `an answer that no signature of Apple's stands behind is taken, and counted`(forgery: String) async throws {
         try await withStage("faults: [{fault: {latest_receipt: \(forgery)}}]") { stage in
-            let unproven = #"upstream_unproven_answers_total{environment="production"}"#
+            let unproven = #"upstream_unproven_answers_total{api="verify_receipt",environment="production"}"#
             #expect(try await stage.verify(Sample.receipt(0)).isApples)
             #expect(try await stage.metric(unproven) == 1)
             try stage.play("")

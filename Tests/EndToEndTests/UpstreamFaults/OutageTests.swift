@@ -6,7 +6,7 @@ import Testing
 
 /// Apple fails for everybody, for minutes or hours.
 @Suite(.timeLimit(.minutes(5))) struct OutageTests {
-    private static let closed = #"circuit_breaker_state{environment="production",state="closed"}"#
+    private static let closed = #"circuit_breaker_state{api="verify_receipt",environment="production",state="closed"}"#
 
     @Test func `a gateway starts without Apple, answers meanwhile, and finds Apple by itself`() async throws {
         // Below the ports that the system gives out by itself, so that they stay free.
@@ -79,7 +79,7 @@ import Testing
                     verdict.isLabelled("upstream_calls_malformed") || verdict.isLabelled("circuit_open"), "\(verdict)")
                 return verdict.degradedReasons == ["circuit_open"]
             }
-            let disagreements = try await stage.metric(#"upstream_disagreements_total{environment="production"}"#)
+            let disagreements = try await stage.metric(#"upstream_disagreements_total{api="verify_receipt",environment="production"}"#)
             #expect(disagreements == Double(stage.apple.stats.production) && disagreements >= 20)
             let insisting = try await stage.verify(Sample.receipt(0), mode: "apple")
             #expect(insisting.verdict == "undecided", "\(insisting)")

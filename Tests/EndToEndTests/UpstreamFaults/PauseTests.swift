@@ -7,7 +7,7 @@ import Testing
 
 /// Apple limits us.
 @Suite(.timeLimit(.minutes(5))) struct PauseTests {
-    private static let pause = #"upstream_pause_until_timestamp_seconds{environment="production"}"#
+    private static let pause = #"upstream_pause_until_timestamp_seconds{api="verify_receipt",environment="production"}"#
 
     @Test func `after a 429 nobody asks before the moment that Apple named in milliseconds`() async throws {
         try await withStage("faults: [{requests: 1, fault: {throttled: 12000}}]") { stage in
@@ -62,7 +62,7 @@ import Testing
         #expect(apple.verdict == "undecided" && apple.degradedReasons == ["upstream_paused"], "\(apple)")
         #expect(stage.apple.stats.production == 1)
         let held = try await stage.metric(
-            #"upstream_held_back_total{environment="production",reason="upstream_paused"}"#)
+            #"upstream_held_back_total{api="verify_receipt",environment="production",reason="upstream_paused"}"#)
         #expect(held == 11)
     }
 }

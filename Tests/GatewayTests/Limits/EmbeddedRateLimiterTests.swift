@@ -4,7 +4,7 @@
 import Resilience
 import Testing
 
-@testable import Gateway
+@testable import RateLimits
 
 struct EmbeddedRateLimiterTests {
     private static let policy = RatePolicy(name: "second", quota: 10, window: .seconds(1))

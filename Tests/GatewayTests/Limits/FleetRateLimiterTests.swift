@@ -5,7 +5,7 @@ import Resilience
 import Synchronization
 import Testing
 
-@testable import Gateway
+@testable import RateLimits
 
 struct FleetRateLimiterTests {
     private static let minute = RatePolicy(name: "minute", quota: 6000, window: .seconds(60))

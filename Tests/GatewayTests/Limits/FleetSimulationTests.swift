@@ -6,7 +6,7 @@ import Resilience
 import Synchronization
 import Testing
 
-@testable import Gateway
+@testable import RateLimits
 
 /// Nodes, clients and orders at random, and every stretch of time looked at.
 struct FleetSimulationTests {

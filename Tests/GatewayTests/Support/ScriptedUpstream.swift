@@ -3,6 +3,7 @@
 
 import Gateway
 import Receipts
+import Secrets
 import Synchronization
 
 /// Apple from a script: replies in their order, the last one for ever. Counts what it was asked.
@@ -11,7 +12,7 @@ final class ScriptedUpstream: Upstream {
 
     private struct State {
         var script: Script
-        var secret: SharedSecret?
+        var secret: Secret?
         var questions: [(environment: UpstreamEnvironment, question: UpstreamQuestion)] = []
     }
 
@@ -20,7 +21,7 @@ final class ScriptedUpstream: Upstream {
     let gate: Gate?
 
     init(_ script: Script, hasSecret: Bool = true, gate: Gate? = nil) {
-        state = Mutex(State(script: script, secret: hasSecret ? SharedSecret("configured") : nil))
+        state = Mutex(State(script: script, secret: hasSecret ? Secret("configured") : nil))
         self.gate = gate
     }
 
@@ -31,23 +32,44 @@ final class ScriptedUpstream: Upstream {
     var asked: [UpstreamEnvironment] { state.withLock { $0.questions.map(\.environment) } }
     var questions: [UpstreamQuestion] { state.withLock { $0.questions.map(\.question) } }
 
-    func secret(forApp bundleID: String) -> SharedSecret? { state.withLock { $0.secret } }
+    func secret(forApp bundleID: String?) -> Secret? { state.withLock { $0.secret } }
 
     /// Every app has this secret from now on.
-    func share(_ secret: SharedSecret?) { state.withLock { $0.secret = secret } }
+    func share(_ secret: Secret?) { state.withLock { $0.secret = secret } }
 
     func ask(
-        _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant
-    ) async -> UpstreamReply {
+        _ question: UpstreamQuestion, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
+    ) async -> UpstreamResponse {
         let reply = state.withLock { state in
-            state.questions.append((environment, question))
-            let replies = state.script[environment] ?? []
-            if replies.count > 1 { state.script[environment]?.removeFirst() }
+            state.questions.append((endpoint.environment, question))
+            let replies = state.script[endpoint.environment] ?? []
+            if replies.count > 1 { state.script[endpoint.environment]?.removeFirst() }
             return replies.first ?? .failure(.unreachable)
         }
         await gate?.pass()
-        return reply
+        return UpstreamResponse(reply, status: reply.status)
     }
+}
+
+extension UpstreamReply {
+    /// The status code that such a reply of Apple's has.
+    fileprivate var status: Int? {
+        switch self {
+        case .answer: 0
+        case .otherEnvironment: 21007
+        case .refusal(.malformed): 21002
+        case .refusal(.notAuthenticated): 21003
+        case .refusal(.secretRejected): 21004
+        case .refusal(.accountNotFound): 21010
+        case .refusal(.brokenRecord): 21100
+        case .throttled, .failure: nil
+        }
+    }
+}
+
+extension UpstreamEndpoint {
+    static let production = UpstreamEndpoint(.verifyReceipt, .production)
+    static let sandbox = UpstreamEndpoint(.verifyReceipt, .sandbox)
 }
 
 /// Holds everybody until it is opened.
@@ -98,13 +120,13 @@ final class EventLog: GatewayObserver {
 extension GatewayEvent {
     var line: String {
         switch self {
-        case .asked(let environment, let outcome, _): "asked \(environment) \(outcome)"
-        case .heldBack(let environment, let reason): "held back \(environment) \(reason)"
-        case .retried(let environment): "retried \(environment)"
-        case .breakerMoved(let environment, let transition): "breaker \(environment) \(transition)"
-        case .disagreed(let environment, let refusal): "disagreed \(environment) \(refusal)"
-        case .contradicted(let environment, let contradiction): "contradicted \(environment) \(contradiction)"
-        case .unproven(let environment): "unproven \(environment)"
+        case .asked(let endpoint, let outcome, _): "asked \(endpoint.environment) \(outcome)"
+        case .heldBack(let endpoint, let reason): "held back \(endpoint.environment) \(reason)"
+        case .retried(let endpoint): "retried \(endpoint.environment)"
+        case .breakerMoved(let endpoint, let transition): "breaker \(endpoint.environment) \(transition)"
+        case .disagreed(let endpoint, let refusal): "disagreed \(endpoint.environment) \(refusal)"
+        case .contradicted(let endpoint, let contradiction): "contradicted \(endpoint.environment) \(contradiction)"
+        case .unproven(let endpoint): "unproven \(endpoint.environment)"
         case .joinedFlight: "joined"
         case .lookedUp(let result): "looked up \(result)"
         case .refreshedEarly: "refreshed early"

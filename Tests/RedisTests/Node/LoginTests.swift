@@ -108,7 +108,6 @@ struct LoginTests {
                 events.contains { if case .connectFailed(.subscriber, .refused) = $0 { true } else { false } }
             }
             #expect(test.node.health.misconfiguration?.kind == .noPermission)
-            #expect(!test.node.isSubscribed)
             #expect(await test.node.send([RedisCommand("PING")]) == [.success(.status("PONG"))])
         }
     }

@@ -12,7 +12,6 @@ struct SubscriberTests {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.trackedPrefixes = ["rc:", "gw:"] }) { test in
             await test.log.wait(for: .flushed(.subscribed))
-            #expect(test.node.isSubscribed)
             _ = await test.node.send([RedisCommand("SET", key: "other", "1")])
             _ = await test.node.send([RedisCommand("SET", key: "rc:1", "1")])
             await test.log.wait(for: .invalidated([Array("rc:1".utf8)]))

@@ -3,9 +3,11 @@
 
 import Gateway
 import Receipts
+import Secrets
 import Testing
 
 @testable import Server
+@testable import Settings
 
 @Suite("API keys")
 struct AuthenticatorTests {

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import RateLimits
 import Receipts
 import Testing
 
-@testable import Server
+@testable import Settings
 
 @Suite("The limits in the clients file")
 struct ClientLimitsTests {

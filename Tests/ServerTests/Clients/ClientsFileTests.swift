@@ -5,7 +5,7 @@ import Gateway
 import Receipts
 import Testing
 
-@testable import Server
+@testable import Settings
 
 @Suite("The clients file")
 struct ClientsFileTests {

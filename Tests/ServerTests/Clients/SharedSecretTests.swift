@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Receipts
+import Secrets
 import Testing
 
-@testable import Server
+@testable import Settings
 
 @Suite("The apps' shared secrets in the clients file")
 struct SharedSecretTests {

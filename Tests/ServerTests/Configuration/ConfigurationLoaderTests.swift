@@ -3,9 +3,10 @@
 
 import Receipts
 import ReceiptForge
+import Secrets
 import Testing
 
-@testable import Server
+@testable import Settings
 
 @Suite("Reading the configuration")
 struct ConfigurationLoaderTests {

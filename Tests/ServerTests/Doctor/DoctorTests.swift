@@ -4,9 +4,12 @@
 import Foundation
 import ReceiptForge
 import Receipts
+import Secrets
 import Testing
 
-@testable import Server
+@testable import Operations
+
+@testable import Settings
 
 /// The doctor's rules, without anybody to talk to.
 struct DoctorTests {

@@ -5,9 +5,12 @@ import Foundation
 import RealServers
 import Receipts
 import Redis
+import Secrets
 import Testing
 
-@testable import Server
+@testable import Operations
+
+@testable import Settings
 
 /// What the doctor finds out about a user of Redis, command by command.
 @Suite(.timeLimit(.minutes(10))) struct RedisExaminationTests {

@@ -3,7 +3,9 @@
 
 import Testing
 
+@testable import HTTPServer
 @testable import Server
+@testable import Settings
 
 @Suite("Stopping", .timeLimit(.minutes(5)))
 struct DrainTests {

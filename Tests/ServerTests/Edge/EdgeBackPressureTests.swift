@@ -7,10 +7,18 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 import PrometheusExport
+import RateLimits
 import Receipts
 import Testing
 
+@testable import Endpoints
+
+@testable import HTTPServer
 @testable import Server
+
+@testable import Settings
+
+@testable import Telemetry
 
 /// One connection without a socket, so that it can be looked at between the turns of its event loop.
 @Suite("What a connection takes in")

@@ -6,7 +6,8 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+@testable import Settings
 
 /// The rules alone: no socket, no clock.
 @Suite("The rules of a connection")

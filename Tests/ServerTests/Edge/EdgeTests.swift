@@ -4,7 +4,9 @@
 import NIOCore
 import Testing
 
+@testable import HTTPServer
 @testable import Server
+@testable import Settings
 
 /// Real sockets against a whole gateway. Deadlines are short where they should pass, and long where they should not;
 /// every wait is for an answer or for the end of a connection.

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-@testable import Server
+@testable import HTTPServer
 
 @Suite("The ports", .timeLimit(.minutes(5)))
 struct HTTPListenerTests {

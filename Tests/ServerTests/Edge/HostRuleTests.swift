@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Secrets
 import Testing
 
 @testable import Server
+@testable import Settings
 
 /// Loopback is not a secret: what a web page in a browser on this machine can reach. The data plane without a clients
 /// file stands in the tables of `RawRequestTests`.

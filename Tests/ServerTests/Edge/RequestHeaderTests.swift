@@ -6,7 +6,8 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+@testable import Settings
 
 @Suite("What the edge reads in a header")
 struct RequestHeaderTests {

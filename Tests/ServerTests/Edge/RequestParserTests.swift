@@ -5,7 +5,8 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+@testable import Settings
 
 /// The parser as a value. What it accepts stands in the tables of `RawRequestTests`.
 struct RequestParserTests {

@@ -5,7 +5,12 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
+@testable import HTTPServer
 @testable import Server
+
+@testable import Settings
+
+@testable import Telemetry
 
 /// A whole gateway in this process, on ports the system chose.
 struct RunningGateway: Sendable {
@@ -39,17 +44,20 @@ struct RunningGateway: Sendable {
         configuration.apple.isEnabled = false
         change(&configuration)
         let (requests, orders) = AsyncStream.makeStream(of: ShutdownRequest.self)
-        let (ports, listening) = AsyncStream.makeStream(of: (GatewaySurroundings.Listener, Int).self)
+        let (ports, listening) = AsyncStream.makeStream(of: (ListenerPlane, Int).self)
         let log = LogLines()
         let settings = LogSettings(configuration.log)
         var surroundings = GatewaySurroundings(
-            logger: Logger(label: "test") { JSONLogHandler(label: $0, settings: settings, write: log.append) },
+            logger: Logger(label: "test") {
+                JSONLogHandler(
+                    label: $0, settings: settings, metadataProvider: .currentRequest, write: log.append)
+            },
             logSettings: settings, requestLines: LogBatcher(limits: .eachLine, handOn: log.append),
             shutdownRequests: requests, onListening: { listening.yield(($0, $1)) })
         changeSurroundings(&surroundings)
         let server = try buildGatewayServer(configuration, in: surroundings)
         let running = Task { try await server.services.run() }
-        var open: [GatewaySurroundings.Listener: Int] = [:]
+        var open: [ListenerPlane: Int] = [:]
         for await (listener, port) in ports {
             open[listener] = port
             if open.count == 2 { break }

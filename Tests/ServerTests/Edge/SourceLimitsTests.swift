@@ -6,7 +6,12 @@ import NIOHTTP1
 import PrometheusExport
 import Testing
 
+@testable import HTTPServer
 @testable import Server
+
+@testable import Settings
+
+@testable import Telemetry
 
 @Suite("Limits for one address", .timeLimit(.minutes(5)))
 struct SourceLimitsTests {

@@ -7,7 +7,8 @@ import Receipts
 import Testing
 
 @testable import Gateway
-@testable import Server
+@testable import Endpoints
+@testable import HTTPServer
 
 struct CacheFieldsTests {
     private static let now = Timestamp(millisecondsSince1970: 1_000_000_000)

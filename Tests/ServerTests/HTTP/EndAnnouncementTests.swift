@@ -6,7 +6,9 @@ import Receipts
 import Testing
 
 @testable import Gateway
-@testable import Server
+@testable import Endpoints
+@testable import HTTPServer
+@testable import Settings
 
 @Suite("Announcing the end of what an answer depends on", .timeLimit(.minutes(5)))
 struct EndAnnouncementTests {

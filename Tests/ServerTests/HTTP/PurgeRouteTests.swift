@@ -7,7 +7,9 @@ import Receipts
 import Testing
 
 @testable import Gateway
-@testable import Server
+@testable import Endpoints
+@testable import HTTPServer
+@testable import Settings
 
 @Suite("DELETE /v1/cache/transactions/{id}", .timeLimit(.minutes(5)))
 struct PurgeRouteTests {

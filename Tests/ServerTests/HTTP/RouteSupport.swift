@@ -4,7 +4,9 @@
 import NIOEmbedded
 import NIOHTTP1
 
-@testable import Server
+@testable import HTTPServer
+
+@testable import Settings
 
 extension RequestContext {
     /// The context of a request that came over no connection.

@@ -7,7 +7,10 @@ import Resilience
 import Testing
 
 @testable import Gateway
+@testable import HTTPServer
+@testable import Operations
 @testable import Server
+@testable import Settings
 
 @Suite("GET /v1/status", .timeLimit(.minutes(5)))
 struct StatusRouteTests {

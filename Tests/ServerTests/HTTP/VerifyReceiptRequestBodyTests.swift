@@ -3,9 +3,10 @@
 
 import Gateway
 import JSON
+import Secrets
 import Testing
 
-@testable import Server
+@testable import Endpoints
 
 @Suite("The body of POST /verifyReceipt")
 struct VerifyReceiptRequestBodyTests {

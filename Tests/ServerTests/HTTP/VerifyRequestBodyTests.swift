@@ -5,7 +5,7 @@ import Gateway
 import JSON
 import Testing
 
-@testable import Server
+@testable import Endpoints
 
 @Suite("The body of POST /v1/verify")
 struct VerifyRequestBodyTests {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Secrets
 import Testing
 
 @testable import Server
+@testable import Settings
 
 @Suite("POST /v1/verify", .timeLimit(.minutes(5)))
 struct VerifyRouteTests {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Secrets
 import Testing
 
 @testable import Server
+@testable import Settings
 
 /// What a client with limits sees. No window ends while these tests run.
 @Suite("Limits of clients", .timeLimit(.minutes(5)))

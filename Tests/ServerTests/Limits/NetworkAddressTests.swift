@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Server
+@testable import Settings
 
 struct NetworkAddressTests {
     @Test(

@@ -3,9 +3,10 @@
 
 import Gateway
 import HTTPTypes
+import RateLimits
 import Testing
 
-@testable import Server
+@testable import HTTPServer
 
 /// What clients read, byte for byte.
 struct RateLimitFieldsTests {

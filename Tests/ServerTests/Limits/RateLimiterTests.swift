@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Gateway
+import RateLimits
 import RealServers
 import Redis
 import Synchronization
 import Testing
-
-@testable import Server
 
 /// What every rate limiter does: the one in this process, and the one in Redis.
 struct RateLimiterTests {

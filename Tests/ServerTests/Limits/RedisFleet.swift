@@ -4,12 +4,13 @@
 import Crypto
 import Gateway
 import NIOPosix
+import RateLimits
 import RealServers
 import Redis
 import Synchronization
 import Testing
 
-@testable import Server
+@testable import RedisStore
 
 /// A real Redis and the limiters of some nodes that share it.
 final class RedisFleet: Sendable {

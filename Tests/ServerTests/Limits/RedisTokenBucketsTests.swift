@@ -3,12 +3,13 @@
 
 import Crypto
 import Gateway
+import RateLimits
 import RealServers
 import Redis
 import Resilience
 import Testing
 
-@testable import Server
+@testable import RedisStore
 
 struct RedisTokenBucketsTests {
     private static let policy = RatePolicy(name: "minute", quota: 600, window: .seconds(60))

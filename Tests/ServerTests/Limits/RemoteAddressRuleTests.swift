@@ -4,7 +4,9 @@
 import NIOHTTP1
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+
+@testable import Settings
 
 struct RemoteAddressRuleTests {
     @Test(arguments: [

@@ -5,7 +5,7 @@ import Logging
 import Receipts
 import Testing
 
-@testable import Server
+@testable import Telemetry
 
 @Suite("Log lines")
 struct JSONLogHandlerTests {

@@ -6,7 +6,9 @@ import NIOCore
 import NIOPosix
 import Testing
 
-@testable import Server
+@testable import Settings
+
+@testable import Telemetry
 
 @Suite("Batches of log lines", .timeLimit(.minutes(5)))
 struct LogBatcherTests {

@@ -7,7 +7,13 @@ import NIOHTTP1
 import Receipts
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+
+@testable import Operations
+
+@testable import Settings
+
+@testable import Telemetry
 
 @Suite("More or less of the log, while the gateway runs", .timeLimit(.minutes(10)))
 struct LogLevelTests {

@@ -4,7 +4,8 @@
 import Dispatch
 import Testing
 
-@testable import Server
+@testable import Settings
+@testable import Telemetry
 
 /// Not async: these tests stand in for the threads that log, and wait as those would.
 @Suite("Log lines that nobody reads")

@@ -5,7 +5,10 @@ import Logging
 import Receipts
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+@testable import Settings
+
+@testable import Telemetry
 
 /// The lines of requests do not go through a logger, and look as if they did.
 @Suite("The lines of requests")

@@ -3,7 +3,9 @@
 
 import Testing
 
-@testable import Server
+@testable import Settings
+
+@testable import Telemetry
 
 @Suite("Which requests get a line")
 struct RequestSamplerTests {

@@ -5,7 +5,7 @@ import Logging
 import Receipts
 import Testing
 
-@testable import Server
+@testable import Telemetry
 
 /// What is told of certificates that end, and of those that nobody knew.
 struct CertificateLedgerTests {

@@ -10,7 +10,11 @@ import NIOHTTP1
 import PrometheusExport
 import Testing
 
+@testable import HTTPServer
 @testable import Server
+@testable import Settings
+
+@testable import Telemetry
 
 /// One connection without a socket. The test decides when its requests are answered.
 private struct Connection {

@@ -5,7 +5,10 @@ import HTTPTypes
 import PrometheusExport
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+@testable import Settings
+
+@testable import Telemetry
 
 struct LabelTests {
     @Test func `methods and codes that nobody expects share one label`() {

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Server
+@testable import Settings
 
 /// When files are read again; the looks are values here.
 struct FileWatchTests {

@@ -7,6 +7,8 @@ import Testing
 
 @testable import Server
 
+@testable import Settings
+
 /// A gateway in this process that is told to read its configuration again.
 struct ReloadServiceTests {
     @Test func `each reload is counted, logged in one line, and remembered`() async throws {

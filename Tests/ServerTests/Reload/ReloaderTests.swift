@@ -5,10 +5,12 @@ import Foundation
 import HTTPTypes
 import ReceiptForge
 import Receipts
+import Secrets
 import Synchronization
 import Testing
 
 @testable import Server
+@testable import Settings
 
 /// What a reload takes, refuses and reports, with real files.
 struct ReloaderTests {

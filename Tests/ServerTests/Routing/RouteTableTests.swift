@@ -5,7 +5,9 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-@testable import Server
+@testable import Endpoints
+
+@testable import HTTPServer
 
 struct RouteTableTests {
     private static let table = RouteTable([

@@ -6,7 +6,8 @@ import NIOCore
 import Receipts
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+@testable import Operations
 
 /// Who may look, and what they are told.
 @Suite("Viewers of the status page", .timeLimit(.minutes(5)))

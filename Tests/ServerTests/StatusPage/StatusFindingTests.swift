@@ -8,7 +8,14 @@ import Redis
 import Resilience
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+@testable import Operations
+
+@testable import RedisStore
+
+@testable import Settings
+
+@testable import Telemetry
 
 /// What the page says is wrong, and when.
 @Suite("Findings of the status page")

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Server
+@testable import Operations
 
 /// The last minutes, as values.
 @Suite("The history of the status page")

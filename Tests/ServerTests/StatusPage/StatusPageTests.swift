@@ -3,9 +3,12 @@
 
 import Foundation
 import HTTPTypes
+import Secrets
 import Testing
 
-@testable import Server
+@testable import Operations
+
+@testable import Settings
 
 /// The page as text.
 @Suite("The status page")

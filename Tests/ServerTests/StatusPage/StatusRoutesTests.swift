@@ -3,7 +3,9 @@
 
 import Testing
 
+@testable import Operations
 @testable import Server
+@testable import Settings
 
 /// The stream of events on a real connection.
 @Suite("The stream of the status page", .timeLimit(.minutes(5)))

@@ -7,14 +7,23 @@ import Receipts
 import Resilience
 import Synchronization
 
+@testable import HTTPServer
+
+@testable import Operations
+
+@testable import RedisStore
 @testable import Server
+
+@testable import Settings
+
+@testable import Telemetry
 
 /// What the status page looks at, without a gateway around it.
 struct StatusSample {
     let registry: PrometheusRegistry
     let lifecycle = ServerLifecycle()
     let store: StoreHealth
-    let upstreams: UpstreamKnowledge
+    let upstreams: UpstreamState
     let reloads = ReloadLedger()
     let sources: StatusSources
 
@@ -26,10 +35,10 @@ struct StatusSample {
         change(&configuration)
         registry = try PrometheusRegistry(MetricCatalogue.all)
         store = StoreHealth(isEmbedded: isEmbedded)
-        upstreams = UpstreamKnowledge(configuration.apple)
+        upstreams = UpstreamState(configuration.apple)
         lifecycle.advance(to: .ready)
         sources = StatusSources(
-            configuration, health: HealthRoutes(lifecycle: lifecycle, store: store), upstreams: upstreams,
+            configuration, health: NodeHealth(lifecycle: lifecycle, store: store), upstreams: upstreams,
             reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), registry: registry, clock: { Self.now })
     }
 

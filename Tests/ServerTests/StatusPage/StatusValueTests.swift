@@ -5,7 +5,7 @@ import JSON
 import Receipts
 import Testing
 
-@testable import Server
+@testable import Operations
 
 /// What people read, and what programs do.
 @Suite("Values of the status page")

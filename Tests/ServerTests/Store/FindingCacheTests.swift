@@ -3,10 +3,10 @@
 
 import ReceiptForge
 import Receipts
+import Secrets
 import Testing
 
 @testable import Gateway
-@testable import Server
 
 /// What any cache of findings does, embedded or in Redis.
 @Suite(.timeLimit(.minutes(5))) struct FindingCacheTests {
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Three receipts, one of another app and one with other contents; three secrets; two options.
-    private static func questions() throws -> [FindingKey] {
+    private static func questions() throws -> [CacheKey] {
         var other = StoreSamples.contents, newer = StoreSamples.contents
         other.bundleID = "com.example.other"
         newer.originalApplicationVersion = "another"
@@ -42,7 +42,7 @@ import Testing
             try [nil, "a", "b"].flatMap { secret in
                 try [false, true].map { excludes in
                     try StoreSamples.key(receipt) {
-                        $0.question.callersSecret = secret.map { SharedSecret($0) }
+                        $0.question.callersSecret = secret.map { Secret($0) }
                         $0.question.excludesOldTransactions = excludes
                     }
                 }
@@ -115,7 +115,7 @@ import Testing
     ) async throws {
         try await with(kind) { cache, _ in
             let keys = try (0..<500).map { number in
-                try StoreSamples.key { $0.question.callersSecret = SharedSecret("\(number)") }
+                try StoreSamples.key { $0.question.callersSecret = Secret("\(number)") }
             }
             for key in keys { await cache.keep(try StoreSamples.known(), for: key) }
             for key in [keys[0], keys[499]] { #expect(await cache.finding(for: key) != nil) }

@@ -7,7 +7,7 @@ import RealServers
 import Receipts
 import Testing
 
-@testable import Server
+@testable import RedisStore
 
 @Suite(.timeLimit(.minutes(5)))
 struct FleetNotesTests {
@@ -15,12 +15,12 @@ struct FleetNotesTests {
     private static let link = LifecycleLink(.sunset, target: "https://developer.apple.com/news/")
 
     private static func learn(_ dates: LifecycleDates, _ node: StoreNode) {
-        node.knowledge.lifecycle.learn(dates, links: [link], of: .production)
+        node.upstreams.lifecycle.learn(dates, links: [link], of: .production)
         node.fleet.ports.notes.tell(.lifecycle(dates, links: [link]), of: .production)
     }
 
     private static func announced(_ node: StoreNode) -> LifecycleDates {
-        node.knowledge.lifecycle.knowledge(of: .production).announced
+        node.upstreams.lifecycle.knowledge(of: .production).announced
     }
 
     @Test func `a pause that one node was asked for is kept by all, and by who comes later`() async throws {
@@ -31,7 +31,7 @@ struct FleetNotesTests {
         try await StoreNode.run(nodes) {
             #expect(
                 try await nodes[0].ask(Forged.receipts(1)[0]).provenance.degradedReasons == [.upstreamPaused])
-            let guards = nodes[1].knowledge.guards
+            let guards = nodes[1].upstreams.guards
             try await eventually { guards.health(of: .production).pausedFor != nil }
             #expect(guards.health(of: .sandbox).pausedFor == nil)
             let left = try #require(guards.health(of: .production).pausedFor)
@@ -40,7 +40,7 @@ struct FleetNotesTests {
         let late = try StoreNode(.test(redis))
         try await StoreNode.run([late]) {
             // Known before the node is ready.
-            #expect(late.knowledge.guards.health(of: .production).pausedFor != nil)
+            #expect(late.upstreams.guards.health(of: .production).pausedFor != nil)
         }
     }
 
@@ -54,7 +54,7 @@ struct FleetNotesTests {
         }
         let late = try StoreNode(.test(redis))
         try await StoreNode.run([late]) {
-            #expect(late.knowledge.lifecycle.knowledge(of: .production).links == [Self.link])
+            #expect(late.upstreams.lifecycle.knowledge(of: .production).links == [Self.link])
             #expect(Self.announced(late) == dates)
         }
     }
@@ -67,14 +67,14 @@ struct FleetNotesTests {
         try await StoreNode.run(nodes) {
             Self.learn(first, nodes[0])
             try await eventually { Self.announced(nodes[1]) == first }
-            let note = try redis.ask("GET", "gw:lifecycle:production")
+            let note = try redis.ask("GET", "gw:lifecycle:verify_receipt:production")
             Self.learn(second, nodes[1])
             // The word that stands in Redis counts.
             try await eventually { Self.announced(nodes[1]) == first }
-            #expect(try redis.ask("GET", "gw:lifecycle:production") == note)
+            #expect(try redis.ask("GET", "gw:lifecycle:verify_receipt:production") == note)
             // After a minute another word may take its place.
             let old = note.drop { $0 != " " }
-            try redis.ask("SET", "gw:lifecycle:production", "1\(old)")
+            try redis.ask("SET", "gw:lifecycle:verify_receipt:production", "1\(old)")
             Self.learn(second, nodes[1])
             try await eventually { Self.announced(nodes[0]) == second }
         }
@@ -85,10 +85,10 @@ struct FleetNotesTests {
         let node = try StoreNode(.test(redis))
         try await StoreNode.run([node]) {
             Self.learn(LifecycleDates(sunset: Self.sunset), node)
-            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:production") == "1" }
+            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:verify_receipt:production") == "1" }
             try redis.ask("FLUSHALL")
             try redis.ask("SCRIPT", "FLUSH")
-            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:production") == "1" }
+            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:verify_receipt:production") == "1" }
         }
     }
 

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import RateLimits
 import RealServers
 import Receipts
 import Redis
@@ -8,7 +9,7 @@ import Resilience
 import Testing
 
 @testable import Gateway
-@testable import Server
+@testable import RedisStore
 
 /// Nodes in this process around one real Redis.
 @Suite(.timeLimit(.minutes(5)))
@@ -58,9 +59,9 @@ struct FleetTests {
     @Test func `a holder that is gone keeps nobody waiting for long, and its lease ends by itself`() async throws {
         let redis = try await RealServer.redis()
         let node = try StoreNode(.test(redis)), gone = try StoreNode(.test(redis))
-        let key = try FindingKey(
-            Forged.verifier.verify(Forged.receipts(1)[0], at: .now()),
-            VerificationRequest(evidence: .appReceipt([]), mode: .apple), configuredSecret: ScriptedApple.secret)
+        let receipt = try Forged.verifier.verify(Forged.receipts(1)[0], at: .now())
+        let question = UpstreamQuestion(about: .signed(VerifiedEvidence(.appReceipt(receipt))))
+        let key = CacheKey(question, at: .verifyReceipt, with: ScriptedApple.secret)
         try await StoreNode.run([node, gone]) {
             guard case .held = await gone.fleet.ports.leases.acquire(key, awaiting: nil) else {
                 Issue.record("nobody else asks")
@@ -86,7 +87,7 @@ struct FleetTests {
             try await eventually { failing.count == 1 }
             async let second = nodes[1].ask(receipt)
             // It waits as soon as a command of its own has come back.
-            let waits = nodes[1].fleet.service?.events.leaseWaits
+            let waits = (nodes[1].fleet.service as? StoreService)?.events.leaseWaits
             try await eventually { waits?.count == 1 }
             failing.open()
             #expect(try await first.provenance.degradedReasons == [.upstreamRequestRefused])

@@ -3,10 +3,11 @@
 
 import Receipts
 import Redis
+import Secrets
 import Testing
 
 @testable import Gateway
-@testable import Server
+@testable import RedisStore
 
 /// What is particular to findings in Redis.
 @Suite(.timeLimit(.minutes(5))) struct RedisFindingCacheTests {
@@ -49,7 +50,7 @@ import Testing
             await cache.keep(try StoreSamples.known(), for: try StoreSamples.key())
             await cache.keep(
                 try StoreSamples.known(),
-                for: try StoreSamples.key { $0.question.callersSecret = SharedSecret(secret) })
+                for: try StoreSamples.key { $0.question.callersSecret = Secret(secret) })
             await cache.keep(
                 StoreSamples.gone(at: 100, until: 3700),
                 for: try StoreSamples.key { $0.question.excludesOldTransactions = true })

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 @testable import Gateway
-@testable import Server
+@testable import RedisStore
 
 /// Purges in Redis: no loss of a key may bring back what was purged.
 @Suite(.timeLimit(.minutes(5))) struct RedisPurgesTests {

@@ -10,7 +10,16 @@ import Resilience
 import Synchronization
 import Testing
 
+@testable import HTTPServer
+
+@testable import Operations
+
+@testable import RedisStore
 @testable import Server
+
+@testable import Settings
+
+@testable import Telemetry
 
 @Suite(.timeLimit(.minutes(5)))
 struct SharedStoreTests {
@@ -141,7 +150,10 @@ struct SharedStoreTests {
         try await StoreNode.run([node]) {
             try await eventually { node.health.condition == .misconfigured }
             #expect(node.health.configurationFault?.kind.rawValue == kind)
-            #expect(Problem.storeMisconfigured(node.health.configurationFault).status.code == 503)
+            let lifecycle = ServerLifecycle()
+            lifecycle.advance(to: .ready)
+            let obstacle = NodeHealth(lifecycle: lifecycle, store: node.health).obstacle
+            #expect(obstacle?.status.code == 503 && obstacle?.code == .storeMisconfigured)
             // A rollout with the wrong password must not go on; but requests are answered all the same.
             #expect(!node.health.hasServed)
             #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
@@ -165,9 +177,9 @@ struct SharedStoreTests {
             _ = try await nodes[0].ask(receipt)
             #expect(try await nodes[1].ask(receipt).provenance.cache == .shared)
             try await nodes[0].fleet.ports.cache.purge(originalTransactionID: "1000")
-            nodes[0].knowledge.guards.pause(.production, for: .seconds(600))
+            nodes[0].upstreams.guards.pause(.production, for: .seconds(600))
             nodes[0].fleet.ports.notes.tell(.pause(.seconds(600)), of: .production)
-            try await eventually { nodes[1].knowledge.guards.health(of: .production).pausedFor != nil }
+            try await eventually { nodes[1].upstreams.guards.health(of: .production).pausedFor != nil }
             for node in nodes {
                 #expect(node.health.condition == .connected)
                 #expect(node.metric(#"receipt_gateway_store_refusals_total{kind="noperm"}"#) == 0)

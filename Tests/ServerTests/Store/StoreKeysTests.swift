@@ -3,7 +3,9 @@
 
 import Testing
 
-@testable import Server
+@testable import RedisStore
+
+@testable import Settings
 
 struct StoreKeysTests {
     private static let secret = String(repeating: "QUFB", count: 10) + "QUE="
@@ -13,12 +15,12 @@ struct StoreKeysTests {
         let keys = try StoreKeys(" a:\(Self.secret),\n b_2-:\(Self.other)\n")
         #expect(keys.all.map(\.id) == ["a", "b_2-"] && keys.first.id == "a")
         #expect(keys.key(id: "b_2-".utf8)?.id == "b_2-" && keys.key(id: "c".utf8) == nil)
-        #expect(keys.all[0].names.name("x", []) != keys.all[1].names.name("x", []))
+        #expect(StoreNames(keys.all[0]).name("x", []) != StoreNames(keys.all[1]).name("x", []))
     }
 
     @Test func `what names is not what seals`() throws {
         let key = try StoreKeys("a:\(Self.secret)").first
-        #expect(key.names.name("x", []) != StoreNames(key: key.sealing).name("x", []))
+        #expect(StoreNames(key).name("x", []) != StoreNames(key: StoreSeal.SealingKey(key).key).name("x", []))
     }
 
     @Test(

@@ -8,15 +8,23 @@ import RealServers
 import ReceiptForge
 import Receipts
 import Redis
+import Secrets
+import ServiceLifecycle
 import Synchronization
 
+@testable import HTTPServer
+
+@testable import RedisStore
+
 @testable import Server
+
+@testable import Settings
 
 /// One node of a fleet without its HTTP: the shared store as the gateway wires it, in front of an Apple from a script.
 struct StoreNode: Sendable {
     let apple: ScriptedApple
     let health: StoreHealth
-    let knowledge: UpstreamKnowledge
+    let upstreams: UpstreamState
     let metrics: GatewayMetrics
     let fleet: FleetStore
     let verification: VerificationService
@@ -29,15 +37,16 @@ struct StoreNode: Sendable {
         let surroundings = GatewaySurroundings(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             shutdownRequests: AsyncStream { $0.finish() })
-        knowledge = UpstreamKnowledge(configuration.apple)
+        upstreams = UpstreamState(configuration.apple)
         health = StoreHealth(isEmbedded: redis.url == nil)
         metrics = GatewayMetrics(
             lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)),
-            access: CurrentAccess(Access(AccessRules())), knowledge: knowledge, store: health, in: surroundings)
+            access: CurrentAccess(Access(AccessRules())), upstreams: upstreams, store: health, in: surroundings)
         fleet = try FleetStore(
-            configuration, upstreams: knowledge, health: health, metrics: metrics, in: surroundings)
+            configuration, upstreams: upstreams, health: health, metrics: metrics.store,
+            certificates: metrics.certificates, clock: surroundings.clock, logger: surroundings.logger)
         let connection = UpstreamConnection(
-            apple, guards: knowledge.guards, lifecycle: knowledge.lifecycle, patience: .unhurried,
+            apple, guards: upstreams.guards, lifecycle: upstreams.lifecycle, patience: .unhurried,
             verifier: Forged.verifier)
         let upstream = UpstreamVerification(
             connection, fleet: fleet.ports, policy: CachePolicy { 0 }, observer: metrics.upstream, clock: { .now() })
@@ -137,17 +146,17 @@ final class ScriptedApple: Upstream {
 
     func open() { isOpen.store(true, ordering: .relaxed) }
 
-    func secret(forApp bundleID: String) -> Gateway.SharedSecret? { Self.secret }
+    func secret(forApp bundleID: String?) -> Secret? { Self.secret }
 
     /// What every app shares with it.
-    static let secret = Gateway.SharedSecret("configured")
+    static let secret = Secret("configured")
 
     func ask(
-        _ question: UpstreamQuestion, in environment: UpstreamEnvironment, deadline: ContinuousClock.Instant
-    ) async -> UpstreamReply {
+        _ question: UpstreamQuestion, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
+    ) async -> UpstreamResponse {
         questions.add(1, ordering: .relaxed)
         try? await eventually(within: .seconds(600)) { isOpen.load(ordering: .relaxed) }
-        return reply.withLock(\.self)
+        return UpstreamResponse(reply.withLock(\.self))
     }
 }
 

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import AppStore
+@testable import AppStore
 import NIOCore
 import NIOPosix
 import RealServers
@@ -11,7 +11,8 @@ import Redis
 import Synchronization
 
 @testable import Gateway
-@testable import Server
+@testable import RedisStore
+@testable import Settings
 
 /// A receipt, what Apple says of it, and keys to seal that with.
 enum StoreSamples {
@@ -41,14 +42,17 @@ enum StoreSamples {
 
     static func key(
         _ bytes: [UInt8] = receipt, _ edit: (inout VerificationRequest) -> Void = { _ in }
-    ) throws -> FindingKey {
+    ) throws -> CacheKey {
         var request = VerificationRequest(evidence: .appReceipt(bytes))
         edit(&request)
-        return FindingKey(try verified(bytes), request, configuredSecret: ScriptedApple.secret)
+        let question = UpstreamQuestion(
+            about: .signed(VerifiedEvidence(.appReceipt(try verified(bytes)))),
+            options: UpstreamOptions(excludesOldTransactions: request.question.excludesOldTransactions))
+        return CacheKey(question, at: .verifyReceipt, with: request.question.callersSecret ?? ScriptedApple.secret)
     }
 
     /// Where a finding lies under the first key.
-    static func name(of key: FindingKey) -> String { FindingNames(keys: keys()).names(of: key)[0] }
+    static func name(of key: CacheKey) -> String { FindingNames(keys: keys()).names(of: key)[0] }
 
     /// Apple's JSON: one subscription, paid for until 1000 seconds after the receipt was made.
     static func body(padding: Int = 0, environment: String = "Sandbox") -> [UInt8] {
@@ -142,13 +146,13 @@ enum StoreSamples {
 /// A clock that a test sets.
 extension FindingCache {
     /// Keeps a finding that Apple was asked for after all purges so far.
-    func keep(_ known: KnownFinding, for key: FindingKey) async {
+    func keep(_ known: KnownFinding, for key: CacheKey) async {
         if let redis = self as? RedisFindingCache { await redis.purges.catchUp() }
         await insert(known.since(purgePosition), for: key)
     }
 
     /// Returns what is known for a receipt with these original transactions.
-    func finding(for key: FindingKey, naming originalTransactionIDs: [String] = []) async -> KnownFinding? {
+    func finding(for key: CacheKey, naming originalTransactionIDs: [String] = []) async -> KnownFinding? {
         await lookUp(key, naming: originalTransactionIDs).finding
     }
 }

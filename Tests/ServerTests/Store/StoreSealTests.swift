@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Server
+@testable import RedisStore
 
 struct StoreSealTests {
     private let seal = StoreSeal(keys: StoreSamples.keys())

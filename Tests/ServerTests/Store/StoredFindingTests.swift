@@ -5,7 +5,7 @@ import Receipts
 import Testing
 
 @testable import Gateway
-@testable import Server
+@testable import RedisStore
 
 struct StoredFindingTests {
     private static let policy = FreshnessPolicy()
@@ -96,11 +96,11 @@ struct StoredFindingTests {
     @Test(
         arguments: [
             // The version and the kind.
-            (0, 2, .unreadable), (0, 4, .unreadable), (1, 0, .unreadable), (1, 4, .unreadable), (1, 2, .unreadable),
+            (0, 3, .unreadable), (0, 5, .unreadable), (1, 0, .unreadable), (1, 4, .unreadable), (1, 2, .unreadable),
             (34, 1, .implausibleTimes), (34, 0x80, .implausibleTimes), (42, 1, .implausibleTimes),
             (42, 0xFF, .implausibleTimes), (50, 1, .implausibleTimes), (50, 0x80, .implausibleTimes),
             // The environment, the length of the first text, and its first character.
-            (58, 2, .unreadable), (59, 0xFF, .unreadable), (63, 0xFF, .unreadable),
+            (66, 2, .unreadable), (67, 0xFF, .unreadable), (71, 0xFF, .unreadable),
         ] as [(Int, UInt8, SharedCacheFault)])
     func `a byte that makes no sense is named`(offset: Int, value: UInt8, fault: SharedCacheFault) throws {
         var bytes = try Self.bytes(StoreSamples.known())
@@ -111,7 +111,7 @@ struct StoredFindingTests {
     @Test func `what is announced and not there is not waited for`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
         // Behind the environment and the bundle ID stands how many transactions there are.
-        let count = 58 + 1 + 4 + StoreSamples.bundleID.utf8.count
+        let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count
         #expect(Array(bytes[count..<count + 4]) == [0, 0, 0, 1])
         for announced in [[0, 0, 0, 2], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]] {
             var changed = bytes

@@ -11,10 +11,16 @@ import RealServers
 import ReceiptForge
 import Receipts
 import Redis
+import Secrets
 import Testing
 import Tracing
 
+@testable import HTTPServer
 @testable import Server
+
+@testable import Settings
+
+@testable import Telemetry
 
 /// What an operator finds of a request: lines in the log, and spans if a tracer is linked.
 @Suite("The trace of a request", .timeLimit(.minutes(5)))

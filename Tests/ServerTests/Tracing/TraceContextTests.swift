@@ -4,7 +4,9 @@
 import NIOHTTP1
 import Testing
 
-@testable import Server
+@testable import HTTPServer
+
+@testable import Telemetry
 
 /// W3C Trace Context, §3 and §4.
 @Suite("What a request says of its trace")

@@ -4,7 +4,7 @@
 import InMemoryTracing
 import Tracing
 
-@testable import Server
+@testable import Telemetry
 
 /// A tracer as an operator might link it: it keeps spans in memory, and reads and writes the header fields of W3C.
 struct W3CTracer: Tracer {

@@ -7,7 +7,12 @@ import PrometheusExport
 import Receipts
 import Testing
 
+@testable import Endpoints
+
+@testable import HTTPServer
 @testable import Server
+
+@testable import Telemetry
 
 @Suite("The near cache")
 struct NearCacheTests {

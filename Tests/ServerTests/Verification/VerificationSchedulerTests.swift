@@ -6,7 +6,7 @@ import NIOEmbedded
 import Synchronization
 import Testing
 
-@testable import Server
+@testable import HTTPServer
 
 @Suite struct VerificationSchedulerTests {
     private let loop = EmbeddedEventLoop()

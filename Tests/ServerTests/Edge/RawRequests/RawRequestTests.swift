@@ -4,7 +4,9 @@
 import RealServers
 import Testing
 
+@testable import HTTPServer
 @testable import Server
+@testable import Settings
 
 /// The edge against RFC 9110, 9112, 3986 and their relatives, byte by byte.
 @Suite("Raw requests", .timeLimit(.minutes(5)))

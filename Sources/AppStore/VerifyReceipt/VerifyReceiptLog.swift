@@ -1,0 +1,64 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import Logging
+
+/// One line for each question to Apple, with Apple's own name for the exchange. Never a receipt, a secret, or an app.
+struct VerifyReceiptLog: Sendable {
+    /// Where the lines go.
+    let logger: Logger
+
+    /// Apple answered, whatever it said.
+    func answered(_ reply: VerifyReceiptReply, to asked: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
+        let level: Logger.Level =
+            switch reply.response.status.meaning {
+            case .genuine, .expired, .ask, .accountGone: .debug
+            case .malformed, .notAuthenticated, .unavailable: .info
+            // Somebody has to do something: the operator about a secret, we about the rest.
+            case .credentials: .warning
+            case .ourMistake, .unknown: .warning
+            }
+        for fault in reply.head.announcements.faults {
+            logger.info("A header of Apple's cannot be read", metadata: ["fault": "\(fault)"])
+        }
+        guard logger.logLevel <= level else { return }
+        var metadata = metadata(endpoint, reply.head, asked)
+        metadata["status"] = "\(reply.response.status.label)"
+        metadata["exception"] = reply.response.exception.map { exception in
+            let visible = exception.utf8.filter { (0x20...0x7E).contains($0) }.prefix(64)
+            return quoted(String(decoding: visible, as: UTF8.self), asked)
+        }
+        logger.log(level: level, "Apple answered", metadata: metadata)
+    }
+
+    /// No answer came, or none that can be used.
+    func failed(_ failure: VerifyReceiptFailure, asking asked: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
+        guard logger.logLevel <= .info else { return }
+        var metadata = metadata(endpoint, failure.head, asked)
+        switch failure {
+        case .transport(let error): metadata["error"] = "\(error)"
+        case .throttled: metadata["error"] = "throttled"
+        case .serverError: metadata["error"] = "server_error"
+        case .unexpectedStatus: metadata["error"] = "unexpected_status"
+        case .unusable(let fault, _): metadata["error"] = "\(fault.label)"
+        }
+        logger.info("Apple did not answer", metadata: metadata)
+    }
+
+    private func metadata(
+        _ endpoint: UpstreamEndpoint, _ head: ReplyHead?, _ asked: VerifyReceiptRequest
+    ) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["upstream": "\(endpoint.environment.rawValue)"]
+        guard let head else { return metadata }
+        metadata["http_status"] = .stringConvertible(head.httpStatus)
+        metadata["correlation_key"] = head.correlationKey.map { quoted($0, asked) }
+        metadata["duration_ms"] = .stringConvertible(head.took / .milliseconds(1))
+        return metadata
+    }
+
+    /// A text of whoever answered, unless it repeats what was asked: a proxy in between, or an error page.
+    private func quoted(_ text: String, _ asked: VerifyReceiptRequest) -> Logger.MetadataValue {
+        asked.isRepeated(in: text) ? "(repeats the question)" : "\(text)"
+    }
+}

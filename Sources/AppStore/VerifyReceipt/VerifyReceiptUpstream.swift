@@ -1,0 +1,172 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+internal import HTTPTransport
+package import Logging
+internal import Receipts
+package import Secrets
+
+/// Apple's `verifyReceipt` as the gateway's upstream.
+package struct VerifyReceiptUpstream: Upstream {
+    /// Makes one request, and follows it for the log and traces.
+    package typealias Follow =
+        @Sendable (UpstreamEndpoint, _ request: () async -> UpstreamResponse) async -> UpstreamResponse
+
+    private let production: VerifyReceiptEndpoint
+    private let sandbox: VerifyReceiptEndpoint
+    private let secrets: @Sendable (String?) -> Secret?
+    private let lifecycle: UpstreamLifecycle
+    private let notes: any FleetNotes
+    private let log: VerifyReceiptLog
+    private let follow: Follow
+
+    /// Creates the upstream.
+    /// - Parameters:
+    ///   - production: Apple's server for production.
+    ///   - sandbox: Apple's server for the sandbox.
+    ///   - secrets: returns the shared secret of an app, or of the account, as it stands now.
+    ///   - lifecycle: told what Apple announces about the end of its endpoints.
+    ///   - notes: tells the other nodes.
+    ///   - logger: gets one line for each request.
+    ///   - follow: called around each request.
+    package init(
+        production: VerifyReceiptEndpoint, sandbox: VerifyReceiptEndpoint,
+        secrets: @escaping @Sendable (String?) -> Secret?, lifecycle: UpstreamLifecycle, notes: any FleetNotes,
+        logger: Logger, follow: @escaping Follow
+    ) {
+        self.production = production
+        self.sandbox = sandbox
+        self.secrets = secrets
+        self.lifecycle = lifecycle
+        self.notes = notes
+        log = VerifyReceiptLog(logger: logger)
+        self.follow = follow
+    }
+
+    package func secret(forApp bundleID: String?) -> Secret? { secrets(bundleID) }
+
+    package func ask(
+        _ question: UpstreamQuestion, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
+    ) async -> UpstreamResponse {
+        // `UpstreamAPI` chooses `verifyReceipt` for receipts only.
+        guard let receipt = question.subject.evidence?.receipt else {
+            return UpstreamResponse(.failure(.requestRefused))
+        }
+        let request = VerifyReceiptRequest(
+            receipt: receipt.bytes,
+            sharedSecret: question.callersSecret ?? secret(forApp: question.subject.bundleID),
+            excludesOldTransactions: question.options.excludesOldTransactions)
+        return await follow(endpoint) { await exchange(request, endpoint, deadline: deadline) }
+    }
+
+    private func exchange(
+        _ request: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
+    ) async -> UpstreamResponse {
+        do throws(VerifyReceiptFailure) {
+            let reply = try await server(of: endpoint.environment).ask(request, deadline: deadline)
+            learn(from: reply.head, of: endpoint)
+            log.answered(reply, to: request, endpoint)
+            return UpstreamResponse(
+                UpstreamReply(reply.response, from: endpoint.environment), status: reply.response.status.code,
+                httpStatus: reply.head.httpStatus)
+        } catch {
+            if let head = error.head { learn(from: head, of: endpoint) }
+            log.failed(error, asking: request, endpoint)
+            return UpstreamResponse(UpstreamReply(error), httpStatus: error.head?.httpStatus)
+        }
+    }
+
+    private func server(of environment: UpstreamEnvironment) -> VerifyReceiptEndpoint {
+        switch environment {
+        case .production: production
+        case .sandbox: sandbox
+        }
+    }
+
+    private func learn(from head: ReplyHead, of endpoint: UpstreamEndpoint) {
+        let announcements = head.announcements
+        let dates = LifecycleDates(
+            // Deprecated already, nobody says since when: as long as anybody remembers. Not the second 0, which stands in
+            // the metrics for an endpoint that is not deprecated.
+            deprecation: announcements.deprecation.map { deprecation in
+                switch deprecation {
+                case .dated(let date): date
+                case .undated: Timestamp(millisecondsSince1970: 1000)
+                }
+            }, sunset: announcements.sunset)
+        let links = announcements.links.compactMap { LifecycleLink($0) }
+        guard lifecycle.learn(dates, links: links, of: endpoint) else { return }
+        notes.tell(.lifecycle(dates, links: links), of: endpoint)
+    }
+}
+
+// MARK: - What came back
+
+extension UpstreamReply {
+    /// What an answer of Apple's means to the gateway.
+    init(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {
+        switch response.status.meaning {
+        case .genuine, .expired:
+            self = UpstreamAnswer(response, from: environment).map(Self.answer) ?? .failure(.unusableAnswer)
+        case .ask(let other): self = other == environment.environment ? .failure(.unusableAnswer) : .otherEnvironment
+        case .malformed: self = .refusal(.malformed)
+        case .notAuthenticated: self = .refusal(.notAuthenticated)
+        case .credentials: self = .refusal(.secretRejected)
+        case .accountGone: self = .refusal(.accountNotFound)
+        case .unavailable:
+            let passes = response.status.isRetryable(appleSays: response.isRetryable, verifiedLocally: true)
+            self = passes ? .failure(.unavailable) : .refusal(.brokenRecord)
+        case .ourMistake: self = .failure(.requestRefused)
+        case .unknown: self = .failure(.unusableAnswer)
+        }
+    }
+
+    /// Why there is no answer.
+    init(_ failure: VerifyReceiptFailure) {
+        switch failure {
+        case .transport(let error): self = .failure(UpstreamFailure(error))
+        case .throttled(let head): self = .throttled(head.retryAfter ?? Self.pauseIfApplesIsUnknown)
+        case .serverError(let head): self = head.pauseWhileUnavailable.map(Self.throttled) ?? .failure(.serverError)
+        case .unexpectedStatus: self = .failure(.requestRefused)
+        case .unusable: self = .failure(.unusableAnswer)
+        }
+    }
+
+    private static let pauseIfApplesIsUnknown: Duration = .seconds(5)
+}
+
+extension ReplyHead {
+    /// How long Apple asks to wait with 503 (RFC 9110 §15.6.4); nil if it does not, or if it may be asked again at once.
+    fileprivate var pauseWhileUnavailable: Duration? {
+        guard httpStatus == 503, let retryAfter, retryAfter > .zero else { return nil }
+        return retryAfter
+    }
+}
+
+extension UpstreamFailure {
+    /// Sorts what went wrong on the way.
+    init(_ error: TransportError) {
+        self =
+            switch error {
+            case .resolve, .connect, .proxy, .forbiddenAddress: .unreachable
+            case .tlsHandshake, .tlsVerification, .trustStore: .tls
+            case .timeout: .timeout
+            case .reset, .protocolViolation: .reset
+            case .tooLarge: .unusableAnswer
+            case .invalidURL, .insecureURL, .invalidHeader: .requestRefused
+            case .tooManyRequests, .internal: .unreachable
+            case .cancelled, .shuttingDown: .stopping
+            }
+    }
+}
+
+extension UpstreamEnvironment {
+    /// The environment whose receipts the endpoint knows.
+    var environment: Environment {
+        switch self {
+        case .production: .production
+        case .sandbox: .sandbox
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPServer
+internal import Gateway
+internal import HTTPTypes
+internal import Receipts
+
+// How an answer came about, in header fields that caches and people know: `Cache-Status` (RFC 9211) and `Age`
+// (RFC 9111 §5.1).
+
+extension Reply {
+    /// The reply with what caches had to do with the answer, and how old Apple's word is.
+    consuming func telling(of origin: AnswerOrigin, at now: Timestamp) -> Reply {
+        if let field = origin.cacheStatusField(at: now) { added.append(HTTPField(name: .cacheStatus, value: field)) }
+        if origin.source == .apple { added.append(HTTPField(name: .age, value: String(origin.age(at: now)))) }
+        return self
+    }
+}
+
+/// How an answer came about.
+struct AnswerOrigin: Sendable {
+    /// Who said it.
+    let source: Provenance.Source
+    private let verifiedAt: Timestamp
+    private let cacheStatus: CacheStatus?
+    /// RFC 9211 §2.3: the status of whoever was asked. Where none came, the one that a gateway answers then.
+    private let forwardStatus: Int
+
+    init(_ answer: Answer) {
+        source = answer.provenance.source
+        verifiedAt = answer.provenance.verifiedAt
+        cacheStatus = answer.cacheStatus
+        forwardStatus = answer.provenance.degradedReasons.first?.status.code ?? 200
+    }
+
+    /// `receipt-gateway; hit; ttl=412` and the like; nil if neither a cache nor Apple was to be asked.
+    func cacheStatusField(at now: Timestamp) -> String? {
+        guard let cacheStatus else { return nil }
+        var field = "receipt-gateway"
+        switch cacheStatus.handling {
+        case .hit: field += "; hit"
+        case .forwarded(let reason): field += "; fwd=\(reason.rawValue); fwd-status=\(forwardStatus)"
+        }
+        if cacheStatus.isStored { field += "; stored" }
+        if cacheStatus.isCollapsed { field += "; collapsed" }
+        if let end = cacheStatus.freshUntil { field += "; ttl=\(now.wholeSeconds(until: end))" }
+        return field
+    }
+
+    /// In whole seconds.
+    fileprivate func age(at now: Timestamp) -> Int64 { max(0, verifiedAt.wholeSeconds(until: now)) }
+}
+
+extension DegradedReason {
+    /// What a gateway would answer.
+    fileprivate var status: HTTPResponse.Status {
+        switch self {
+        case .upstreamPaused: .tooManyRequests
+        case .upstreamSlow, .upstreamTimeout: .gatewayTimeout
+        case .upstreamUnreachable, .upstreamTLS, .upstreamReset, .upstreamUnusableAnswer, .upstreamRequestRefused,
+            .upstreamContradiction, .upstreamCallsMalformed, .upstreamDisagrees, .sharedSecretRejected:
+            .badGateway
+        case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamServerError, .upstreamUnavailable, .stopping,
+            .sharedStoreUnreachable:
+            .serviceUnavailable
+        }
+    }
+}
+
+extension Timestamp {
+    /// The time until another point, in whole seconds; negative if that is past.
+    fileprivate func wholeSeconds(until other: Timestamp) -> Int64 {
+        duration(to: other).components.seconds
+    }
+}

@@ -1,0 +1,46 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+package import HTTPServer
+package import Gateway
+internal import HTTPTypes
+internal import JSON
+internal import Receipts
+
+/// `DELETE /v1/cache/transactions/{id}`: purges the cached results of every receipt that names an original transaction.
+package struct PurgeRoute: Sendable {
+    /// Purges what Apple said; nil if Apple is not asked, so that nothing is known.
+    let invalidation: CacheInvalidation?
+
+    /// DOCME PurgeRoute
+    package init(invalidation: CacheInvalidation?) {
+        self.invalidation = invalidation
+    }
+
+    /// The path, with the ID in it.
+    package static let path = "/v1/cache/transactions/{id}"
+    /// The digits of an ID: as many as 64 bits need.
+    static let digits = 1...20
+
+    /// The route.
+    package var route: Route {
+        Route(.delete, Self.path) { context, _ in try purge(context) }
+    }
+
+    /// Answers once the shared store has the purge and this node has applied it. From then on no look-up at any node finds
+    /// such a result; the near caches of other nodes receive an announcement.
+    private func purge(_ context: RequestContext) throws -> Step<Reply, any Error> {
+        guard context.client.may.contains(.purge) else { throw Problem.operationNotPermitted }
+        let id = context.match.parameter
+        guard Self.digits.contains(id.utf8.count), id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            throw Problem.invalidTransactionID
+        }
+        return .wait {
+            try await invalidation?.purge(originalTransactionID: id)
+            var json = JSONWriter()
+            json.object { json in json.member("purged", id) }
+            return .done(Reply(json: json.bytes))
+        }
+    }
+}

@@ -1,0 +1,203 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import HTTPServer
+package import Settings
+package import Telemetry
+package import Gateway
+internal import HTTPTypes
+internal import NIOCore
+package import Receipts
+
+/// Answers requests to verify receipts, for every endpoint at which receipts are verified.
+///
+/// ```
+/// request ──▶ the same as lately? ──▶ limited? ──▶ read ──▶ admit ──▶ VerificationService ──▶ reply ──▶ near cache
+///               │ yes: admit             │ known     │ malformed
+///               └──▶ reply               └──▶ problem └──▶ charge, problem
+/// ```
+///
+/// A body lives until it is read. What waits for Apple holds the receipt, and the body only where it is kept for the near
+/// cache; the memory that is reserved for the request follows.
+package final class VerifyHandler: Sendable {
+    private let admission: ClientAdmission
+    private let verification: VerificationService
+    private let access: CurrentAccess
+    private let charging: RequestCharging
+    private let metrics: VerificationMetrics
+    private let nearCache: NearCache
+    private let lifecycle: UpstreamLifecycle
+    private let clock: @Sendable () -> Timestamp
+
+    /// Creates the handler of all endpoints.
+    /// - Parameters:
+    ///   - admission: limits clients.
+    ///   - verification: decides.
+    ///   - access: what Apple is asked with, as it stands now.
+    ///   - charging: charges requests to their clients.
+    ///   - metrics: counts verdicts.
+    ///   - nearCache: what was answered lately.
+    ///   - lifecycle: what is known of the end of Apple's endpoint.
+    ///   - clock: the time.
+    package init(
+        admission: ClientAdmission, verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
+        metrics: VerificationMetrics, nearCache: NearCache, lifecycle: UpstreamLifecycle,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.admission = admission
+        self.verification = verification
+        self.access = access
+        self.charging = charging
+        self.metrics = metrics
+        self.nearCache = nearCache
+        self.lifecycle = lifecycle
+        self.clock = clock
+    }
+
+    /// Returns the route of an endpoint.
+    package func route(at endpoint: any VerifyEndpoint) -> Route {
+        Route(.post, endpoint.path) { context, body in try self.answer(context, body, at: endpoint) }
+    }
+
+    private typealias Progress = Step<Reply, any Error>
+
+    /// A request on its way.
+    private struct Visit: Sendable {
+        let context: RequestContext
+        let endpoint: any VerifyEndpoint
+        let now: Timestamp
+    }
+
+    /// Answers a request.
+    /// - Throws: what becomes a problem.
+    private func answer(
+        _ context: RequestContext, _ body: ReservedBody, at endpoint: any VerifyEndpoint
+    ) throws -> Progress {
+        try endpoint.check(contentType: context.header.contentType)
+        let visit = Visit(context: context, endpoint: endpoint, now: clock())
+        let key = NearCache.Key(
+            endpoint: endpoint.path, body: body.bytes, edition: access.now.edition, client: context.client.name)
+        guard let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: visit.now) else {
+            return .compute { try self.verify(body, key, visit) }
+        }
+        let caller = charging.caller(asking: known.question, in: context)
+        try known.question.checkExpectedApp(for: caller)
+        return try admission.admit(caller) {
+            // The tokens may have been waited for.
+            guard known.holds(at: visit.now) else { return .compute { try self.decideAgain(caller, body, key, visit) } }
+            return .done(try self.again(known, to: caller, visit))
+        }
+    }
+
+    /// Reads nothing for a client that is known to be limited, and nothing for free.
+    private func verify(_ body: ReservedBody, _ key: NearCache.Key?, _ visit: Visit) throws -> Progress {
+        let sender = charging.sender(of: visit.context)
+        try admission.refuseIfLimited(sender)
+        let input: VerifyInput
+        do {
+            input = try read(body, visit, for: sender)
+        } catch {
+            return try admission.charge(sender) { throw error }
+        }
+        switch input {
+        case .reply(let reply): return try admission.charge(sender) { .done(self.announcing(reply, from: nil, visit)) }
+        case .request(var request):
+            request.caller = charging.caller(asking: request.question, in: visit.context)
+            let kept = body.hold(&request, key)
+            return try admission.admit(request.caller) { [request] in try self.decide(request, kept, visit) }
+        }
+    }
+
+    /// A body that names an app of others is as good as unreadable.
+    private func read(_ body: ReservedBody, _ visit: Visit, for sender: Caller) throws -> VerifyInput {
+        let input = try visit.endpoint.read(body.bytes)
+        if case .request(let request) = input { try request.question.checkExpectedApp(for: sender) }
+        return input
+    }
+
+    /// Decides on a request that was admitted because its answer was known, and is known no longer.
+    private func decideAgain(
+        _ caller: Caller, _ body: ReservedBody, _ key: NearCache.Key?, _ visit: Visit
+    ) throws -> Progress {
+        switch try visit.endpoint.read(body.bytes) {
+        case .reply(let reply): return .done(announcing(reply, from: nil, visit))
+        case .request(var request):
+            request.caller = caller
+            let kept = body.hold(&request, key)
+            return try decide(request, kept, visit)
+        }
+    }
+
+    /// Decides on an admitted request, unless another with the same body was decided on while this one waited for its turn
+    /// or its tokens.
+    /// - Parameter key: the key that the answer is kept under; nil if it is not to be kept.
+    private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ visit: Visit) throws -> Progress {
+        if let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: visit.now) {
+            return .done(try again(known, to: request.caller, visit))
+        }
+        let question = request.question
+        return try verification.answer(request, at: visit.now).map { self.first($0, to: question, key, visit) }
+    }
+
+    /// Gives an answer that was worked out for this request, and remembers it.
+    private func first(_ answer: Answer, to question: Question, _ key: NearCache.Key?, _ visit: Visit) -> Reply {
+        let replies = visit.endpoint.replies(to: question, with: answer, at: visit.now)
+        metrics.tally(answer).count()
+        visit.context.record { $0.answer = AnswerFacts(answer) }
+        if let key, let terms = KnownAnswer(answer, at: visit.now) {
+            let again = answer.again
+            let known = KnownReply(
+                again, to: question, terms: terms, tally: metrics.tally(again), reply: replies.again)
+            nearCache.insert(known, for: key)
+        }
+        return finish(replies.now, AnswerOrigin(answer), visit)
+    }
+
+    /// Gives a known answer. Permissions are checked each time: they may have changed since.
+    private func again(_ known: KnownReply, to caller: Caller, _ visit: Visit) throws -> Reply {
+        try known.terms.checkApp(for: caller)
+        known.tally.count()
+        visit.context.record { $0.answer = known.facts }
+        return finish(known.reply, known.origin, visit)
+    }
+
+    private func finish(_ reply: Reply, _ origin: AnswerOrigin, _ visit: Visit) -> Reply {
+        announcing(reply.telling(of: origin, at: visit.now), from: origin.source, visit)
+    }
+
+    private func announcing(_ reply: consuming Reply, from source: Provenance.Source?, _ visit: Visit) -> Reply {
+        guard visit.endpoint.announcesEnd(withAnswerFrom: source) else { return reply }
+        var fields: HTTPFields = [:]
+        fields.announce(lifecycle.knowledge(of: UpstreamEndpoint(.verifyReceipt, .production)))
+        reply.added.append(contentsOf: fields)
+        return reply
+    }
+}
+
+extension ReservedBody {
+    /// Reserves for what is held from now on: the evidence, and the body if its answer is to be kept.
+    /// - Returns: what the answer is kept under; nil if there is no memory for it, or if it is not to be kept.
+    fileprivate func hold(_ request: inout VerificationRequest, _ key: NearCache.Key?) -> NearCache.Key? {
+        guard let reservation else { return key?.kept }
+        request.reservation = reservation
+        let evidenceBytes = request.evidence.byteCount
+        if let kept = key?.kept, reservation.resize(to: evidenceBytes + kept.byteCount) { return kept }
+        // Base64 is never shorter than what it stands for, so this is no more than was reserved.
+        _ = reservation.resize(to: min(evidenceBytes, reservation.bytes))
+        return nil
+    }
+}
+
+extension KnownReply {
+    /// Whether it may be given at `now`.
+    fileprivate func holds(at now: Timestamp) -> Bool { terms.holds(for: question, at: now) }
+}
+
+extension AnswerFacts {
+    init(_ answer: Answer) {
+        self.init(
+            verdict: answer.verdict.name, reason: answer.verdict.reason,
+            environment: answer.environment?.rawValue, source: answer.provenance.source.rawValue,
+            cache: answer.provenance.cache.rawValue, degraded: answer.provenance.degradedReasons.first?.rawValue)
+    }
+}

@@ -1,0 +1,230 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import HTTPServer
+internal import Gateway
+internal import JSON
+package import Receipts
+
+/// The JSON of an answer to `POST /v1/verify`.
+///
+/// Names are Apple's where Apple has one. Dates are RFC 3339 in UTC with a `_ms` twin in milliseconds, identifiers are
+/// strings, flags are booleans. What a receipt does not say is left out.
+///
+/// What an answer says is written once, how it is known each time it is given.
+struct AnswerBody: Sendable {
+    /// The answer as it is given now.
+    let now: [UInt8]
+    /// The answer as it is given again.
+    let again: [UInt8]
+
+    /// Writes an answer.
+    /// - Parameter latestReceipt: in base64; nil if it is not wanted.
+    init(_ answer: Answer, latestReceipt: String? = nil) {
+        let transactionBytes = 2 * answer.transactions.count * 640
+        var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
+        var contents = 0..<0
+        json.object { json in
+            json.origin(of: answer)
+            let comma = json.bytes.count
+            json.contents(of: answer)
+            json.member("latest_receipt", latestReceipt)
+            contents = comma + 1..<json.bytes.count
+        }
+        let written = json.bytes
+        var repeated = JSONWriter(reservingCapacity: written.count + 64)
+        repeated.object { json in
+            json.origin(of: answer.again)
+            json.members(written[contents])
+        }
+        now = written
+        again = repeated.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func origin(of answer: Answer) {
+        member("verdict", answer.verdict.name)
+        member("reason", answer.verdict.reason)
+        member("explanation", answer.verdict.explanation)
+        member("environment", answer.environment?.rawValue)
+        key("provenance")
+        provenance(answer.provenance)
+    }
+
+    fileprivate mutating func contents(of answer: Answer) {
+        var transactions: Range<Int>?
+        if let receipt = answer.receipt {
+            key("receipt")
+            transactions = self.receipt(receipt, answer)
+        }
+        key("transactions")
+        if let transactions { value(writtenAt: transactions) } else { array { _ in } }
+        key("subscriptions")
+        array { json in
+            for subscription in answer.subscriptions { json.subscription(subscription) }
+        }
+    }
+
+    private mutating func provenance(_ provenance: Provenance) {
+        object { json in
+            json.member("source", provenance.source.rawValue)
+            json.member("cache", provenance.cache.rawValue)
+            json.member("verified_at", provenance.verifiedAt)
+            json.member("degraded", provenance.isDegraded)
+            json.key("degraded_reasons")
+            json.array { json in
+                for reason in provenance.degradedReasons { json.string(reason.rawValue) }
+            }
+            guard let code = provenance.upstreamStatus else { return }
+            json.key("apple_status")
+            json.integer(code)
+            json.member("apple_status_explanation", VerifyReceiptStatus(code: code).explanation)
+        }
+    }
+
+    /// - Returns: the place of the transactions.
+    private mutating func receipt(_ receipt: VerifiedReceipt, _ answer: Answer) -> Range<Int> {
+        var transactions = 0..<0
+        object { json in
+            json.member("receipt_type", receipt.receiptType)
+            json.member("bundle_id", receipt.bundleID)
+            json.member("application_version", receipt.applicationVersion)
+            json.member("original_application_version", receipt.originalApplicationVersion)
+            json.identifier("adam_id", receipt.adamID)
+            json.identifier("app_item_id", receipt.adamID)
+            json.identifier("download_id", receipt.downloadID)
+            json.identifier("version_external_identifier", receipt.versionExternalIdentifier)
+            json.member("receipt_creation_date", receipt.creationDate)
+            json.member("original_purchase_date", receipt.originalPurchaseDate)
+            json.member("expiration_date", receipt.expirationDate)
+            json.member("is_expired", answer.isAppExpired)
+            json.member("preorder_date", receipt.preorderDate)
+            json.key("in_app")
+            let start = json.bytes.count
+            json.array { json in
+                for transaction in answer.transactions { json.purchase(transaction) }
+            }
+            transactions = start..<json.bytes.count
+        }
+        return transactions
+    }
+
+    private mutating func purchase(_ purchase: Transaction) {
+        object { json in json.transaction(purchase) }
+    }
+
+    private mutating func subscription(_ subscription: Subscription) {
+        object { json in
+            json.member("state", subscription.state.rawValue)
+            json.member("access_until", subscription.accessUntil)
+            json.member("change", subscription.change?.rawValue)
+            var transaction = subscription.transaction
+            // Receipts made in Xcode have no original transaction ID.
+            transaction.originalTransactionID = subscription.originalTransactionID
+            json.transaction(transaction)
+            json.member("is_eligible_for_intro_offer", subscription.isEligibleForIntroOffer)
+            if var renewal = subscription.renewal {
+                json.key("renewal")
+                json.object { json in renewal.visitFields(with: &json) }
+            }
+        }
+    }
+
+    /// The fields that Apple tells of, and what follows from them.
+    private mutating func transaction(_ transaction: Transaction) {
+        var fields = transaction
+        fields.visitFields(with: &self)
+        member("product_type", transaction.productType?.name)
+        member("transaction_reason", transaction.reason.rawValue)
+        member("revocation", transaction.revocation?.rawValue)
+    }
+}
+
+// MARK: - Fields
+
+/// Writes each field as a member.
+extension JSONWriter: FieldVisitor {
+    package mutating func text(_ name: String, _ value: inout String?) {
+        member(name, value)
+    }
+
+    package mutating func count(_ name: String, _ value: inout Int64?) {
+        guard let value else { return }
+        key(name)
+        integer(value)
+    }
+
+    /// A number that stands for something is a string, because JSON readers round beyond 2^53.
+    package mutating func code(_ name: String, _ value: inout Int64?) {
+        identifier(name, value)
+    }
+
+    package mutating func flag(_ name: String, _ value: inout Bool?) {
+        member(name, value)
+    }
+
+    package mutating func date(_ name: String, _ value: inout Timestamp?) {
+        member(name, value)
+    }
+
+    /// Nothing is read.
+    package func invalid(_ name: String) {}
+}
+
+// MARK: - Members that may be absent
+
+extension JSONWriter {
+    private mutating func member(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        key(name)
+        bool(value)
+    }
+
+    /// A number that names something: a string, because JSON readers round beyond 2^53.
+    private mutating func identifier(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        key(name)
+        string(String(value))
+    }
+}
+
+extension Verdict {
+    /// The verdict's name in the API.
+    var name: String {
+        switch self {
+        case .genuine: "genuine"
+        case .rejected: "rejected"
+        case .undecided: "undecided"
+        }
+    }
+
+    /// The name of the broken rule, or of what was missing for a verdict.
+    var reason: String? {
+        switch self {
+        case .genuine: nil
+        case .rejected(let rejection): rejection.name
+        case .undecided(let reason): reason.rawValue
+        }
+    }
+
+    fileprivate var explanation: String? {
+        switch self {
+        case .rejected(let rejection): rejection.explanation
+        case .genuine, .undecided: nil
+        }
+    }
+}
+
+extension ProductType {
+    /// The kind's name in the API.
+    fileprivate var name: String {
+        switch self {
+        case .nonConsumable: "non_consumable"
+        case .consumable: "consumable"
+        case .nonRenewingSubscription: "non_renewing_subscription"
+        case .autoRenewableSubscription: "auto_renewable_subscription"
+        }
+    }
+}

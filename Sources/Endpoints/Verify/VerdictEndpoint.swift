@@ -1,0 +1,76 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPServer
+internal import AppStore
+package import Gateway
+internal import JSON
+package import NIOCore
+package import Receipts
+
+/// `POST /v1/verify`: one receipt, one verdict.
+package struct VerdictEndpoint: VerifyEndpoint {
+
+    /// DOCME VerdictEndpoint
+    package init() {
+    }
+    package var path: String { "/v1/verify" }
+
+    package func check(contentType: String?) throws {
+        guard RequestMediaType.isJSON(contentType) else { throw Problem.unsupportedMediaType }
+    }
+
+    /// Strict JSON, then strict base64, straight from the bytes that came.
+    package func read(_ body: ByteBuffer) throws -> VerifyInput {
+        let bytes = body.readableBytesUInt8Span
+        let fields = try VerifyRequestBody(decoding: bytes)
+        var request = VerificationRequest(
+            evidence: .appReceipt(try decode(fields.receipt, in: bytes, of: .receipt, as: Base64.decode)))
+        request.question.expectations.bundleID = fields.bundleID
+        request.question.expectations.applicationVersion = fields.appVersion
+        request.question.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
+            try decode(text, in: bytes, of: .deviceIdentifier, as: DeviceIdentifier.bytes)
+        }
+        request.question.mode = fields.mode
+        request.question.maximumAge = fields.maximumAge
+        request.question.excludesOldTransactions = fields.excludesOldTransactions
+        request.question.wantsLatestReceipt = fields.wantsLatestReceipt
+        return .request(request)
+    }
+
+    private func decode(
+        _ text: JSONText, in bytes: Span<UInt8>, of field: VerifyRequestBody.Field,
+        as decode: (Span<UInt8>) throws(Base64Error) -> [UInt8]
+    ) throws -> [UInt8] {
+        do {
+            return try text.bytes(in: bytes, as: decode)
+        } catch let error as Base64Error {
+            throw Problem(error, in: field)
+        }
+    }
+
+    /// What is answered again differs in how it is known only.
+    package func replies(to question: Question, with answer: Answer, at now: Timestamp) -> Replies {
+        let body = AnswerBody(answer, latestReceipt: question.wantsLatestReceipt ? answer.latestReceipt : nil)
+        return Replies(
+            now: Reply(body: ByteBuffer(bytes: body.now)), again: Reply(body: ByteBuffer(bytes: body.again)))
+    }
+
+    /// Receipts are verified past that day too: only answers that came from Apple depend on it.
+    package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { source == .apple }
+}
+
+extension Answer {
+    /// The latest receipt in base64: Apple's, if Apple ever sent one to this receipt, else the receipt itself; nil unless the
+    /// verdict is `genuine`.
+    fileprivate var latestReceipt: String? {
+        guard let receipt else { return nil }
+        let known = (upstreamBody ?? earlierUpstreamBody).flatMap {
+            VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
+        }
+        if let known { return known }
+        var text: [UInt8] = []
+        Base64.append(encoding: receipt.bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,139 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Gateway
+internal import JSON
+internal import Receipts
+
+/// The JSON that `verifyReceipt` would answer for a receipt that was verified here: with Apple's names, types, dates and
+/// order, so that what reads Apple's answers reads these.
+///
+/// It says what is signed. What only Apple knows is left out: renewals and refunds after the receipt was made,
+/// `pending_renewal_info`, ownership, subscription groups.
+struct LocalVerifyReceiptResponse: Sendable {
+    private let receipt: VerifiedReceipt
+    private let latest: [Transaction]
+    private let latestReceipt: String?
+    private let requestDate: Timestamp
+
+    /// - Parameters:
+    ///   - receipt: what is answered about.
+    ///   - latest: the transactions of `latest_receipt_info`; with `exclude-old-transactions`, only the latest transaction
+    ///     of each subscription. `receipt.in_app` always has all purchases.
+    ///   - latestReceipt: the `latest_receipt` of an earlier answer of Apple's to this receipt; nil for the receipt itself.
+    ///   - now: becomes `request_date`.
+    init(
+        _ receipt: VerifiedReceipt, showing latest: [Transaction], latestReceipt: String? = nil, at now: Timestamp
+    ) {
+        self.receipt = receipt
+        self.latest = latest
+        self.latestReceipt = latestReceipt
+        requestDate = now
+    }
+
+    /// The body.
+    var body: [UInt8] {
+        var form = VerifyReceiptForm(reservingCapacity: expectedByteCount)
+        form.object { form in
+            form.number("status", 0)
+            form.text("environment", receipt.environment.rawValue)
+            form.json.key("receipt")
+            form.receipt(receipt, requestDate)
+            guard hasSubscriptions else { return }
+            form.transactions("latest_receipt_info", latest)
+            form.json.key("latest_receipt")
+            if let latestReceipt {
+                form.json.string(latestReceipt)
+            } else {
+                form.json.string { Base64.append(encoding: receipt.bytes, to: &$0) }
+            }
+        }
+        return form.json.bytes
+    }
+
+    /// Apple tells of the latest receipt where there are auto-renewable subscriptions, which alone have an expiry date.
+    private var hasSubscriptions: Bool { receipt.purchases.contains { $0.expiresDate != nil } }
+
+    private var expectedByteCount: Int {
+        let purchases = 1024 + (receipt.purchases.count + latest.count) * 1024
+        guard hasSubscriptions else { return purchases }
+        return purchases + (latestReceipt?.utf8.count ?? Base64.encodedCount(of: receipt.bytes.count))
+    }
+}
+
+/// Writes members as Apple does, or none for nil: flags and most numbers are texts, dates have three forms.
+private struct VerifyReceiptForm: FieldVisitor {
+    var json: JSONWriter
+
+    init(reservingCapacity capacity: Int) {
+        json = JSONWriter(reservingCapacity: capacity)
+    }
+
+    mutating func object(_ members: (inout Self) -> Void) {
+        json.open(UInt8(ascii: "{"))
+        members(&self)
+        json.close(UInt8(ascii: "}"))
+    }
+
+    mutating func receipt(_ receipt: VerifiedReceipt, _ now: Timestamp) {
+        object { form in
+            form.text("receipt_type", receipt.receiptType)
+            form.number("adam_id", receipt.adamID)
+            form.number("app_item_id", receipt.adamID)
+            form.text("bundle_id", receipt.bundleID)
+            form.text("application_version", receipt.applicationVersion)
+            form.number("download_id", receipt.downloadID)
+            form.number("version_external_identifier", receipt.versionExternalIdentifier)
+            form.date("receipt_creation_date", receipt.creationDate)
+            form.date("request_date", now)
+            form.date("original_purchase_date", receipt.originalPurchaseDate)
+            form.text("original_application_version", receipt.originalApplicationVersion)
+            form.date("preorder_date", receipt.preorderDate)
+            form.date("expiration_date", receipt.expirationDate)
+            form.transactions("in_app", receipt.purchases.lazy.map { Transaction($0) })
+        }
+    }
+
+    mutating func transactions(_ name: String, _ transactions: some Sequence<Transaction>) {
+        json.key(name)
+        json.open(UInt8(ascii: "["))
+        for var transaction in transactions {
+            object { form in transaction.visitFields(with: &form) }
+        }
+        json.close(UInt8(ascii: "]"))
+    }
+
+    /// One of the few numbers that are numbers.
+    mutating func number(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        json.key(name)
+        json.integer(value)
+    }
+
+    mutating func text(_ name: String, _ value: (some CustomStringConvertible)?) {
+        guard let value else { return }
+        json.key(name)
+        json.string(value.description)
+    }
+
+    mutating func date(_ name: String, _ value: Timestamp?) {
+        guard let date = value.map(AppleDate.init) else { return }
+        text(name, date.gmt)
+        text(name + "_ms", date.milliseconds)
+        text(name + "_pst", date.pacific)
+    }
+}
+
+// MARK: - Fields of a transaction
+
+extension VerifyReceiptForm {
+    mutating func text(_ name: String, _ value: inout String?) { text(name, value) }
+    mutating func count(_ name: String, _ value: inout Int64?) { text(name, value) }
+    mutating func code(_ name: String, _ value: inout Int64?) { text(name, value) }
+    mutating func flag(_ name: String, _ value: inout Bool?) { text(name, value) }
+    mutating func date(_ name: String, _ value: inout Timestamp?) { date(name, value) }
+
+    /// Nothing is read.
+    func invalid(_ name: String) {}
+}

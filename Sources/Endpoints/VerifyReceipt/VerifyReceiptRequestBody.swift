@@ -1,0 +1,92 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import JSON
+internal import Secrets
+
+/// What callers of Apple's `verifyReceipt` send (Apple, "requestBody"). Read as Apple reads it: members it does not know
+/// are passed over.
+struct VerifyReceiptRequestBody: Hashable, Sendable {
+    /// `receipt-data`: base64, left where it stands in the body.
+    var receipt: JSONText
+    /// `password`: the app's shared secret.
+    var secret: Secret?
+    /// `exclude-old-transactions`: only the latest transaction of each subscription.
+    var excludesOldTransactions = false
+
+    /// The longest of what is read.
+    enum Limits {
+        /// Apple's secrets are 32 hexadecimal digits.
+        static let secretBytes = 64
+        /// Members, those included that are passed over.
+        static let members = 64
+        /// The steps that all members which are passed over may take together (`JSONReader.work`): about as many bytes of
+        /// arrays and objects, or sixteen times as many of plain text.
+        static let skippedWork = 64 << 10
+        /// Arrays and objects inside one another, in members that are passed over.
+        static let depth = 16
+        /// The steps that something else in the place of a secret may take.
+        static let noSecretWork = 64
+        /// The name of a member.
+        static let nameBytes = 256
+    }
+}
+
+extension VerifyReceiptRequestBody {
+    /// Reads a body from front to back, once. Of two members with one name the last counts, as with Apple.
+    init(decoding bytes: Span<UInt8>) throws(JSONFault) {
+        var reader = JSONReader(bytes)
+        var receipt: JSONText?
+        var memberCount = 0
+        var allowance = JSONSkipAllowance(maximumDepth: Limits.depth, maximumWork: Limits.skippedWork)
+        self.init(receipt: JSONText(range: 0..<0, isEscaped: false))
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            memberCount += 1
+            guard memberCount <= Limits.members else {
+                throw JSONFault(.tooManyValues(maximum: Limits.members), at: reader.position)
+            }
+            switch try reader.value(of: key, maximumBytes: Limits.nameBytes) {
+            case "receipt-data":
+                receipt = try named("receipt-data") { () throws(JSONFault) in try reader.string() }
+            case "password": secret = try named("password") { () throws(JSONFault) in try reader.secret() }
+            case "exclude-old-transactions":
+                excludesOldTransactions = try named("exclude-old-transactions") { () throws(JSONFault) in
+                    try reader.boolean()
+                }
+            default: try reader.skipValue(within: &allowance)
+            }
+        }
+        try reader.endDocument()
+        guard let receipt else { throw JSONFault(.missingField, field: "receipt-data", at: reader.position) }
+        self.receipt = receipt
+    }
+}
+
+/// Only names that stand here reach a fault: another could be anything, a secret in the wrong place too.
+private func named<Value>(_ name: String, _ read: () throws(JSONFault) -> Value) throws(JSONFault) -> Value {
+    do throws(JSONFault) {
+        return try read()
+    } catch {
+        throw error.inField(name)
+    }
+}
+
+extension JSONReader {
+    /// An empty secret is none. Apple is not bothered with what cannot be one.
+    fileprivate mutating func secret() throws(JSONFault) -> Secret? {
+        let start = position
+        guard try nextType() == .string else {
+            var allowance = JSONSkipAllowance(
+                maximumDepth: 0, maximumWork: VerifyReceiptRequestBody.Limits.noSecretWork)
+            try skipValue(within: &allowance)
+            return nil
+        }
+        let text = try value(of: try string(), maximumBytes: VerifyReceiptRequestBody.Limits.secretBytes)
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw JSONFault(.notAccepted("visible ASCII characters"), at: start)
+        }
+        return text.isEmpty ? nil : Secret(text)
+    }
+}

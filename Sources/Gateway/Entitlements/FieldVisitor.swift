@@ -1,0 +1,93 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Receipts
+
+/// Takes the fields of a transaction or plan one after another: to write them in some form, or to read them from it.
+///
+/// `visitFields` names each field once, for the stored form and for all forms of JSON. A field without a value is nil.
+public protocol FieldVisitor {
+    /// The fault of a form that cannot be read; `Never` for a writer.
+    associatedtype Failure: Error
+
+    /// A text.
+    mutating func text(_ name: String, _ value: inout String?) throws(Failure)
+    /// A number of things.
+    mutating func count(_ name: String, _ value: inout Int64?) throws(Failure)
+    /// A number that stands for something.
+    mutating func code(_ name: String, _ value: inout Int64?) throws(Failure)
+    /// A flag.
+    mutating func flag(_ name: String, _ value: inout Bool?) throws(Failure)
+    /// A point in time.
+    mutating func date(_ name: String, _ value: inout Timestamp?) throws(Failure)
+    /// Called for a value that is required or one of a few, and was not read.
+    func invalid(_ name: String) throws(Failure)
+}
+
+extension FieldVisitor {
+    /// A text that is always there.
+    @inlinable
+    public mutating func required(_ name: String, _ value: inout String) throws(Failure) {
+        var text: String? = value
+        try self.text(name, &text)
+        if let text { value = text } else { try invalid(name) }
+    }
+
+    /// A flag that is named only if it is set.
+    @inlinable
+    public mutating func mark(_ name: String, _ value: inout Bool) throws(Failure) {
+        var flag: Bool? = value ? true : nil
+        try self.flag(name, &flag)
+        value = flag ?? false
+    }
+
+    /// One of a few words.
+    @inlinable
+    public mutating func word<Word: RawRepresentable<String>>(_ name: String, _ value: inout Word?) throws(Failure) {
+        var text = value?.rawValue
+        try self.text(name, &text)
+        value = text.flatMap { Word(rawValue: $0) }
+        if text != nil, value == nil { try invalid(name) }
+    }
+}
+
+extension Transaction {
+    /// Visits every field that Apple tells of, in Apple's order and by Apple's names. A new one is a property and a line
+    /// here.
+    @inlinable
+    public mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
+        try visitor.count("quantity", &quantity)
+        try visitor.required("product_id", &productID)
+        try visitor.required("transaction_id", &transactionID)
+        try visitor.text("original_transaction_id", &originalTransactionID)
+        try visitor.date("purchase_date", &purchaseDate)
+        try visitor.date("original_purchase_date", &originalPurchaseDate)
+        try visitor.date("expires_date", &expiresDate)
+        try visitor.date("cancellation_date", &cancellationDate)
+        try visitor.code("cancellation_reason", &cancellationReason)
+        try visitor.mark("is_upgraded", &isUpgraded)
+        try visitor.text("web_order_line_item_id", &webOrderLineItemID)
+        try visitor.flag("is_trial_period", &isTrialPeriod)
+        try visitor.flag("is_in_intro_offer_period", &isInIntroOfferPeriod)
+        try visitor.word("in_app_ownership_type", &ownership)
+        try visitor.text("subscription_group_identifier", &subscriptionGroupID)
+        try visitor.text("promotional_offer_id", &promotionalOfferID)
+        try visitor.text("offer_code_ref_name", &offerCodeName)
+        try visitor.text("app_account_token", &appAccountToken)
+    }
+}
+
+extension Renewal {
+    /// Visits every field beside the names of the subscription and product that the plan is about.
+    @inlinable
+    public mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
+        try visitor.flag("will_renew", &willRenew)
+        try visitor.text("auto_renew_product_id", &renewalProductID)
+        try visitor.word("expiration_intent", &expirationIntent)
+        try visitor.flag("is_in_billing_retry_period", &isInBillingRetry)
+        try visitor.date("grace_period_expires_date", &gracePeriodExpiresDate)
+        try visitor.word("price_consent", &priceConsent)
+        try visitor.text("promotional_offer_id", &promotionalOfferID)
+        try visitor.text("offer_code_ref_name", &offerCodeName)
+    }
+}

@@ -1,0 +1,58 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import Receipts
+
+/// The purchase that a verification is about: something that Apple signed, or an identifier to ask Apple about.
+public enum VerificationSubject: Sendable {
+    /// Evidence that was verified here.
+    case signed(VerifiedEvidence)
+    /// A transaction of an app. The client named it and proved nothing: only Apple can answer.
+    case lookup(bundleID: String, transactionID: String)
+}
+
+extension VerificationSubject {
+    /// The evidence; nil for a lookup.
+    public var evidence: VerifiedEvidence? {
+        if case .signed(let evidence) = self { evidence } else { nil }
+    }
+
+    /// The app; nil if the evidence names none.
+    public var bundleID: String? {
+        switch self {
+        case .signed(let evidence): evidence.bundleID
+        case .lookup(let bundleID, _): bundleID
+        }
+    }
+
+    /// The environment, if it is signed.
+    public var environment: Environment? { evidence?.environment }
+
+    /// The name of the subject in cache keys.
+    public var identity: Identity {
+        switch self {
+        case .signed(let evidence): .signedContent(evidence.identity)
+        case .lookup(_, let transactionID): .transaction(transactionID)
+        }
+    }
+
+    /// The names of subjects. An identifier that a client sent never equals what Apple signed.
+    public enum Identity: Hashable, Sendable {
+        /// SHA-256 of the signed content.
+        case signedContent(Fingerprint)
+        /// A transaction ID, as the client sent it.
+        case transaction(String)
+    }
+}
+
+extension VerificationSubject: CustomStringConvertible, CustomReflectable {
+    /// The kind, and nothing that identifies an app or a purchase.
+    public var description: String {
+        switch self {
+        case .signed(let evidence): "VerificationSubject(\(evidence))"
+        case .lookup: "VerificationSubject(lookup)"
+        }
+    }
+    /// Empty, for the same reason.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

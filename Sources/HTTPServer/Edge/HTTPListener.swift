@@ -1,0 +1,160 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Settings
+package import Logging
+internal import NIOCore
+internal import NIOExtras
+internal import NIOPosix
+internal import ServiceLifecycle
+
+/// The two listeners.
+package enum ListenerPlane: String, Sendable {
+    case data, admin
+}
+
+/// One open port: accepts connections until the graceful shutdown, and then waits for the last of them to end.
+package struct HTTPListener: Service {
+    /// The name in the log.
+    let plane: ListenerPlane
+    /// The address to bind.
+    let address: ListenerConfiguration
+    /// The limits of header, body and connections.
+    let limits: HTTPLimits
+    /// What all connections share.
+    let edge: Edge
+    /// Receives the start.
+    let logger: Logger
+    /// Called with the port once it is open.
+    let onListening: @Sendable (Int) async -> Void
+
+    /// DOCME HTTPListener
+    package init(
+        plane: ListenerPlane, address: ListenerConfiguration, limits: HTTPLimits, edge: Edge, logger: Logger,
+        onListening: @escaping @Sendable (Int) async -> Void
+    ) {
+        self.plane = plane
+        self.address = address
+        self.limits = limits
+        self.edge = edge
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    func run() async throws {
+        let quiescing = ServerQuiescingHelper(group: MultiThreadedEventLoopGroup.singleton)
+        let server = try await bind(quiescing)
+        let port = server.localAddress?.port ?? address.port
+        logger.notice(
+            "Listening",
+            metadata: [
+                "plane": "\(plane.rawValue)", "host": "\(address.host)", "port": .stringConvertible(port),
+            ])
+        await onListening(port)
+        let (events, report) = AsyncStream.makeStream(of: Event.self)
+        server.closeFuture.whenComplete { _ in report.yield(.closed) }
+        defer { server.close(promise: nil) }
+        try await withGracefulShutdownHandler {
+            // Ends when all connections have ended, or when the task is cancelled.
+            for await event in events {
+                if event == .drained { return }
+                // A node that does not listen any more must not look alive.
+                guard Task.isShuttingDownGracefully else { throw ListenerClosed(plane: plane) }
+            }
+        } onGracefulShutdown: {
+            let promise = server.eventLoop.makePromise(of: Void.self)
+            promise.futureResult.whenComplete { _ in report.yield(.drained) }
+            quiescing.initiateShutdown(promise: promise)
+        }
+    }
+
+    private enum Event {
+        /// The port is closed.
+        case closed
+        /// The last connection has ended.
+        case drained
+    }
+
+    private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
+        let (edge, parserLimits) = (edge, RequestParser.Limits(limits))
+        return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: Int32(clamping: limits.connections))
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers(
+                        ConnectionLimit(maximum: limits.connections, logger: logger),
+                        quiescing.makeServerChannelHandler(channel: channel))
+                }
+            }
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { edge.initialize($0, limits: parserLimits) }
+            .bind(host: address.host, port: address.port).get()
+    }
+}
+
+/// The port of a listener was closed, and not by us.
+struct ListenerClosed: Error, CustomStringConvertible {
+    /// The listener.
+    let plane: ListenerPlane
+
+    var description: String { "the port of the \(plane.rawValue) plane was closed by the system" }
+}
+
+/// Stops accepting while a listener has all the connections it may, and for a second after an error, such as no file
+/// descriptor left. Further connections wait in the system's backlog.
+private final class ConnectionLimit: ChannelDuplexHandler {
+    typealias InboundIn = any Channel
+    typealias OutboundIn = any Channel
+
+    private let maximum: Int
+    private let logger: Logger
+    private var count = 0
+    /// True while an accept was wanted and not made.
+    private var isHeldBack = false
+    /// The time before which the limit is not logged again: it may be reached with each connection that ends.
+    private var nextWarning = NIODeadline.uptimeNanoseconds(0)
+
+    init(maximum: Int, logger: Logger) {
+        self.maximum = maximum
+        self.logger = logger
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        count += 1
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        unwrapInboundIn(data).closeFuture.hop(to: context.eventLoop).whenComplete { _ in
+            let (handler, context) = bound.value
+            handler.connectionClosed(context)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        guard count >= maximum else { return context.read() }
+        guard !isHeldBack else { return }
+        isHeldBack = true
+        guard nextWarning <= .now() else { return }
+        nextWarning = .now() + .seconds(10)
+        logger.warning("Connection limit reached", metadata: ["connections": .stringConvertible(maximum)])
+    }
+
+    /// The socket stays readable after an error. SwiftNIO would try again at once, for as long as the error lasts; only
+    /// without `autoRead` does it look away.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? IOError else { return context.fireErrorCaught(error) }
+        logger.error("Cannot accept connections", metadata: ["errno": .stringConvertible(error.errnoCode)])
+        let options = context.channel.syncOptions
+        try? options?.setOption(.autoRead, value: false)
+        context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) {
+            try? options?.setOption(.autoRead, value: true)
+        }
+    }
+
+    private func connectionClosed(_ context: ChannelHandlerContext) {
+        count -= 1
+        guard isHeldBack, count < maximum else { return }
+        isHeldBack = false
+        context.read()
+    }
+}

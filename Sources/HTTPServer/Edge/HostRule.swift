@@ -1,0 +1,144 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Settings
+
+/// The host and port that a request names as its destination (RFC 9110 §7.2).
+struct RequestAuthority: Hashable, Sendable {
+    /// As sent: `gateway.example:8080`, `[::1]:8080`, or nothing.
+    let text: String
+    /// The bytes of the host in it.
+    private let hostBytes: Int
+
+    /// Reads `uri-host [ ":" port ]`; nil for anything else. Empty is allowed: it stands for a target without an
+    /// authority (RFC 9112 §3.2).
+    init?(_ text: String) {
+        let bytes = text.utf8.span
+        guard let end = bytes.count == 0 ? 0 : Self.hostEnd(bytes) else { return nil }
+        guard end == bytes.count || bytes[end] == UInt8(ascii: ":") && end > 0 else { return nil }
+        for index in end..<bytes.count where index > end && !bytes[index].isDigit { return nil }
+        self.text = text
+        hostBytes = end
+        guard !isBracketed || isIPv6Address else { return nil }
+    }
+
+    /// The index behind the host: an address in brackets, or a name or IPv4 address (RFC 3986 §3.2.2).
+    private static func hostEnd(_ bytes: Span<UInt8>) -> Int? {
+        var index = 0
+        if bytes[0] == UInt8(ascii: "[") {
+            while index < bytes.count, bytes[index] != UInt8(ascii: "]") { index += 1 }
+            return index < bytes.count ? index + 1 : nil
+        }
+        while index < bytes.count, bytes[index] != UInt8(ascii: ":") {
+            guard let next = bytes.characterEnd(from: index, where: \.isHostNameCharacter) else { return nil }
+            index = next
+        }
+        return index
+    }
+
+    private var isBracketed: Bool { text.utf8.first == UInt8(ascii: "[") }
+
+    /// The host; of an address in brackets all of it.
+    private var host: Substring { Substring(text.utf8.prefix(hostBytes)) }
+
+    private var isIPv6Address: Bool {
+        isBracketed && host.utf8.contains(UInt8(ascii: ":")) && NetworkAddress(host.dropFirst().dropLast()) != nil
+    }
+
+    /// True if the host is an IP address, which no name server can point elsewhere.
+    var isAddress: Bool { isBracketed || text.utf8.span.extracting(0..<hostBytes).isIPv4Address }
+
+    /// True if the host is `localhost` or a name below it, which are always this machine (RFC 6761 §6.3).
+    var isLocalhost: Bool { isName("localhost") || name.hasSuffix(".localhost") }
+
+    /// Returns true if the host is this name.
+    /// - Parameter name: in lower case.
+    func isName(_ name: String) -> Bool {
+        text.utf8.span.extracting(0..<hostBytes).equalsIgnoringCase(name) || self.name == name
+    }
+
+    /// In lower case, and without the dot that makes a name absolute.
+    private var name: Substring {
+        let name = Substring(host.lowercased())
+        return name.hasSuffix(".") ? name.dropLast() : name
+    }
+}
+
+extension Span<UInt8> {
+    /// Four numbers from 0 to 255 with dots between them, without zeros in front (RFC 3986 §3.2.2).
+    fileprivate var isIPv4Address: Bool {
+        var (parts, digits, value) = (0, 0, 0)
+        for index in indices {
+            let byte = self[index]
+            if byte.isDigit, digits == 0 || value > 0 {
+                (digits, value) = (digits + 1, value * 10 + Int(byte - UInt8(ascii: "0")))
+                if value > 255 { return false }
+            } else if byte == UInt8(ascii: "."), digits > 0 {
+                (parts, digits, value) = (parts + 1, 0, 0)
+            } else {
+                return false
+            }
+        }
+        return parts == 3 && digits > 0
+    }
+}
+
+/// The rule for the host of requests on listeners that ask for no API key.
+///
+/// A web page can have a browser on this machine, or in this network, send requests to the gateway: its own name is
+/// resolved to the gateway's address (DNS rebinding). Such a request carries that name. So only hosts are served that no
+/// foreign name server controls, and the names that the operator gave to the gateway.
+package struct HostRule: Hashable, Sendable {
+    /// The names that are served beside addresses and `localhost`.
+    var names = HostNames()
+
+    /// DOCME HostRule
+    package init(names: HostNames = HostNames()) {
+        self.names = names
+    }
+
+    /// Paths that are answered whatever the host, for the health checks of orchestrators and load balancers.
+    static let openPaths = ["/livez", "/readyz"]
+
+    /// Returns true if a request is served.
+    /// - Parameter authority: nil for a request of HTTP/1.0 without `Host`, which no browser sends.
+    func permits(_ authority: RequestAuthority?, path: String) -> Bool {
+        guard let authority else { return true }
+        return authority.isAddress || authority.isLocalhost || names.contains(authority) || Self.isOpen(path)
+    }
+
+    private static func isOpen(_ path: String) -> Bool {
+        openPaths.contains { path.hasPrefix($0) && (path.utf8.count == $0.utf8.count || path.hasPrefix($0 + "?")) }
+    }
+}
+
+extension HostNames {
+    /// Returns true if the host of a request is one of them.
+    func contains(_ authority: RequestAuthority) -> Bool {
+        names.contains { authority.isName($0) }
+    }
+}
+
+/// The field `Origin` (RFC 6454 §7), with which browsers name the site a request comes from.
+package enum RequestOrigin: Hashable, Sendable {
+    /// No browser sent it, or one that reads the gateway's own page.
+    case none
+    case one(String)
+    /// Several fields, which no browser sends.
+    case several
+
+    /// Returns true if another site than the gateway's own has sent a request. `null` is another site too.
+    func isForeign(to authority: RequestAuthority?) -> Bool {
+        switch self {
+        case .none: return false
+        case .several: return true
+        case .one(let origin):
+            guard let authority else { return true }
+            return origin.lowercased() != "http://" + authority.text.lowercased()
+        }
+    }
+
+    mutating func add(_ value: String) {
+        self = if case .none = self { .one(value) } else { .several }
+    }
+}

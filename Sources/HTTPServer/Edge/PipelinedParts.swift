@@ -1,0 +1,61 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import NIOCore
+internal import NIOHTTP1
+
+/// What arrived behind a request that is still being answered (RFC 9112 §9.3.2). Bounded: what goes beyond the limit
+/// becomes a failure of the request it belongs to.
+struct PipelinedParts {
+    /// A part, or the end of what could be decoded.
+    enum Element {
+        case part(HTTPServerRequestPart)
+        case failure(UnreadableRequest)
+        /// The client will send no more.
+        case end
+    }
+
+    /// Whether nothing waits.
+    var isEmpty: Bool { elements.isEmpty }
+
+    /// With room for one: most connections pipeline nothing, and room for sixteen requests takes five kilobytes.
+    private var elements = CircularBuffer<Element>(initialCapacity: 1)
+    private var bytes = 0
+
+    /// Adds an element at the end.
+    mutating func append(_ element: Element, limit: ByteCount) {
+        guard bytes <= limit.bytes else { return }
+        bytes += element.bytes
+        let excess = UnreadableRequest(refusal: .overloaded, isHead: element.isHead)
+        elements.append(bytes <= limit.bytes ? element : .failure(excess))
+    }
+
+    /// Takes the first element.
+    mutating func popFirst() -> Element? {
+        guard let element = elements.popFirst() else { return nil }
+        bytes -= element.bytes
+        return element
+    }
+
+    /// Forgets everything.
+    mutating func removeAll() {
+        elements.removeAll()
+        bytes = 0
+    }
+}
+
+extension PipelinedParts.Element {
+    fileprivate var isHead: Bool {
+        if case .part(.head(let head)) = self { head.method == .HEAD } else { false }
+    }
+
+    /// Roughly what it takes in memory; a header is at most as large as its limit, and counted as a kilobyte.
+    fileprivate var bytes: Int {
+        switch self {
+        case .part(.body(let buffer)): buffer.readableBytes
+        case .part(.head): 1024
+        case .part(.end), .failure, .end: 0
+        }
+    }
+}

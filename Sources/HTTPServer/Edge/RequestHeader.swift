@@ -1,0 +1,221 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import HTTPTypes
+internal import NIOHTTP1
+internal import NIOHTTPTypesHTTP1
+
+/// The header of a request, and what the edge wants to know of it, found in one pass. What can be read in two ways
+/// becomes none.
+///
+/// A class, because a header is handed on many times and never changes.
+package final class RequestHeader: Sendable {
+    /// The header as it was sent.
+    let head: HTTPRequestHead
+    /// What is to be done.
+    let method: HTTPRequest.Method
+    /// The path, without the scheme and authority that may stand before it and the query that may follow. As it was sent:
+    /// nothing is decoded.
+    let path: String
+    /// The query without its question mark; nil without one. It may hold a key, so it never reaches a log.
+    let query: String?
+    /// Joins the log lines and the answer of this request.
+    let requestID: RequestID
+    /// The fields in which API keys come.
+    let credentials: Credentials
+    /// The field `Content-Type`; nil for none and for several.
+    package let contentType: String?
+    /// The field `traceparent`; nil for none and for several.
+    let traceparent: String?
+    /// The length the client announced; nil for chunked bodies and for none.
+    let announcedBytes: Int?
+    /// The host and port it is for; nil in HTTP/1.0 without `Host`.
+    let authority: RequestAuthority?
+    /// The site whose page sends it, if it is a browser that sends it.
+    package let origin: RequestOrigin
+    /// Whether the client waits for `100 Continue` before it sends the body; nil if it expects something unknown.
+    let expectsContinue: Bool?
+    /// True for HTTP/1.0, in which answers are not chunked (RFC 9112 §6.1).
+    let isHTTP10: Bool
+    /// Whether this is the last request of its connection: for HTTP/1.0 without keep-alive, and all the spellings of close
+    /// (RFC 9112 §9.3). A request to upgrade is answered without the upgrade, and nothing behind it is read.
+    let isLast: Bool
+
+    /// - Throws: why the request is refused, whatever it asks for. The decoder has refused a body without one clear length.
+    init(_ head: HTTPRequestHead) throws(EdgeRefusal) {
+        guard let method = try? HTTPRequest.Method(head.method) else { throw .malformed }
+        let fields = EdgeFields(head.headers)
+        guard let target = RequestTarget(head.uri, head.method) else { throw .malformed }
+        let sentAuthority = try fields.authority(in: head.version)
+        self.head = head
+        self.method = method
+        (path, query) = target.parts
+        origin = fields.origin
+        // RFC 9112 §3.2.2: the host of a whole URL goes before the field.
+        authority = target.authority ?? sentAuthority
+        requestID = RequestID(sent: fields.requestID)
+        credentials = fields.credentials
+        contentType = fields.contentType.only
+        traceparent = fields.traceparent.only
+        announcedBytes = fields.announcedBytes
+        // RFC 9110 §10.1.1: HTTP/1.0 knows no 100 Continue, and a client that sends no body does not wait for it.
+        isHTTP10 = head.version == .http1_0
+        let mayWait = head.version != .http1_0 && fields.announcesBody
+        expectsContinue = fields.expectsContinue.map { $0 && mayWait }
+        isLast = fields.isLast(in: head.version)
+    }
+
+    /// The values of the fields with this name, in their order.
+    package func values(of name: String) -> [String] { head.headers[name] }
+}
+
+/// The target of a request (RFC 9112 §3.2): a path, a whole URL, or the asterisk of OPTIONS.
+private struct RequestTarget {
+    /// The path and the query.
+    let path: String
+    /// The authority of a whole URL.
+    let authority: RequestAuthority?
+
+    /// - Returns: nil for anything else. CONNECT, which has a form of its own, has been refused.
+    init?(_ text: String, _ method: HTTPMethod) {
+        if text.utf8.first == UInt8(ascii: "/") || text == "*" && method == .OPTIONS {
+            path = text
+            authority = nil
+            return
+        }
+        guard let rest = Self.behindScheme(text) else { return nil }
+        let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+        // RFC 9110 §4.2.1: an http URL has a host; §4.2.4: and no user.
+        guard end > rest.startIndex, let authority = RequestAuthority(String(rest[..<end])) else { return nil }
+        let path = rest[end...]
+        self.path = path.utf8.first == UInt8(ascii: "/") ? String(path) : "/" + path
+        self.authority = authority
+    }
+
+    /// The path, and the query behind the first question mark (RFC 3986 §3.4).
+    var parts: (path: String, query: String?) {
+        guard let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (path, nil) }
+        return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
+    }
+
+    private static func behindScheme(_ text: String) -> Substring? {
+        guard let end = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        guard ["http", "https"].contains(text[..<end].lowercased()), text[end...].hasPrefix("://") else { return nil }
+        return text[end...].dropFirst(3)
+    }
+}
+
+// MARK: - Fields
+
+/// The fields of a header that the edge looks at.
+private struct EdgeFields {
+    private(set) var credentials = Credentials()
+    private(set) var contentType = SingleValue()
+    private(set) var traceparent = SingleValue()
+    private(set) var announcedBytes: Int?
+    private(set) var expectsContinue: Bool? = false
+    private(set) var announcesBody = false
+    private(set) var origin = RequestOrigin.none
+    private var wantsUpgrade = false
+    private var isClosing = false
+    private var isKeptAlive = false
+    /// Empty, and so not harmless, if there are several.
+    private(set) var requestID: String?
+    private var hosts = SingleValue()
+
+    init(_ headers: HTTPHeaders) {
+        for (name, value) in headers { add(FieldName(text: name), value) }
+    }
+
+    private mutating func add(_ name: FieldName, _ value: String) {
+        switch name {
+        case "host": hosts.add(value)
+        case "content-type": contentType.add(value.trimmed)
+        // The decoder lets no header pass with two of them.
+        case "content-length":
+            announcedBytes = Int(value.trimmed)
+            announcesBody = announcedBytes != 0
+        case "authorization": credentials.add(authorization: value.trimmed)
+        case "x-api-key": credentials.add(apiKey: value.trimmed)
+        case "x-request-id": requestID = requestID == nil ? value.trimmed : ""
+        // Two of them are one list, and no such list is known.
+        case "expect": expectsContinue = expectsContinue == false && value.trimmed.isContinue ? true : nil
+        case "traceparent": traceparent.add(value.trimmed)
+        case "transfer-encoding": announcesBody = true
+        case "connection": addConnectionOptions(value)
+        case "origin": origin.add(value.trimmed)
+        case "upgrade": wantsUpgrade = true
+        default: break
+        }
+    }
+
+    private mutating func addConnectionOptions(_ value: String) {
+        for option in value.utf8.split(separator: UInt8(ascii: ",")) {
+            switch FieldName(text: String(Substring(option)).trimmed) {
+            case "close": isClosing = true
+            case "keep-alive": isKeptAlive = true
+            default: break
+            }
+        }
+    }
+
+    /// RFC 9112 §9.3.
+    func isLast(in version: HTTPVersion) -> Bool {
+        isClosing || wantsUpgrade || version == .http1_0 && !isKeptAlive
+    }
+
+    /// RFC 9112 §3.2: exactly one `Host` in HTTP/1.1, never more, and nothing in it but a host and a port.
+    func authority(in version: HTTPVersion) throws(EdgeRefusal) -> RequestAuthority? {
+        switch hosts {
+        case .none where version == .http1_0: return nil
+        case .one(let host):
+            guard let authority = RequestAuthority(host.trimmed) else { throw .malformed }
+            return authority
+        case .none, .several: throw .malformed
+        }
+    }
+}
+
+/// What a field says that should stand once.
+private enum SingleValue {
+    case none
+    case one(String)
+    case several
+
+    init() { self = .none }
+
+    var only: String? {
+        if case .one(let value) = self { value } else { nil }
+    }
+
+    mutating func add(_ value: String) {
+        if case .none = self { self = .one(value) } else { self = .several }
+    }
+}
+
+/// The name of a field, which is the same in upper and in lower case (RFC 9110 §5.1).
+private struct FieldName {
+    let text: String
+
+    /// - Parameter pattern: in lower case.
+    static func ~= (pattern: String, name: FieldName) -> Bool {
+        guard pattern.utf8.count == name.text.utf8.count else { return false }
+        let expected = pattern.utf8.span, sent = name.text.utf8.span
+        for index in sent.indices where sent[index].lowercased != expected[index] { return false }
+        return true
+    }
+}
+
+extension String {
+    /// Without the white space around a value (RFC 9110 §5.5), of which the decoder leaves what stands behind it.
+    fileprivate var trimmed: String {
+        guard let first = utf8.first, let last = utf8.last, first.isWhiteSpace || last.isWhiteSpace else { return self }
+        var value = utf8[...]
+        while value.first?.isWhiteSpace == true { value.removeFirst() }
+        while value.last?.isWhiteSpace == true { value.removeLast() }
+        return String(Substring(value))
+    }
+
+    fileprivate var isContinue: Bool { lowercased() == "100-continue" }
+}

@@ -1,0 +1,306 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import NIOCore
+internal import NIOHTTP1
+
+/// A parser of HTTP/1.1 requests (RFC 9112), as a value: bytes in, parts of requests out.
+///
+/// It accepts what the grammar allows and nothing else. Lines end with CR and LF, fields are not folded, and a body has
+/// one length. What a proxy in front could read in another way is refused here. Memory is bounded by the limits: an
+/// incomplete line is the only thing that waits in the buffer.
+struct RequestParser {
+    /// The bounds of what is read.
+    struct Limits: Sendable {
+        /// The longest request target.
+        var target = 8192
+        /// Name and value of one field.
+        var field = 8192
+        /// All fields of a request together, trailers included.
+        var fieldList = 16_384
+        /// Fields in a request, trailers included.
+        var fieldCount = 64
+        /// The largest body.
+        var body = ByteCount.mebibytes(12)
+        /// The longest method that could be one of those in use.
+        static let method = 32
+        /// Empty lines in front of a request (RFC 9112 §2.2).
+        static let emptyLines = 1
+        /// A chunk's size and its extensions (RFC 9112 §7.1.1).
+        static let chunkLine = 256
+        /// White space around the value of a field, beyond what the field may take.
+        static let fieldWhiteSpace = 64
+    }
+
+    private enum Phase {
+        case requestLine
+        case fields
+        case body(remaining: Int)
+        case chunkSize
+        case chunk(remaining: Int)
+        case chunkEnd
+        case trailers
+        /// Everything of the request has been read.
+        case end
+    }
+
+    private let limits: Limits
+    private var phase = Phase.requestLine
+    /// The bytes at the front of the buffer that hold no line end.
+    private var searchedBytes = 0
+    private var emptyLines = 0
+    private var (method, target, version) = (HTTPMethod.GET, "", HTTPVersion.http1_1)
+    private var fields: [(String, String)] = []
+    private var fieldBytes = 0
+    private var fieldCount = 0
+    private var framing = BodyFraming()
+    /// True if the request that arrives is one for HEAD, as far as is known: its answer has no body (RFC 9110 §9.3.2).
+    private(set) var isHead = false
+
+    /// A parser at the beginning of a connection.
+    init(_ limits: Limits) {
+        self.limits = limits
+        fields.reserveCapacity(16)
+    }
+
+    /// Returns true if a request has begun and is not complete.
+    func isWithinRequest(before buffer: ByteBuffer) -> Bool {
+        if case .requestLine = phase { buffer.readableBytes > 0 } else { true }
+    }
+
+    /// Reads the next part of a request from the front of the buffer; nil until more has arrived.
+    /// - Throws: why the request is refused. There is no going on after that.
+    mutating func next(in buffer: inout ByteBuffer) throws(EdgeRefusal) -> HTTPServerRequestPart? {
+        while true {
+            switch phase {
+            case .requestLine:
+                guard try readRequestLine(&buffer) else { return nil }
+            case .fields:
+                guard let field = try readField(&buffer) else { return nil }
+                if case .end = field { return .head(try finishHead()) }
+            case .body(remaining: 0), .end:
+                phase = .requestLine
+                return .end(nil)
+            case .body(let remaining):
+                guard let part = readBody(&buffer, upTo: remaining) else { return nil }
+                phase = .body(remaining: remaining - part.readableBytes)
+                return .body(part)
+            case .chunkSize:
+                guard try readChunkSize(&buffer) else { return nil }
+            case .chunk(remaining: 0): phase = .chunkEnd
+            case .chunk(let remaining):
+                guard let part = readBody(&buffer, upTo: remaining) else { return nil }
+                phase = .chunk(remaining: remaining - part.readableBytes)
+                return .body(part)
+            case .chunkEnd:
+                guard let length = try lineLength(in: buffer, upTo: 0, beyond: .malformed) else { return nil }
+                buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
+                phase = .chunkSize
+            case .trailers:
+                guard let field = try readField(&buffer) else { return nil }
+                if case .end = field { phase = .end }
+            }
+        }
+    }
+
+    private func readBody(_ buffer: inout ByteBuffer, upTo count: Int) -> ByteBuffer? {
+        buffer.readableBytes > 0 ? buffer.readSlice(length: min(count, buffer.readableBytes)) : nil
+    }
+
+    /// CR and LF (RFC 9112 §2.2).
+    private static let lineEnd = 2
+
+    /// Finds the end of the line at the front of the buffer. It is parsed where it lies, and consumed after that.
+    /// - Parameter refusal: for a line longer than the limit.
+    /// - Returns: the bytes before CR and LF; nil until the line is complete.
+    private mutating func lineLength(
+        in buffer: ByteBuffer, upTo limit: Int, beyond refusal: @autoclosure () -> EdgeRefusal
+    ) throws(EdgeRefusal) -> Int? {
+        let bytes = buffer.readableBytesUInt8Span
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n"), from: searchedBytes) else {
+            searchedBytes = bytes.count
+            // One byte more may be the CR of a line that is just short enough.
+            if searchedBytes > limit + 1 { throw refusal() }
+            return nil
+        }
+        searchedBytes = 0
+        // Too long comes first, as it does for a line that arrives in pieces.
+        guard end <= limit + 1 else { throw refusal() }
+        guard end > 0, bytes[end - 1] == UInt8(ascii: "\r") else { throw .malformed }
+        return end - 1
+    }
+}
+
+// MARK: - The request line
+
+extension RequestParser {
+    /// `method SP request-target SP HTTP-version` (RFC 9112 §3). False until it is complete.
+    private mutating func readRequestLine(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool {
+        if searchedBytes < 5 { isHead = buffer.readableBytesUInt8Span.begins(with: "HEAD ") }
+        let longest = Limits.method + limits.target + " ".utf8.count * 2 + "HTTP/1.1".utf8.count
+        let length = try lineLength(in: buffer, upTo: longest, beyond: Self.refusal(ofLongLine: buffer))
+        guard let length else { return false }
+        if length > 0 {
+            try begin(RequestLine(buffer.readableBytesUInt8Span.extracting(0..<length)), in: buffer)
+        } else {
+            emptyLines += 1
+            guard emptyLines <= Limits.emptyLines else { throw .malformed }
+        }
+        buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
+        return true
+    }
+
+    private mutating func begin(_ line: RequestLine, in bytes: ByteBuffer) throws(EdgeRefusal) {
+        guard let version = line.version else { throw .version }
+        guard let method = Self.method(bytes.text(in: line.method)) else { throw .notImplemented }
+        guard line.target.count <= limits.target else { throw .targetTooLong }
+        (self.method, target, self.version) = (method, bytes.text(in: line.target), version)
+        fields.removeAll(keepingCapacity: true)
+        (emptyLines, fieldBytes, fieldCount, framing) = (0, 0, 0, BodyFraming())
+        phase = .fields
+    }
+
+    /// RFC 9112 §3: a target that is too long is 414, a method longer than any that is known 501.
+    private static func refusal(ofLongLine bytes: ByteBuffer) -> EdgeRefusal {
+        let bytes = bytes.readableBytesUInt8Span
+        let method = bytes.tokenEnd(from: 0)
+        if method > Limits.method { return .notImplemented }
+        return method > 0 && bytes[method] == UInt8(ascii: " ") ? .targetTooLong : .malformed
+    }
+
+    /// The methods of RFC 9110 §9.3 and RFC 5789, without CONNECT. Any other is not implemented (RFC 9110 §9.1), and so is
+    /// one of these in other letters, because methods are case-sensitive.
+    private static func method(_ name: String) -> HTTPMethod? {
+        switch name {
+        case "POST": .POST
+        case "GET": .GET
+        case "HEAD": .HEAD
+        case "DELETE": .DELETE
+        case "PUT": .PUT
+        case "OPTIONS": .OPTIONS
+        case "PATCH": .PATCH
+        case "TRACE": .TRACE
+        default: nil
+        }
+    }
+}
+
+/// The places of the three parts of a request line.
+private struct RequestLine {
+    let method: Range<Int>
+    let target: Range<Int>
+    /// The version; nil for one that is not spoken here.
+    let version: HTTPVersion?
+
+    init(_ line: Span<UInt8>) throws(EdgeRefusal) {
+        let methodEnd = line.tokenEnd(from: 0)
+        guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == UInt8(ascii: " ") else { throw .malformed }
+        guard let targetEnd = line.targetEnd(from: methodEnd + 1), targetEnd > methodEnd + 1 else { throw .malformed }
+        (method, target) = (0..<methodEnd, methodEnd + 1..<targetEnd)
+        version = try Self.version(line.extracting(targetEnd...))
+    }
+
+    /// `SP "HTTP" "/" DIGIT "." DIGIT` (RFC 9112 §2.3). Other protocols with a request line like this one, such as
+    /// RTSP/1.0 and ICE/1.0, are none of ours.
+    private static func version(_ text: Span<UInt8>) throws(EdgeRefusal) -> HTTPVersion? {
+        guard text.count == 9, text.begins(with: " HTTP/"), text[6].isDigit, text[7] == UInt8(ascii: "."),
+            text[8].isDigit
+        else { throw .malformed }
+        switch (text[6], text[8]) {
+        case (UInt8(ascii: "1"), UInt8(ascii: "1")): return .http1_1
+        case (UInt8(ascii: "1"), UInt8(ascii: "0")): return .http1_0
+        default: return nil
+        }
+    }
+}
+
+// MARK: - Fields
+
+extension RequestParser {
+    private enum Field {
+        case field
+        /// The empty line behind the last one.
+        case end
+    }
+
+    /// `field-name ":" OWS field-value OWS` (RFC 9112 §5). A line that begins with white space would be a folded one,
+    /// which a server refuses (§5.2).
+    private mutating func readField(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Field? {
+        let longest = limits.field + ":".utf8.count + Limits.fieldWhiteSpace
+        guard let length = try lineLength(in: buffer, upTo: longest, beyond: .headerTooLarge) else { return nil }
+        if length > 0 { try addField(buffer, length) }
+        buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
+        return length > 0 ? .field : .end
+    }
+
+    private mutating func addField(_ buffer: ByteBuffer, _ length: Int) throws(EdgeRefusal) {
+        let line = buffer.readableBytesUInt8Span.extracting(0..<length)
+        let (name, value) = try Self.split(line)
+        fieldCount += 1
+        fieldBytes += name.count + value.count
+        guard fieldCount <= limits.fieldCount, name.count + value.count <= limits.field,
+            fieldBytes <= limits.fieldList
+        else { throw .headerTooLarge }
+        // Trailers may be left out (RFC 9110 §6.5.1).
+        guard case .fields = phase else { return }
+        fields.append((buffer.text(in: name), buffer.text(in: value)))
+        if let field = BodyFraming.Field(line.extracting(name)) { try framing.add(field, line.extracting(value)) }
+    }
+
+    /// RFC 9110 §5.1 and §5.5: a token, and visible characters with white space between them. Control characters are
+    /// refused, and so is white space before the colon (RFC 9112 §5.1).
+    private static func split(_ line: Span<UInt8>) throws(EdgeRefusal) -> (name: Range<Int>, value: Range<Int>) {
+        let nameEnd = line.tokenEnd(from: 0)
+        guard nameEnd > 0, nameEnd < line.count, line[nameEnd] == UInt8(ascii: ":") else { throw .malformed }
+        for index in nameEnd + 1..<line.count where !line[index].isPartOfFieldValue { throw .malformed }
+        return (0..<nameEnd, line.trimmed(nameEnd + 1..<line.count))
+    }
+
+    private mutating func finishHead() throws(EdgeRefusal) -> HTTPRequestHead {
+        switch try framing.length(in: version, limit: limits.body) {
+        case .bytes(let count): phase = .body(remaining: count)
+        case .chunked: phase = .chunkSize
+        }
+        return HTTPRequestHead(version: version, method: method, uri: target, headers: HTTPHeaders(fields))
+    }
+}
+
+// MARK: - Chunks
+
+extension RequestParser {
+    /// `chunk-size [ chunk-ext ]` (RFC 9112 §7.1); extensions are ignored. False until the line is complete.
+    private mutating func readChunkSize(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool {
+        guard let length = try lineLength(in: buffer, upTo: Limits.chunkLine, beyond: .malformed) else { return false }
+        let size = try Self.chunkSize(buffer.readableBytesUInt8Span.extracting(0..<length))
+        buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
+        guard let size, size <= limits.body.bytes else { throw .bodyTooLarge(maximum: limits.body) }
+        phase = size == 0 ? .trailers : .chunk(remaining: size)
+        return true
+    }
+
+    /// - Returns: nil for a number beyond all numbers (RFC 9112 §7.1 warns of these).
+    private static func chunkSize(_ line: Span<UInt8>) throws(EdgeRefusal) -> Int? {
+        var size: Int? = 0
+        var index = 0
+        while index < line.count, let digit = line[index].hexadecimalDigit {
+            size = size.flatMap { $0 <= Int.max >> 4 ? $0 << 4 | digit : nil }
+            index += 1
+        }
+        guard index > 0 else { throw .malformed }
+        if index < line.count {
+            // BWS is allowed before the semicolon of an extension, and nowhere else.
+            while index < line.count, line[index].isWhiteSpace { index += 1 }
+            guard index < line.count, line[index] == UInt8(ascii: ";") else { throw .malformed }
+            for index in index..<line.count where !line[index].isPartOfFieldValue { throw .malformed }
+        }
+        return size
+    }
+}
+
+extension ByteBuffer {
+    /// - Parameter range: counted from the first readable byte. What is no UTF-8 is replaced.
+    fileprivate func text(in range: Range<Int>) -> String {
+        getString(at: readerIndex + range.lowerBound, length: range.count) ?? ""
+    }
+}

@@ -1,0 +1,16 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import JSON
+package import Receipts
+
+extension JSONWriter {
+    /// Writes a date and its twin in milliseconds, or nothing at all.
+    package mutating func member(_ name: String, _ value: Timestamp?) {
+        guard let value else { return }
+        key(name)
+        string { value.appendRFC3339(to: &$0) }
+        key(name, suffix: "_ms")
+        integer(value.millisecondsSince1970)
+    }
+}

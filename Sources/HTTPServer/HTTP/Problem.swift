@@ -1,0 +1,114 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import HTTPTypes
+internal import JSON
+
+/// An error as the client sees it: problem details (RFC 9457).
+///
+/// `type` is `about:blank` unless IANA has registered one, so `title` is the status phrase; `code` tells problems of
+/// one status apart and is what programs should look at.
+package struct Problem: Error, Hashable, Sendable {
+    /// The HTTP status.
+    let status: HTTPResponse.Status
+    /// Which problem of this status.
+    let code: Code
+    /// What is wrong with this request, for people. Never a part of a value that was sent.
+    package let detail: String
+    /// The field of the request body that is at fault.
+    package var field: String?
+    /// Where in the body, in bytes from 0.
+    var position: Int?
+    /// What the field or body gets wrong: the name of the broken rule.
+    package var fault: String?
+    /// The limits of the client that are reached.
+    var violatedPolicies: [String] = []
+    /// Header fields of the answer: `Allow`, `Retry-After`, `WWW-Authenticate`.
+    package var headerFields: HTTPFields = [:]
+
+    /// A problem.
+    package init(_ status: HTTPResponse.Status, _ code: Code, _ detail: String) {
+        self.status = status
+        self.code = code
+        self.detail = detail
+    }
+
+    /// All problems there are.
+    package enum Code: String, CaseIterable, Sendable {
+        case malformedRequest = "malformed_request"
+        case versionNotSupported = "version_not_supported"
+        case notImplemented = "not_implemented"
+        case targetTooLong = "target_too_long"
+        case misdirectedRequest = "misdirected_request"
+        case foreignOrigin = "foreign_origin"
+        case invalidBody = "invalid_body"
+        case unauthenticated
+        case appNotPermitted = "app_not_permitted"
+        case operationNotPermitted = "operation_not_permitted"
+        case invalidTransactionID = "invalid_transaction_id"
+        case notFound = "not_found"
+        case methodNotAllowed = "method_not_allowed"
+        case quotaExceeded = "quota_exceeded"
+        case requestTimeout = "request_timeout"
+        case bodyTooLarge = "body_too_large"
+        case unsupportedMediaType = "unsupported_media_type"
+        case expectationFailed = "expectation_failed"
+        case headerTooLarge = "header_too_large"
+        case internalError = "internal_error"
+        case overloaded
+        case answerTimeout = "answer_timeout"
+        case notReady = "not_ready"
+        case storeUnreachable = "store_unreachable"
+        case storeMisconfigured = "store_misconfigured"
+    }
+}
+
+extension Problem {
+    /// The media type of problem details.
+    static let contentType = "application/problem+json"
+
+    /// The body of the answer.
+    func json(requestID: String?) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("type", code.type)
+            json.member("title", status.reasonPhrase)
+            json.key("status")
+            json.integer(status.code)
+            json.member("detail", detail)
+            json.member("code", code.rawValue)
+            json.member("fault", fault)
+            json.member("field", field)
+            if let position {
+                json.key("position")
+                json.integer(position)
+            }
+            json.violatedPolicies(violatedPolicies)
+            json.member("request_id", requestID)
+        }
+        return json.bytes
+    }
+}
+
+extension Problem.Code {
+    /// IANA's registry of HTTP problem types knows two of ours.
+    fileprivate var type: String {
+        let registry = "https://iana.org/assignments/http-problem-types"
+        return switch self {
+        case .overloaded: "\(registry)#temporary-reduced-capacity"
+        case .quotaExceeded: "\(registry)#quota-exceeded"
+        default: "about:blank"
+        }
+    }
+}
+
+extension JSONWriter {
+    /// The member that IANA's registry defines for `quota-exceeded`; nothing where no policy is violated.
+    fileprivate mutating func violatedPolicies(_ names: [String]) {
+        guard !names.isEmpty else { return }
+        key("violated-policies")
+        array { json in
+            for name in names { json.string(name) }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import Gateway
+internal import HTTPTypes
+internal import JSON
+internal import RateLimits
+internal import Receipts
+
+// Every error that reaches the edge of the gateway, and the status and problem it becomes. Nothing else in the
+// project knows HTTP statuses of errors.
+
+extension Problem {
+    /// The problem an error becomes. What is not known here is our fault: 500, without a word about the inside.
+    package init(_ error: any Error) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let fault as JSONFault: self.init(fault)
+        case let error as GatewayError: self.init(error)
+        case is StoreUnreachable: self = .storeUnreachable
+        default: self.init(.internalServerError, .internalError, "The gateway failed; the request may be repeated.")
+        }
+    }
+
+    private init(_ fault: JSONFault) {
+        self.init(.badRequest, .invalidBody, fault.description)
+        field = fault.field
+        position = fault.position
+        self.fault = fault.rule.name
+    }
+
+    private init(_ error: GatewayError) {
+        switch error {
+        case .appNotPermitted:
+            self.init(.forbidden, .appNotPermitted, "This client may not ask about this app.")
+        case .rateLimited(let admission): self.init(admission)
+        case .tooManyInFlight:
+            self.init(.tooManyRequests, .quotaExceeded, "As many requests of this client are in flight as may be.")
+            violatedPolicies = [ClientsFile.LimitBounds.concurrencyName]
+            headerFields[.retryAfter] = "1"
+        }
+    }
+
+    private init(_ admission: RateAdmission) {
+        self.init(.tooManyRequests, .quotaExceeded, "This client has asked as often as it may for now.")
+        violatedPolicies = admission.policies(where: \.isEnforcedRefusal)
+        headerFields[.retryAfter] = admission.retryAfter.map { String(max(1, $0.secondsRoundedUp)) }
+    }
+}
+
+// MARK: - Of the request
+
+extension Problem {
+    /// The same text whatever was wrong with the key.
+    static let unauthenticated: Problem = {
+        var problem = Problem(.unauthorized, .unauthenticated, "A valid API key is required.")
+        problem.headerFields[.wwwAuthenticate] = #"Bearer realm="receipt-gateway""#
+        return problem
+    }()
+
+    package static let operationNotPermitted = Problem(
+        .forbidden, .operationNotPermitted, "This client may not do that.")
+
+    package static let onlyFromThisMachine = Problem(
+        .forbidden, .operationNotPermitted, "This is for who is on this machine: ask at 127.0.0.1.")
+
+    package static let invalidTransactionID = Problem(
+        .badRequest, .invalidTransactionID, "A transaction ID has 1 to 20 digits and nothing else.")
+
+    static let storeUnreachable: Problem = {
+        var problem = Problem(
+            .serviceUnavailable, .storeUnreachable, "The store that all nodes share cannot be reached now.")
+        problem.headerFields[.retryAfter] = "1"
+        return problem
+    }()
+
+    static let notFound = Problem(.notFound, .notFound, "There is nothing at this path.")
+
+    /// `Allow` is required with 405 (RFC 9110 §15.5.6).
+    static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> Problem {
+        let names = allowed.map(\.rawValue).joined(separator: ", ")
+        var problem = Problem(.methodNotAllowed, .methodNotAllowed, "This path takes \(names).")
+        problem.headerFields[.allow] = names
+        return problem
+    }
+
+    package static let unsupportedMediaType = Problem(
+        .unsupportedMediaType, .unsupportedMediaType, "Send the body as application/json in UTF-8.")
+
+    package static let notReady: Problem = {
+        var problem = Problem(.serviceUnavailable, .notReady, "The gateway is starting or stopping.")
+        problem.headerFields[.retryAfter] = "1"
+        return problem
+    }()
+}
+
+// MARK: - Of the connection
+
+extension Problem {
+    /// What the edge refuses before a request is complete.
+    package init(_ refusal: EdgeRefusal) {
+        switch refusal {
+        case .unauthenticated: self = .unauthenticated
+        case .malformed: self.init(.badRequest, .malformedRequest, "This is not a valid HTTP/1.1 request.")
+        case .version:
+            self.init(.httpVersionNotSupported, .versionNotSupported, "Send the request in HTTP/1.1.")
+        case .notImplemented:
+            self.init(.notImplemented, .notImplemented, "The method or the transfer coding is not implemented here.")
+        case .transferCoding:
+            self.init(.badRequest, .malformedRequest, "The one transfer coding that is read is chunked, in HTTP/1.1.")
+        case .targetTooLong:
+            self.init(.uriTooLong, .targetTooLong, "The request target is longer than this server accepts.")
+        case .misdirected:
+            self.init(
+                .misdirectedRequest, .misdirectedRequest,
+                "This host is not served here. Use an IP address, localhost, or a configured host name.")
+        case .foreignOrigin:
+            self.init(.forbidden, .foreignOrigin, "Pages of other sites may change nothing here.")
+        case .tooManyOfAddress:
+            self.init(
+                .tooManyRequests, .quotaExceeded, "Too many requests of this address are in flight. Retry later.")
+            headerFields[.retryAfter] = "1"
+        case .headerTooLarge:
+            self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
+        case .bodyTooLarge(let maximum):
+            self.init(.contentTooLarge, .bodyTooLarge, "The body is larger than \(maximum.configurationText).")
+        case .bodyTooFragmented:
+            self.init(.badRequest, .malformedRequest, "The request body comes in too many small chunks.")
+        case .headersLate: self.init(.requestTimeout, .requestTimeout, "The request header took too long to arrive.")
+        case .bodyLate: self.init(.requestTimeout, .requestTimeout, "The request body took too long to arrive.")
+        case .overloaded: self.init(.serviceUnavailable, .overloaded, "Too many request bodies are in flight.")
+        case .answerLate: self.init(.serviceUnavailable, .answerTimeout, "The answer took too long.")
+        case .expectation: self.init(.expectationFailed, .expectationFailed, "Only 100-continue can be expected.")
+        }
+        if status == .serviceUnavailable { headerFields[.retryAfter] = "1" }
+    }
+}

@@ -1,0 +1,75 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import JSON
+internal import NIOCore
+internal import Synchronization
+
+/// Joins the log lines and answers of one request: 1 to 64 characters of `[A-Za-z0-9._-]`, safe in headers and logs.
+/// Taken from the client if it is harmless, made up otherwise.
+enum RequestID: Hashable, Sendable {
+    /// What the client sent.
+    case sent(String)
+    /// A number that no other request of this process has. It becomes text where somebody wants to read it.
+    case made(UInt64)
+
+    /// The longest identifier that is taken over, in bytes.
+    static let maximumBytes = 64
+
+    /// The identifier that was sent in `X-Request-Id`, or a new one.
+    init(sent: String?) {
+        if let sent, Self.isValid(sent) {
+            self = .sent(sent)
+        } else {
+            self = .made(Self.counter.wrappingAdd(1, ordering: .relaxed).newValue)
+        }
+    }
+
+    /// As it stands in the log.
+    var text: String {
+        var octets = ByteBuffer()
+        octets.write(self)
+        return String(buffer: octets)
+    }
+
+    /// A number that no other process has.
+    fileprivate static let process = ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) })
+    private static let counter = Atomic<UInt64>(0)
+
+    /// Appends the digits that `ByteBuffer.write` writes of a number.
+    static func append(made number: UInt64, to text: inout [UInt8]) {
+        text.append(contentsOf: process.utf8)
+        for shift: UInt64 in [32, 16, 0] {
+            let digits = ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift))
+            for place: UInt32 in [24, 16, 8, 0] { text.append(UInt8(truncatingIfNeeded: digits >> place)) }
+        }
+    }
+
+    /// An API key could pass for one; who sends it here must not find it in the log.
+    private static func isValid(_ text: String) -> Bool {
+        (1...maximumBytes).contains(text.utf8.count) && !text.hasPrefix(APIKey.prefix)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+extension ByteBuffer {
+    /// Writes an identifier; of a number six bytes, in hexadecimal digits.
+    mutating func write(_ identifier: RequestID) {
+        switch identifier {
+        case .sent(let text): writeString(text)
+        case .made(let number):
+            writeString(RequestID.process)
+            for shift in [32, 16, 0] {
+                writeInteger(ASCII.hexadecimalDigits(of: UInt16(truncatingIfNeeded: number >> shift)))
+            }
+        }
+    }
+}

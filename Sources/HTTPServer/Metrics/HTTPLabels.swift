@@ -1,0 +1,147 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Telemetry
+internal import HTTPTypes
+
+/// A path of the data plane, or any other.
+package enum RouteLabel: String, CaseIterable, Sendable {
+    case verify = "/v1/verify"
+    case verifyReceipt = "/verifyReceipt"
+    case status = "/v1/status"
+    case purge = "/v1/cache/transactions/{id}"
+    case other
+}
+
+/// A method that some route takes, or any other.
+enum MethodLabel: String, CaseIterable, Sendable {
+    case delete = "DELETE"
+    case get = "GET"
+    case head = "HEAD"
+    case options = "OPTIONS"
+    case post = "POST"
+    case other
+
+    init(_ method: HTTPRequest.Method?) {
+        switch method {
+        case .delete: self = .delete
+        case .get: self = .get
+        case .head: self = .head
+        case .options: self = .options
+        case .post: self = .post
+        default: self = .other
+        }
+    }
+}
+
+/// A status the gateway answers with, or any other.
+struct CodeLabel: CaseIterable, Hashable, Sendable {
+    private let code: Int?
+    private static let codes = [
+        200, 204, 400, 401, 403, 404, 405, 408, 413, 414, 415, 417, 421, 429, 431, 500, 501, 503, 505,
+    ]
+    static let allCases = codes.map { CodeLabel(code: $0) } + [CodeLabel(code: nil)]
+
+    private init(code: Int?) { self.code = code }
+
+    init(_ status: HTTPResponse.Status) {
+        code = Self.codes.contains(status.code) ? status.code : nil
+    }
+
+    var rawValue: String { code.map { String($0) } ?? "other" }
+}
+
+/// One answer.
+package struct AnswerLabels: SeriesLabels {
+    package let route: RouteLabel
+    let method: MethodLabel
+    let code: CodeLabel
+
+    static let labelNames = ["route", "method", "code"]
+    var labelValues: [String] { [route.rawValue, method.rawValue, code.rawValue] }
+
+    package static let allCases = RouteLabel.allCases.flatMap { route in
+        MethodLabel.allCases.flatMap { method in
+            CodeLabel.allCases.map { AnswerLabels(route: route, method: method, code: $0) }
+        }
+    }
+}
+
+/// What answers are timed by. A histogram is many series, so the class of the code must do.
+package struct DurationLabels: SeriesLabels {
+    /// The first digit of a code tells it.
+    package enum CodeClass: String, CaseIterable, Sendable {
+        case success = "2xx"
+        case clientError = "4xx"
+        case serverError = "5xx"
+    }
+
+    package let route: RouteLabel
+    package let codeClass: CodeClass
+
+    static let labelNames = ["route", "code_class"]
+    var labelValues: [String] { [route.rawValue, codeClass.rawValue] }
+
+    package static let allCases = RouteLabel.allCases.flatMap { route in
+        CodeClass.allCases.map { DurationLabels(route: route, codeClass: $0) }
+    }
+}
+
+extension DurationLabels {
+    /// What such an answer is timed by.
+    package init(_ answer: AnswerLabels) {
+        self.init(route: answer.route, codeClass: CodeClass(answer.code))
+    }
+}
+
+extension DurationLabels.CodeClass {
+    /// Whatever a code without a name of its own might be, it is no success.
+    init(_ code: CodeLabel) {
+        self = Self.allCases.first { $0.rawValue.first == code.rawValue.first } ?? .serverError
+    }
+}
+
+/// Which limit of the edge was met.
+package enum RefusalCause: String, SeriesLabels {
+    case malformed
+    case version
+    case notImplemented = "not_implemented"
+    case transferCoding = "transfer_coding"
+    case targetTooLong = "target_too_long"
+    case misdirected
+    case foreignOrigin = "foreign_origin"
+    case tooManyOfAddress = "too_many_of_address"
+    case unauthenticated
+    case headerTooLarge = "header_too_large"
+    case bodyTooLarge = "body_too_large"
+    case bodyTooFragmented = "body_too_fragmented"
+    case headersLate = "headers_late"
+    case bodyLate = "body_late"
+    case overloaded
+    case answerLate = "answer_late"
+    case expectation
+
+    static let labelNames = ["cause"]
+
+    init(_ refusal: EdgeRefusal) {
+        switch refusal {
+        case .malformed: self = .malformed
+        case .version: self = .version
+        case .notImplemented: self = .notImplemented
+        case .targetTooLong: self = .targetTooLong
+        case .misdirected: self = .misdirected
+        case .foreignOrigin: self = .foreignOrigin
+        case .tooManyOfAddress: self = .tooManyOfAddress
+        case .transferCoding: self = .transferCoding
+        case .unauthenticated: self = .unauthenticated
+        case .headerTooLarge: self = .headerTooLarge
+        case .bodyTooLarge: self = .bodyTooLarge
+        case .bodyTooFragmented: self = .bodyTooFragmented
+        case .headersLate: self = .headersLate
+        case .bodyLate: self = .bodyLate
+        case .overloaded: self = .overloaded
+        case .answerLate: self = .answerLate
+        case .expectation: self = .expectation
+        }
+    }
+}

@@ -1,0 +1,24 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Telemetry
+package import PrometheusExport
+
+extension BodyBudget {
+    /// What is read at each scrape.
+    package var readings: [MetricReading] {
+        [
+            MetricReading(MetricCatalogue.bodiesInFlight) { Double(self.reserved) },
+            MetricReading(MetricCatalogue.bodiesInFlightLimit) { Double(self.capacity) },
+        ]
+    }
+}
+
+extension ServerLifecycle {
+    /// What is read at each scrape.
+    package var readings: [MetricReading] {
+        Stage.allCases.map { stage in
+            MetricReading(MetricCatalogue.lifecycle, stage.labelValues) { self.stage == stage ? 1 : 0 }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import Telemetry
+internal import Gateway
+internal import HTTPTypes
+package import Logging
+internal import NIOCore
+internal import Receipts
+
+/// The one path of every request that the edge lets pass: dispatch, handler, problem, log, trace, common header fields.
+package final class RequestPipeline: Sendable {
+    /// The limits of the work on an event loop.
+    enum Limits {
+        /// Reading a body takes about one step for each byte (`JSONReader.work`), whatever is in it. So this bounds the time
+        /// for which other connections of the event loop wait: about a millisecond for the worst body, a tenth of that
+        /// for an ordinary receipt. Larger bodies are read on a thread of their own.
+        static let eventLoopBodyBytes = 64 << 10
+    }
+
+    /// The routes of the listener.
+    let routes: RouteTable
+    private let log: RequestLog
+    private let logger: Logger
+    private let date = DateField()
+
+    /// Creates the pipeline of one listener.
+    /// - Parameters:
+    ///   - log: the request log.
+    ///   - logger: receives failures of the gateway itself.
+    package init(routes: RouteTable, log: RequestLog, logger: Logger) {
+        self.routes = routes
+        self.log = log
+        self.logger = logger
+    }
+
+    /// Returns the context of a request that the edge let pass; nil for one without a client.
+    func context(of request: IncomingRequest, over channel: any Channel) -> RequestContext? {
+        guard let client = request.client else { return nil }
+        return RequestContext(
+            header: request.header, match: request.match, client: client, peer: Peer(channel), isLogged: log.isKept)
+    }
+
+    /// Begins to answer a request.
+    func begin(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, Never> {
+        step(context) {
+            try log.tracing.begin(context) {
+                context.record { ($0.client, $0.bodyBytes) = (context.client.name, body.bytes.readableBytes) }
+                return try dispatch(context, body)
+            }
+        }
+    }
+
+    private func dispatch(_ context: RequestContext, _ body: ReservedBody) throws -> Step<Reply, any Error> {
+        if let route = context.match.route { return try route.handler(context, body) }
+        guard let path = context.match.path else { throw Problem.notFound }
+        guard context.header.method == .options else { throw Problem.methodNotAllowed(allowed: path.allowed) }
+        return .done(Reply(allowing: path.allowed))
+    }
+
+    /// Takes one step, and makes a reply of whatever it ends with.
+    private func step(_ context: RequestContext, _ take: () throws -> Step<Reply, any Error>) -> Step<Reply, Never> {
+        do {
+            switch try take() {
+            case .done(let reply): return .done(finish(reply, context))
+            case .compute(let next):
+                return .compute { self.step(context) { try self.log.tracing.resume(context, next) } }
+            case .wait(let next):
+                return .wait { await context.run { await self.wait(context, next) } }
+            }
+        } catch {
+            return .done(finish(reply(to: error, context), context))
+        }
+    }
+
+    private func wait(
+        _ context: RequestContext, _ next: () async throws -> Step<Reply, any Error>
+    ) async -> Step<Reply, Never> {
+        do {
+            let reached = try await next()
+            return step(context) { reached }
+        } catch {
+            return .done(finish(reply(to: error, context), context))
+        }
+    }
+
+    private func reply(to error: any Error, _ context: RequestContext) -> Reply {
+        let problem = Problem(error)
+        if problem.code == .internalError {
+            logger.error(
+                "Request failed",
+                metadata: ["error_type": "\(type(of: error))", "request_id": "\(context.requestID.text)"])
+        }
+        context.record { $0.add(problem) }
+        return Reply(problem, requestID: context.requestID.text)
+    }
+
+    /// Returns the answer to a request that the edge refuses, and logs it.
+    /// - Parameter request: nil for one whose header was not readable.
+    func refuse(_ request: IncomingRequest?, _ requestID: RequestID, _ refusal: EdgeRefusal) -> Reply {
+        let problem = Problem(refusal)
+        var reply = Reply(problem, requestID: requestID.text)
+        let took = request.map { Duration(NIODeadline.now() - $0.arrival) } ?? .zero
+        log.write(reply.status.code, took: took) {
+            RequestLog.Line(problem, to: request, requestID, took: $0, answerBytes: reply.body.readableBytes)
+        }
+        if let date = date.field(at: .now()) { reply.added.append(date) }
+        return reply
+    }
+
+    /// Logs the reply, and adds the fields that every answer has.
+    private func finish(_ reply: consuming Reply, _ context: RequestContext) -> Reply {
+        let (status, answerBytes) = (reply.status.code, reply.body.readableBytes)
+        log.write(status, took: .now - context.start) { context.line(status, answerBytes, took: $0) }
+        log.tracing.end(context) { context.line(status, answerBytes, took: .now - context.start) }
+        reply.added.append(contentsOf: context.rateLimitFields)
+        if let date = date.field(at: .now()) { reply.added.append(date) }
+        return reply
+    }
+}
+
+extension RequestContext {
+    /// The line of this request in the log.
+    fileprivate func line(_ status: Int, _ answerBytes: Int, took: Duration) -> RequestLog.Line {
+        RequestLog.Line(
+            requestID: requestID, trace: traceIDs, method: header.method.rawValue, route: match.template,
+            status: status, duration: took, answerBytes: answerBytes, facts: facts)
+    }
+}
+
+extension RequestLog.Line {
+    /// The line of a request that the edge refused.
+    fileprivate init(
+        _ problem: Problem, to request: IncomingRequest?, _ requestID: RequestID, took: Duration, answerBytes: Int
+    ) {
+        let context = request.flatMap { TraceContext($0.header) }
+        self.init(
+            requestID: requestID, trace: TraceIDs(following: context), method: request?.header.method.rawValue,
+            status: problem.status.code, duration: took, answerBytes: answerBytes)
+        facts.bodyBytes = request?.bodyBytes
+        facts.problem = problem.code
+    }
+}

@@ -1,0 +1,146 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+package import HTTPTypes
+
+/// One endpoint of a listener: a method, a path, what a request must bring, and the handler.
+///
+/// A class, because each request refers to its route and never changes it.
+package final class Route: Sendable {
+    /// Answers a request, step by step.
+    package typealias Handler = @Sendable (RequestContext, ReservedBody) throws -> Step<Reply, any Error>
+
+    /// The credentials that a request must bring.
+    package enum Authentication: Sendable {
+        /// A client's API key, in `Authorization: Bearer`, `X-API-Key` or `Authorization: Basic`.
+        case apiKey
+        /// None: the listener is reached by operators only.
+        case none
+    }
+
+    /// The threads on which a handler runs.
+    package enum Place: Sendable {
+        /// The connection's event loop, unless the body is large.
+        case eventLoop
+        /// Another thread, because the work takes milliseconds.
+        case thread
+    }
+
+    /// The method. A route for GET also takes HEAD.
+    let method: HTTPRequest.Method
+    /// The path, with `{id}` for a last segment that the client chooses, or `*` for every path; the log's `route`.
+    let path: String
+    /// The label of the path in metrics.
+    let label: RouteLabel
+    /// The credentials that a request must bring.
+    let authentication: Authentication
+    /// The threads on which the handler runs.
+    let place: Place
+    /// Answers a request.
+    let handler: Handler
+
+    /// Creates a route whose handler may compute and wait.
+    package init(
+        _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
+        on place: Place = .eventLoop, handler: @escaping Handler
+    ) {
+        self.method = method
+        self.path = path
+        self.authentication = authentication
+        self.place = place
+        self.handler = handler
+        label = RouteLabel(rawValue: path) ?? .other
+    }
+
+    /// Creates a route whose reply is known at once.
+    package convenience init(
+        _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
+        on place: Place = .eventLoop, reply: @escaping @Sendable (RequestContext) throws -> Reply
+    ) {
+        self.init(method, path, authentication: authentication, on: place) { context, _ in .done(try reply(context)) }
+    }
+}
+
+/// The routes of one path, at least one.
+final class RoutePath: Sendable {
+    /// The path as it stands in the table.
+    let template: String
+    /// The routes, one for each method.
+    let routes: [Route]
+    /// The methods that are answered (RFC 9110 §10.2.1).
+    let allowed: [HTTPRequest.Method]
+    /// The part of the template in front of `{id}`; nil for a path without parameter.
+    private let prefix: String?
+
+    fileprivate init(_ template: String, _ routes: [Route]) {
+        self.template = template
+        self.routes = routes
+        let methods = routes.map(\.method)
+        allowed = methods + (methods.contains(.get) ? [.head] : []) + [.options]
+        prefix = template.hasSuffix("{id}") ? String(template.dropLast(4)) : nil
+    }
+
+    /// Returns the parameter in a path; empty for a path without one; nil for a path that does not match.
+    fileprivate func parameter(in path: String) -> String? {
+        guard let prefix else { return path == template || template == "*" ? "" : nil }
+        guard path.hasPrefix(prefix) else { return nil }
+        let rest = path.utf8.dropFirst(prefix.utf8.count)
+        return rest.isEmpty || rest.contains(UInt8(ascii: "/")) ? nil : String(Substring(rest))
+    }
+
+    fileprivate func route(for method: HTTPRequest.Method) -> Route? {
+        let wanted = method == .head ? .get : method
+        return routes.first { $0.method == wanted }
+    }
+}
+
+/// The routes of one listener. The same table yields dispatch, the `Allow` field, and the labels of logs and metrics.
+package struct RouteTable: Sendable {
+    private let paths: [RoutePath]
+    /// The credentials for paths without a route, so that a client without a key does not learn which paths exist.
+    private let authenticationElsewhere: Route.Authentication
+
+    /// Creates a table.
+    /// - Parameter authenticationElsewhere: the credentials for paths without a route.
+    package init(_ routes: [Route], authenticationElsewhere: Route.Authentication = .apiKey) {
+        self.authenticationElsewhere = authenticationElsewhere
+        var templates: [String] = []
+        for route in routes where !templates.contains(route.path) { templates.append(route.path) }
+        paths = templates.map { template in RoutePath(template, routes.filter { $0.path == template }) }
+    }
+
+    /// Every path that has a route.
+    var templates: [String] { paths.map(\.template) }
+
+    /// Returns the route for a request.
+    /// - Parameter path: the path that was sent, without its query. It matches byte by byte: a path with an empty segment
+    ///   or another case is another path.
+    func match(_ method: HTTPRequest.Method, _ path: String) -> RouteMatch {
+        for candidate in paths {
+            guard let parameter = candidate.parameter(in: path) else { continue }
+            let route = candidate.route(for: method)
+            return RouteMatch(
+                path: candidate, route: route, parameter: parameter,
+                authentication: (route ?? candidate.routes[0]).authentication)
+        }
+        return RouteMatch(path: nil, route: nil, parameter: "", authentication: authenticationElsewhere)
+    }
+}
+
+/// The outcome of a search in a route table.
+package struct RouteMatch: Sendable {
+    /// The path; nil if no path of the table matches.
+    let path: RoutePath?
+    /// The route; nil if the path has none for the method.
+    let route: Route?
+    /// The path segment that the client chose; empty for a path without one.
+    package let parameter: String
+    /// The credentials that the request must bring.
+    let authentication: Route.Authentication
+
+    /// The path as it stands in the table; nil for a path without a route.
+    var template: String? { path?.template }
+    /// The label of the path in metrics.
+    var label: RouteLabel { path?.routes[0].label ?? .other }
+}

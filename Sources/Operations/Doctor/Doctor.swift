@@ -1,0 +1,77 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Settings
+package import Receipts
+
+/// Looks at what is around a gateway: what it is configured with, whom it talks to, and what it may use.
+///
+/// All areas are looked at together, each for a limited time, with the parts that `serve` would use. Nothing is changed
+/// but a few keys in Redis that end within a second.
+package struct Doctor: Sendable {
+    /// What is configured; it is known to be right.
+    let configuration: GatewayConfiguration
+    /// The environment variables, of which only those for proxies are looked at.
+    let environment: [String: String]
+    /// The time.
+    var clock: @Sendable () -> Timestamp = { .now() }
+
+    /// DOCME Doctor
+    package init(
+        configuration: GatewayConfiguration, environment: [String: String],
+        clock: @escaping @Sendable () -> Timestamp = { .now() }
+    ) {
+        self.configuration = configuration
+        self.environment = environment
+        self.clock = clock
+    }
+
+    enum Limits {
+        /// For one area, and for all of them together, as they are looked at at the same time.
+        static let examination: Duration = .seconds(12)
+    }
+
+    /// Everything that was seen, by area.
+    package func examine() async -> [Observation] {
+        await withTaskGroup(of: (Observation.Area, [Observation]).self) { group in
+            for area in Observation.Area.allCases {
+                group.addTask { (area, await examine(area)) }
+            }
+            let byArea = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            return Observation.Area.allCases.flatMap { byArea[$0] ?? [] }
+        }
+    }
+
+    private func examine(_ area: Observation.Area) async -> [Observation] {
+        let chart = Chart(area)
+        let ended: Void? = await value(within: Limits.examination) { await examine(area, chart) }
+        if ended == nil {
+            chart.fail(
+                "time", "not everything was seen within \(Limits.examination.configurationText)",
+                do: "Mend what stands above, and look again.")
+        }
+        return chart.close()
+    }
+
+    private func examine(_ area: Observation.Area, _ chart: Chart) async {
+        switch area {
+        case .configuration: noteSettings(chart)
+        case .clients: ClientsExamination(configuration: configuration, chart: chart, now: clock()).run()
+        case .redis: await RedisExamination(configuration: configuration, chart: chart, clock: clock)?.run()
+        case .apple:
+            await AppleExamination(
+                configuration: configuration, environment: environment, chart: chart, clock: clock
+            ).run()
+        case .certificates: CertificatesExamination(configuration: configuration, chart: chart, now: clock()).run()
+        case .limits: LimitsExamination(configuration: configuration, chart: chart).run()
+        case .ports: await PortsExamination(configuration: configuration, chart: chart).run()
+        }
+    }
+
+    private func noteSettings(_ chart: Chart) {
+        let set = ConfigurationKeys.all.count { $0.text(configuration) != $0.defaultText }
+        chart.ok(
+            "settings",
+            "\(ConfigurationKeys.all.count) settings, \(set) of them not the default; check-config lists them")
+    }
+}

@@ -1,0 +1,116 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import JSON
+
+/// What the doctor has to say.
+package struct DoctorReport: Sendable {
+    let observations: [Observation]
+
+    /// DOCME DoctorReport
+    package init(observations: [Observation]) {
+        self.observations = observations
+    }
+
+    /// How to say it.
+    package enum Format: String, CaseIterable, Sendable {
+        /// One line for each thing, for people.
+        case text
+        /// One JSON object, for programs.
+        case json
+    }
+
+    /// The worst of all levels.
+    package var level: Observation.Level {
+        let levels = Set(observations.map(\.level))
+        return levels.contains(.failed) ? .failed : levels.contains(.warning) ? .warning : .ok
+    }
+
+    /// Whether the configuration is wrong, so that nothing else was looked at.
+    package var isMisconfigured: Bool { observations.contains { $0.area == .configuration && $0.level == .failed } }
+}
+
+// MARK: - For people
+
+extension DoctorReport {
+    /// A heading for each area and a line for each observation.
+    package func text(hasColours: Bool) -> String {
+        let areas = Observation.Area.allCases.compactMap { area in
+            let lines = observations.filter { $0.area == area }.map { "  \($0.line(hasColours: hasColours))\n" }
+            return lines.isEmpty ? nil : "\(area.rawValue.capitalizedFirst)\n\(lines.joined())"
+        }
+        return areas.joined(separator: "\n") + "\n\(summary)\n"
+    }
+
+    private var summary: String {
+        func count(_ level: Observation.Level) -> Int { observations.count { $0.level == level } }
+        let warnings = count(.warning) == 1 ? "1 warning" : "\(count(.warning)) warnings"
+        let counts = "\(count(.ok)) ok, \(warnings), \(count(.failed)) failed"
+        return isMisconfigured ? "\(counts); nothing else is looked at while the configuration is wrong" : counts
+    }
+}
+
+extension Observation {
+    /// The columns of a line; longer subjects push the rest aside.
+    private enum Width {
+        static let level = 9
+        static let subject = 15
+    }
+
+    fileprivate func line(hasColours: Bool) -> String {
+        let word = level.rawValue.padded(to: Width.level)
+        let text = [seen, advice].compactMap(\.self).joined(separator: ". ")
+        return (hasColours ? "\u{1B}[\(level.colour)m\(word)\u{1B}[0m" : word) + subject.padded(to: Width.subject)
+            + text
+    }
+}
+
+extension Observation.Level {
+    /// Select Graphic Rendition of ECMA-48: green, yellow, bold red.
+    fileprivate var colour: String {
+        switch self {
+        case .ok: "32"
+        case .warning: "33"
+        case .failed: "1;31"
+        }
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(1, width - count))
+    }
+
+    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}
+
+// MARK: - For programs
+
+extension DoctorReport {
+    /// `{"version", "status", "checks": [{"area", "check", "status", "seen", "advice"}]}`; `advice` may be null.
+    package var json: String {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("version", .string(Version.current))
+            json.member("status", .string(level.rawValue))
+            json.key("checks")
+            json.array { json in
+                for observation in observations { observation.write(to: &json) }
+            }
+        }
+        return String(decoding: json.bytes, as: UTF8.self) + "\n"
+    }
+}
+
+extension Observation {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("area", .string(area.rawValue))
+            json.member("check", .string(subject))
+            json.member("status", .string(level.rawValue))
+            json.member("seen", .string(seen))
+            json.member("advice", advice.map { .string($0) } ?? .null)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Settings
+package import HTTPTransport
+internal import JSON
+
+/// The gateway on this machine that runs with a configuration, as its admin plane tells.
+package struct LocalGateway: Sendable {
+    private let transport: HTTPTransport
+    private let base: String
+
+    enum Limits {
+        /// For a question: an event loop that needs longer is not alive.
+        static let patience: Duration = .seconds(2)
+        /// The metrics are the longest answer.
+        static let answerBytes = 4 << 20
+    }
+
+    /// How it is.
+    package enum Condition: Hashable, Sendable {
+        /// 200.
+        case well
+        /// Another status, and why in its own words.
+        case unwell(status: Int, detail: String)
+        /// No answer.
+        case silent(TransportError)
+    }
+
+    /// - Parameter admin: where it listens. Who listens on all addresses is asked on loopback.
+    package init(_ admin: ListenerConfiguration) throws(TransportError) {
+        var configuration = TransportConfiguration()
+        configuration.connectTimeout = Limits.patience
+        configuration.totalTimeout = Limits.patience
+        configuration.lowSpeedTime = .zero
+        configuration.maximumResponseBytes = Limits.answerBytes
+        (configuration.allowsPlainHTTP, configuration.allowsPrivateAddresses) = (true, true)
+        transport = try HTTPTransport(configuration)
+        base = "http://\(admin.reachableHost):\(admin.port)"
+    }
+
+    /// Asks a path of the orchestrator's: `/livez` or `/readyz`.
+    package func condition(at path: String) async -> Condition {
+        do throws(TransportError) {
+            let answer = try await get(path)
+            if answer.status == 200 { return .well }
+            let detail = (try? JSONValue(parsing: answer.body))?["detail"]?.string ?? "no reason given"
+            return .unwell(status: answer.status, detail: detail.printable(maximum: 300))
+        } catch {
+            return .silent(error)
+        }
+    }
+
+    /// The version of a gateway that runs; nil if none does.
+    func version() async -> String? {
+        guard let answer = try? await get("/metrics"), answer.status == 200 else { return nil }
+        let text = String(decoding: answer.body, as: UTF8.self)
+        let label = text.firstMatch(of: /receipt_gateway_build_info\{version="([^"]{1,40})"\}/)
+        return label.map { String($0.output.1).printable() }
+    }
+
+    private func get(_ path: String) async throws(TransportError) -> TransportResponse {
+        try await transport.send(TransportRequest(.get, url: base + path), deadline: .now + Limits.patience)
+    }
+}
+
+extension ListenerConfiguration {
+    /// Where a process of this machine reaches the listener, as it stands in a URL.
+    package var reachableHost: String {
+        switch host {
+        case "0.0.0.0": "127.0.0.1"
+        case "::", "[::]": "[::1]"
+        case _ where host.contains(":") && !host.hasPrefix("["): "[\(host)]"
+        default: host
+        }
+    }
+}

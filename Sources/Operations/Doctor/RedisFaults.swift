@@ -1,0 +1,134 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import Redis
+
+// What may be wrong with Redis, as the doctor says it.
+
+extension RedisConnectionFault {
+    /// What was seen.
+    var seen: String {
+        switch self {
+        case .unreachable(let words): "cannot be reached: \(words.printable(maximum: 200))"
+        case .tls(let words): "the TLS handshake failed: \(words.printable(maximum: 200))"
+        case .stalled: "connected, and nothing answers the login"
+        case .protocolViolation: "what answers is not Redis"
+        case .closed: "the connection was closed before the login was over"
+        case .refused(let refusal): refusal.seen
+        case .shutDown: "this program stopped"
+        }
+    }
+
+    /// What to do.
+    func advice(_ url: RedisURL) -> String {
+        switch self {
+        case .unreachable: "Start Redis, or correct gateway.redis.url; a firewall may be in between."
+        case .tls:
+            "Set GATEWAY_REDIS_CA_FILE to the authority of Redis's certificate, and use the host name it stands for."
+        case .stalled, .protocolViolation, .closed:
+            url.usesTLS
+                ? "Check the port: Redis must speak TLS there (tls-port)."
+                : "Check the port; if Redis speaks TLS there, write rediss in place of redis."
+        case .refused(let refusal): refusal.advice
+        case .shutDown: "Look again."
+        }
+    }
+}
+
+extension RedisError {
+    /// What was seen.
+    var seen: String {
+        switch self {
+        case .notConnected, .connectionLost: "the connection was lost"
+        case .timeout: "no answer in time"
+        case .pipelineFull, .shutDown: "not sent"
+        case .protocolViolation: "the answer is none that Redis gives"
+        case .refused(let refusal): refusal.seen
+        }
+    }
+
+    /// What to do.
+    var advice: String {
+        if case .refused(let refusal) = self { return refusal.advice }
+        return "See the log of Redis, and look again."
+    }
+}
+
+extension RedisRefusal {
+    /// What was seen.
+    fileprivate var seen: String {
+        let words = line.printable(maximum: 200)
+        return "Redis says \(String(words.reversed().drop { $0 == "." }.reversed()))"
+    }
+}
+
+/// What `INFO` says of a server.
+struct RedisServerInfo {
+    private let fields: [Substring: Substring]
+
+    /// CLIENT TRACKING and users came with it.
+    private static let oldestMajorVersion = 6
+
+    init(_ text: String) {
+        let pairs = text.split(whereSeparator: \.isNewline).compactMap { line -> (Substring, Substring)? in
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts.count == 2 ? (parts[0], parts[1]) : nil
+        }
+        fields = Dictionary(pairs) { first, _ in first }
+    }
+
+    func note(on chart: Chart) {
+        noteVersion(on: chart)
+        noteMemory(on: chart)
+    }
+
+    private func noteVersion(on chart: Chart) {
+        let version = String(fields["valkey_version"] ?? fields["redis_version"] ?? "").printable()
+        let name = fields["valkey_version"] == nil ? "Redis" : "Valkey"
+        let major = (fields["redis_version"] ?? "").prefix { $0 != "." }
+        guard let major = Int(major), major < Self.oldestMajorVersion else {
+            return chart.ok("server", "\(name) \(version)")
+        }
+        chart.fail("server", "\(name) \(version) is too old", do: "The gateway needs Redis 6 or later.")
+    }
+
+    private func noteMemory(on chart: Chart) {
+        let policy = String(fields["maxmemory_policy"] ?? "").printable()
+        guard let maximum = fields["maxmemory"].flatMap({ Int($0) }), !policy.isEmpty else {
+            return chart.ok("memory", "INFO says nothing of it")
+        }
+        let used = ByteCount.bytes(Int(fields["used_memory"] ?? "") ?? 0).rounded
+        guard maximum > 0 else {
+            return chart.warn(
+                "memory", "\(used) used, and no limit: Redis grows until the system ends it",
+                do: "Set maxmemory, and maxmemory-policy volatile-lru.")
+        }
+        let seen = "\(used) used of \(ByteCount.bytes(maximum).rounded), maxmemory-policy \(policy)"
+        switch policy {
+        case "volatile-lru", "volatile-lfu", "volatile-ttl", "volatile-random": chart.ok("memory", seen)
+        case "noeviction":
+            chart.warn(
+                "memory", "\(seen): once it is full, nothing is kept and no limit is shared",
+                do: "Set maxmemory-policy volatile-lru, unless this Redis is also somebody else's.")
+        default:
+            chart.warn(
+                "memory", "\(seen): what Apple announced may be evicted",
+                do: "Set maxmemory-policy volatile-lru, unless this Redis is also somebody else's.")
+        }
+    }
+}
+
+extension ByteCount {
+    /// For people: `812 KiB`, `1.5 GiB`.
+    var rounded: String {
+        let units = ["B", "KiB", "MiB", "GiB"]
+        var amount = Double(bytes), unit = 0
+        while amount >= 1024, unit < units.count - 1 {
+            amount /= 1024
+            unit += 1
+        }
+        return amount < 10 && unit > 0
+            ? "\((amount * 10).rounded() / 10) \(units[unit])" : "\(Int(amount.rounded())) \(units[unit])"
+    }
+}

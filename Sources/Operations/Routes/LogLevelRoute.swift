@@ -1,0 +1,151 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import HTTPServer
+internal import Settings
+package import Telemetry
+internal import Gateway
+internal import HTTPTypes
+internal import JSON
+package import Logging
+internal import NIOCore
+package import Receipts
+
+/// `GET /log-level` and `PUT /log-level` on the admin plane: what is logged, and more or less of it for a while.
+package struct LogLevelRoute: Sendable {
+    /// What is logged.
+    let settings: LogSettings
+    /// Where changes are logged, whatever the level.
+    let logger: Logger
+    /// The time, which tests set.
+    let clock: @Sendable () -> Timestamp
+
+    /// What a change may ask for.
+    enum Limits {
+        /// How long it may last.
+        static let span: ClosedRange<Duration> = .seconds(1) ... .seconds(86_400)
+        static let textBytes = 32
+    }
+
+    static let path = "/log-level"
+
+    package init(settings: LogSettings, logger: Logger, clock: @escaping @Sendable () -> Timestamp) {
+        self.settings = settings
+        self.clock = clock
+        var logger = logger
+        logger.logLevel = .trace
+        self.logger = logger
+    }
+
+    /// Both methods.
+    package var routes: [Route] {
+        [
+            Route(.get, Self.path, authentication: .none) { _ in reply() },
+            Route(.put, Self.path, authentication: .none) { context, body in .done(try change(context, body)) },
+        ]
+    }
+
+    /// The admin plane asks for no key, and where it is open to a network, readers of metrics are. Only who is on this
+    /// machine may change something.
+    private func change(_ context: RequestContext, _ body: ReservedBody) throws -> Reply {
+        guard let peer = context.peer.address, Loopback.contains(peer) else { throw Problem.onlyFromThisMachine }
+        // A browser on this machine speaks for pages from elsewhere, and says so.
+        guard context.header.origin == .none else { throw Problem.onlyFromThisMachine }
+        guard RequestMediaType.isJSON(context.header.contentType) else { throw Problem.unsupportedMediaType }
+        let wanted = try LogLevelBody(decoding: body.bytes.readableBytesUInt8Span)
+        var values = settings.current.values
+        if let level = wanted.level { values.level = level }
+        if let requests = wanted.requests { values.requests = requests }
+        settings.change(to: values, for: wanted.span, at: clock()) { values in
+            log("Log settings fell back to the configuration", LogSettings.Current(values: values, fallsBackAt: nil))
+        }
+        context.run { log("Log settings changed", settings.current) }
+        return reply()
+    }
+
+    private func log(_ message: Logger.Message, _ current: LogSettings.Current) {
+        var metadata: Logger.Metadata = [
+            "log_level": "\(current.values.level)", "log_requests": "\(current.values.requests)",
+        ]
+        metadata["until"] = current.fallsBackAt.map { "\($0)" }
+        logger.notice(message, metadata: metadata)
+    }
+
+    private func reply() -> Reply {
+        let current = settings.current
+        var json = JSONWriter()
+        json.object { json in
+            json.member("level", current.values.level.rawValue)
+            json.member("requests", current.values.requests.rawValue)
+            json.member("until", current.fallsBackAt?.description)
+        }
+        var reply = Reply(json: json.bytes)
+        reply.fields[.cacheControl] = "no-store"
+        return reply
+    }
+}
+
+/// `{"level": "debug", "requests": "all", "for": "10m"}`: at least one of the first two.
+struct LogLevelBody: Hashable, Sendable {
+    var level: Logger.Level?
+    var requests: RequestLogging?
+    var span: Duration?
+
+    private enum Field: String, CaseIterable {
+        case level, requests
+        case span = "for"
+    }
+
+    init(decoding bytes: Span<UInt8>) throws(JSONFault) {
+        var reader = JSONReader(bytes)
+        var seen: Set<Field> = []
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            let position = key.range.lowerBound
+            let name = try reader.value(of: key, maximumBytes: LogLevelRoute.Limits.textBytes)
+            guard let field = Field(rawValue: name) else { throw JSONFault(.unknownField, field: name, at: position) }
+            guard seen.insert(field).inserted else { throw JSONFault(.duplicateField, field: name, at: position) }
+            try read(field, from: &reader)
+        }
+        try reader.endDocument()
+        guard level != nil || requests != nil else {
+            throw JSONFault(.missingField, field: Field.level.rawValue, at: reader.position)
+        }
+    }
+
+    private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
+        switch field {
+        case .level: level = try reader.setting(field.rawValue, "one of \(Logger.Level.accepted)")
+        case .requests: requests = try reader.setting(field.rawValue, "one of \(RequestLogging.accepted)")
+        case .span:
+            let start = reader.position
+            let range = LogLevelRoute.Limits.span
+            let bounds = "from \(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
+            let span: Duration = try reader.setting(field.rawValue, "\(Duration.accepted), \(bounds)")
+            guard range.contains(span) else {
+                throw JSONFault(.notAccepted("\(Duration.accepted), \(bounds)"), field: field.rawValue, at: start)
+            }
+            self.span = span
+        }
+    }
+}
+
+extension JSONReader {
+    /// A value written as in the configuration.
+    fileprivate mutating func setting<Value: ConfigurationValue>(
+        _ field: String, _ accepted: String
+    ) throws(JSONFault) -> Value {
+        let start = position
+        let text: String
+        do throws(JSONFault) {
+            text = try value(of: try string(), maximumBytes: LogLevelRoute.Limits.textBytes)
+        } catch {
+            throw error.inField(field)
+        }
+        do throws(ConfigurationValueFault) {
+            return try Value(configuration: text)
+        } catch {
+            throw JSONFault(.notAccepted(accepted), field: field, at: start)
+        }
+    }
+}

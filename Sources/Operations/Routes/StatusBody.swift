@@ -1,0 +1,78 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPServer
+internal import RedisStore
+internal import Gateway
+internal import JSON
+internal import Receipts
+internal import Redis
+internal import Resilience
+
+/// The JSON of an upstream in the answer to `GET /v1/status`.
+extension JSONWriter {
+    /// Writes how one of Apple's endpoints stands at `now`.
+    mutating func upstream(
+        isEnabled: Bool, _ health: UpstreamHealth, _ knowledge: UpstreamLifecycle.Knowledge, at now: Timestamp
+    ) {
+        object { json in
+            json.key("enabled")
+            json.bool(isEnabled)
+            json.key("breaker")
+            json.breaker(health)
+            json.member("paused_for_seconds", health.pausedFor?.secondsRoundedUp)
+            json.member("requests_in_flight", health.inFlight)
+            json.member("concurrency_limit", health.concurrencyLimit)
+            json.member("requests_waiting", health.waiting)
+            json.member("budget_remaining", health.budgetRemaining)
+            json.key("lifecycle")
+            json.lifecycle(knowledge, at: now)
+        }
+    }
+
+    /// Writes how this node stands with the shared store.
+    mutating func store(_ store: StoreHealth) {
+        object { json in
+            json.member("state", store.condition.rawValue)
+            json.member("refusal", store.configurationFault?.kind.rawValue)
+            json.member("live_nodes", store.liveNodes)
+        }
+    }
+
+    private mutating func breaker(_ health: UpstreamHealth) {
+        object { json in
+            json.member("state", health.breaker.rawValue)
+            json.member("mode", health.breakerMode.rawValue)
+            json.member("opens_for_seconds", health.breakerOpensFor?.secondsRoundedUp)
+        }
+    }
+
+    private mutating func lifecycle(_ knowledge: UpstreamLifecycle.Knowledge, at now: Timestamp) {
+        let stage = knowledge.dates.stage(at: now)
+        object { json in
+            json.member("stage", stage.name)
+            json.key("share_moved")
+            json.number(stage.shareMoved)
+            json.members(knowledge.dates)
+            if knowledge.announced != LifecycleDates() {
+                json.key("announced")
+                json.object { $0.members(knowledge.announced) }
+            }
+            json.key("links")
+            json.array { json in
+                for link in knowledge.links { json.link(link) }
+            }
+        }
+    }
+
+    private mutating func members(_ dates: LifecycleDates) {
+        member("deprecation", dates.deprecation)
+        member("sunset", dates.sunset)
+    }
+
+    private mutating func member(_ name: String, _ value: Int?) {
+        guard let value else { return }
+        key(name)
+        integer(value)
+    }
+}

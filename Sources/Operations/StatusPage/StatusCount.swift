@@ -1,0 +1,220 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import RateLimits
+internal import HTTPServer
+internal import RedisStore
+internal import Telemetry
+internal import Gateway
+internal import PrometheusExport
+
+/// What the status page follows: sums of series that are counted anyhow.
+enum StatusCount: Int, CaseIterable, Sendable {
+    case genuine, rejected, undecided
+    case fromNearCache, fromFindings, fromReceipts, fromApple
+    case degraded, secretRejected, contradicted, unreachableForCallers
+    case productionAnswered, productionFailed, productionThrottled, productionHeldBack
+    case sandboxAnswered, sandboxFailed, sandboxThrottled, sandboxHeldBack
+    case findingsFresh, findingsStale, findingsMissing, flightsJoined, leasesFound, findingsFaulty, findingsForged
+    case limitsAdmitted, limitsAlone, limitsInShadow, refusedByRate, refusedByConcurrency
+    case answers, serverErrors, refusedAtEdge, overloaded
+    case storeDone, storeFailed, storeHeldBack, invalidations
+}
+
+/// What the status page follows of how long something takes.
+enum StatusTiming: Int, CaseIterable, Sendable {
+    case answers, production, sandbox, store
+}
+
+/// The handles of the series. Reading them disturbs nobody: counting goes on meanwhile.
+struct StatusInstruments: Sendable {
+    private let counters: [[PrometheusCounter]]
+    private let timings: [[PrometheusHistogram]]
+
+    init(_ registry: PrometheusRegistry) {
+        counters = StatusCount.allCases.map { $0.counters(registry) }
+        timings = StatusTiming.allCases.map { $0.histograms(registry) }
+    }
+
+    /// What was counted so far, in the order of the cases.
+    var counts: [UInt64] { counters.map { $0.reduce(0) { $0 &+ $1.value } } }
+
+    /// How often something took at most as long as each bound of its family, in the order of the cases.
+    var distributions: [[UInt64]] {
+        timings.map { histograms in
+            histograms.reduce(into: [UInt64]()) { sums, histogram in
+                let counts = histogram.cumulativeCounts
+                sums = sums.isEmpty ? counts : zip(sums, counts).map { $0 &+ $1 }
+            }
+        }
+    }
+}
+
+// MARK: - Which series
+
+extension StatusCount {
+    fileprivate func counters(_ registry: PrometheusRegistry) -> [PrometheusCounter] {
+        verdictCounters(registry) ?? upstreamCounters(registry) ?? findingCounters(registry)
+            ?? limitCounters(registry) ?? storeCounters(registry) ?? []
+    }
+
+    private func verdictCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
+        let verifications = { (isMeant: (VerificationLabels) -> Bool) in
+            registry.counters(MetricCatalogue.verifications, where: isMeant)
+        }
+        return switch self {
+        case .genuine: verifications { $0.verdict == .genuine }
+        case .rejected: verifications { $0.verdict == .rejected }
+        case .undecided: verifications { $0.verdict == .undecided }
+        case .fromNearCache: verifications { $0.cache == .near }
+        case .fromFindings: verifications { $0.cache == .shared || $0.cache == .stale }
+        case .fromReceipts: verifications { $0.cache == .miss && $0.source == .local }
+        case .fromApple: verifications { $0.cache == .miss && $0.source == .apple }
+        case .degraded:
+            registry.counters(MetricCatalogue.degraded) { (why: DegradedReason) in
+                why != .stopping && why != .sharedStoreUnreachable
+            }
+        case .secretRejected:
+            registry.counters(MetricCatalogue.degraded) { (why: DegradedReason) in why == .sharedSecretRejected }
+        case .contradicted: registry.counters(MetricCatalogue.contradictions) { (_: Contradiction) in true }
+        case .unreachableForCallers:
+            registry.counters(MetricCatalogue.undecided) { (why: UndecidedReason) in why == .upstreamDidNotAnswer }
+        default: nil
+        }
+    }
+
+    private func upstreamCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
+        let questions = { (environment: UpstreamEnvironment, isMeant: (UpstreamOutcome) -> Bool) in
+            registry.counters(MetricCatalogue.upstreamRequests) { (labels: UpstreamRequestLabels) in
+                labels.endpoint == UpstreamEndpoint(.verifyReceipt, environment) && isMeant(labels.outcome)
+            }
+        }
+        return switch self {
+        case .productionAnswered: questions(.production, \.isAnswer)
+        case .productionFailed: questions(.production, \.isFailure)
+        case .productionThrottled: questions(.production) { $0 == .throttled }
+        case .productionHeldBack: Self.heldBack(.production, registry)
+        case .sandboxAnswered: questions(.sandbox, \.isAnswer)
+        case .sandboxFailed: questions(.sandbox, \.isFailure)
+        case .sandboxThrottled: questions(.sandbox) { $0 == .throttled }
+        case .sandboxHeldBack: Self.heldBack(.sandbox, registry)
+        default: nil
+        }
+    }
+
+    private static func heldBack(
+        _ environment: UpstreamEnvironment, _ registry: PrometheusRegistry
+    ) -> [PrometheusCounter] {
+        registry.counters(MetricCatalogue.upstreamHeldBack) { (labels: HeldBackLabels) in
+            labels.endpoint == UpstreamEndpoint(.verifyReceipt, environment)
+        }
+    }
+
+    private func findingCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
+        let lookups = { (result: Provenance.Cache) in
+            registry.counters(MetricCatalogue.findingLookups) { (label: FindingLookupLabel) in label.cache == result }
+        }
+        return switch self {
+        case .findingsFresh: lookups(.shared)
+        case .findingsStale: lookups(.stale)
+        case .findingsMissing: lookups(.miss)
+        case .flightsJoined: [registry.counter(MetricCatalogue.flightsJoined)]
+        case .leasesFound: registry.counters(MetricCatalogue.flightLeases) { (what: LeaseOutcome) in what == .found }
+        case .findingsFaulty: registry.counters(MetricCatalogue.sharedCacheFaults) { (_: SharedCacheFault) in true }
+        case .findingsForged:
+            registry.counters(MetricCatalogue.sharedCacheFaults) { (fault: SharedCacheFault) in fault == .sealInvalid }
+        default: nil
+        }
+    }
+
+    private func limitCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
+        let decisions = { (isMeant: (LimitDecisionLabels) -> Bool) in
+            registry.counters(MetricCatalogue.limitDecisions, where: isMeant)
+        }
+        let refusals = { (isMeant: (RefusalCause) -> Bool) in
+            registry.counters(MetricCatalogue.refusals, where: isMeant)
+        }
+        return switch self {
+        case .limitsAdmitted: decisions { $0.decision == .admitted }
+        case .limitsAlone: decisions { [.localShare, .open, .closed].contains($0.source) }
+        case .limitsInShadow: decisions { $0.decision == .refusedInShadow }
+        case .refusedByRate: [registry.counter(MetricCatalogue.limitedRequests, LimitedRequestLabel.rate.labelValues)]
+        case .refusedByConcurrency:
+            [registry.counter(MetricCatalogue.limitedRequests, LimitedRequestLabel.concurrency.labelValues)]
+        case .answers: registry.counters(MetricCatalogue.requests, where: \AnswerLabels.isVerification)
+        case .serverErrors:
+            registry.counters(MetricCatalogue.requests) { (labels: AnswerLabels) in
+                labels.isVerification && DurationLabels(labels).codeClass == .serverError
+            }
+        case .refusedAtEdge: refusals { _ in true }
+        case .overloaded: refusals { $0 == .overloaded || $0 == .answerLate }
+        default: nil
+        }
+    }
+
+    private func storeCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
+        let commands = { (isMeant: (StoreCommandOutcome) -> Bool) in
+            registry.counters(MetricCatalogue.storeCommands, where: isMeant)
+        }
+        return switch self {
+        case .storeDone: commands { $0 == .ok }
+        case .storeFailed: commands { $0 != .ok && $0 != .heldBack }
+        case .storeHeldBack: commands { $0 == .heldBack }
+        case .invalidations: [registry.counter(MetricCatalogue.storeInvalidations)]
+        default: nil
+        }
+    }
+}
+
+extension StatusTiming {
+    /// The bounds that the values are counted by.
+    var bounds: [Double] {
+        guard case .histogram(let bounds) = family.kind else { return [] }
+        return bounds
+    }
+
+    private var family: MetricFamily {
+        switch self {
+        case .answers: MetricCatalogue.requestDuration
+        case .production, .sandbox: MetricCatalogue.upstreamDuration
+        case .store: MetricCatalogue.storeRoundTrips
+        }
+    }
+
+    fileprivate func histograms(_ registry: PrometheusRegistry) -> [PrometheusHistogram] {
+        let labels: [[String]] =
+            switch self {
+            case .answers: DurationLabels.allCases.filter(\.route.isVerification).map(\.labelValues)
+            case .production: [UpstreamEndpoint(.verifyReceipt, .production).labelValues]
+            case .sandbox: [UpstreamEndpoint(.verifyReceipt, .sandbox).labelValues]
+            case .store: [[]]
+            }
+        return labels.map { registry.histogram(family, $0) }
+    }
+}
+
+extension PrometheusRegistry {
+    fileprivate func counters<Labels: SeriesLabels>(
+        _ family: MetricFamily, where isMeant: (Labels) -> Bool
+    ) -> [PrometheusCounter] {
+        Labels.allCases.filter(isMeant).map { counter(family, $0.labelValues) }
+    }
+}
+
+extension UpstreamOutcome {
+    /// Apple answered, whatever it said of the receipt.
+    fileprivate var isAnswer: Bool { !isFailure && self != .throttled }
+
+    fileprivate var isFailure: Bool {
+        if case .failed = self { true } else { false }
+    }
+}
+
+extension AnswerLabels {
+    fileprivate var isVerification: Bool { route.isVerification }
+}
+
+extension RouteLabel {
+    /// Where clients ask about receipts.
+    fileprivate var isVerification: Bool { self == .verify || self == .verifyReceipt }
+}

@@ -1,0 +1,172 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import JSON
+internal import Receipts
+
+/// Everything the status page says at one moment.
+struct StatusReport: Sendable {
+    let time: Timestamp
+    let host: String
+    /// What somebody should know, what matters most first.
+    let findings: [StatusFinding]
+    /// Those with a plot first.
+    let tables: [StatusTable]
+    /// One sentence below the verdict.
+    let summary: String
+
+    init(_ sources: StatusSources, _ history: StatusHistory) {
+        let windows = StatusWindows(history), now = sources.clock()
+        time = now
+        host = sources.host
+        findings = sources.findings(windows, at: now)
+        tables = StatusPlot.allCases.map { $0.table(windows) } + sources.tables(windows, at: now)
+        summary = Self.summary(windows.minute)
+    }
+
+    private static func summary(_ minute: StatusWindow) -> String {
+        guard let median = minute.quantile(0.5, of: .answers) else { return "Nobody asked in the last minute." }
+        let rate = StatusValue.rate(minute.rate(.verdicts)).text
+        return "Verdicts in the last minute: \(rate), half of them within \(StatusValue.latency(median).text)."
+    }
+}
+
+/// The word at the top of the page.
+enum StatusVerdict: String, Sendable {
+    case well, degraded, failing
+
+    /// What people read.
+    var title: String {
+        switch self {
+        case .well: "Well"
+        case .degraded: "Degraded"
+        case .failing: "In trouble"
+        }
+    }
+
+    var tone: StatusTone {
+        switch self {
+        case .well: .good
+        case .degraded: .notable
+        case .failing: .bad
+        }
+    }
+}
+
+extension StatusReport {
+    /// How this node is, in one word: as bad as the worst of the findings.
+    var verdict: StatusVerdict {
+        switch findings.map(\.severity).max() {
+        case nil, .info: .well
+        case .warning: .degraded
+        case .critical: .failing
+        }
+    }
+}
+
+// MARK: - For programs
+
+extension StatusReport {
+    /// The answer to `GET /status.json`.
+    func json(_ history: StatusHistory) -> [UInt8] {
+        var json = JSONWriter(reservingCapacity: 32_768)
+        json.object { json in
+            json.member("time", time.description)
+            json.member("version", Version.current)
+            json.member("host", host)
+            json.member("verdict", verdict.rawValue)
+            json.member("summary", summary)
+            json.findings(findings)
+            for table in tables { json.table(table) }
+            json.key("history")
+            json.history(history)
+        }
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func findings(_ findings: [StatusFinding]) {
+        key("findings")
+        array { json in
+            for finding in findings {
+                json.object { json in
+                    json.member("severity", finding.severity.rawValue)
+                    json.member("text", finding.text)
+                    json.member("advice", finding.advice)
+                    json.member("runbook", finding.runbook?.rawValue)
+                    json.member("address", finding.runbook?.address)
+                }
+            }
+        }
+    }
+
+    /// A table is an object with a member for each column, or for each row where there is one column.
+    fileprivate mutating func table(_ table: StatusTable) {
+        key(table.heading.name)
+        object { json in
+            for (index, column) in table.columns.enumerated() {
+                guard !column.name.isEmpty else { json.rows(table.rows, index); continue }
+                json.key(column.name)
+                json.object { $0.rows(table.rows, index) }
+            }
+        }
+    }
+
+    private mutating func rows(_ rows: [StatusTable.Row], _ column: Int) {
+        for row in rows {
+            key(row.heading.name)
+            value(row.cells[column].value)
+        }
+    }
+
+    fileprivate mutating func history(_ history: StatusHistory) {
+        object { json in
+            json.key("columns")
+            json.array { json in
+                json.string("time_ms")
+                for plot in StatusPlot.allCases {
+                    for line in plot.lines { json.string("\(plot).\(line.heading.name)") }
+                }
+            }
+            json.key("samples")
+            json.samples(history.inOrder)
+        }
+    }
+
+    /// Writes the points between each reading and the next.
+    mutating func samples(_ readings: [StatusReading]) {
+        array { json in
+            for (from, to) in zip(readings, readings.dropFirst()) { json.sample(from, to) }
+        }
+    }
+}
+
+// MARK: - For the page
+
+extension StatusReport {
+    /// What the page's script is told: texts and tones by the names of elements, so that it formats nothing.
+    /// - Parameter readings: those whose points it may not have yet, and the one before them.
+    func event(_ readings: [StatusReading]) -> [UInt8] {
+        let cells = tables.flatMap(\.cells)
+        var json = JSONWriter(reservingCapacity: 16_384)
+        json.object { json in
+            json.member("version", Version.current)
+            json.member("clock", time.clockText)
+            json.member("title", verdict.title)
+            json.member("tone", verdict.tone.rawValue)
+            json.member("summary", summary)
+            json.findings(findings)
+            json.key("texts")
+            json.object { json in for (name, cell) in cells { json.member(name, cell.value.text) } }
+            json.key("tones")
+            json.object { json in
+                for (name, cell) in cells where cell.tone != .plain { json.member(name, cell.tone.rawValue) }
+            }
+            json.key("samples")
+            json.samples(readings)
+        }
+        return json.bytes
+    }
+}

@@ -1,0 +1,132 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import HTTPServer
+internal import Gateway
+internal import Receipts
+internal import Resilience
+
+/// What the page says of Apple's endpoints: a column for each.
+extension StatusSources {
+    private static let columns = UpstreamEndpoint.allCases.map { endpoint in
+        StatusTable.Heading(endpoint.environment.rawValue, endpoint.environment.rawValue)
+    }
+
+    private typealias Row = StatusTable.Row
+    private typealias Cell = StatusTable.Cell
+
+    /// How the way to them stands.
+    func apple(_ windows: StatusWindows) -> StatusTable {
+        StatusTable(
+            heading: .init("apple", "The way to Apple"),
+            note: asksApple ? "the last minute" : "Apple is not asked: gateway.apple.enabled is false",
+            columns: Self.columns, rows: guardRows + questionRows(windows.minute))
+    }
+
+    private var guardRows: [Row] {
+        let ways = UpstreamEndpoint.allCases.map { upstreams.guards.health(of: $0) }
+        func row(_ name: String, _ title: String, _ cell: (UpstreamHealth) -> Cell) -> Row {
+            Row(heading: .init(name, title), cells: ways.map(cell))
+        }
+        return [
+            row("breaker", "Circuit breaker") { $0.breakerCell },
+            row("paused_for_seconds", "Pause asked for") {
+                .init(value: $0.pausedFor.map { .span($0) } ?? .none(shown: "none"), tone: $0.pauseTone)
+            },
+            row("in_flight", "Questions under way") { .init(value: .part($0.inFlight, of: $0.concurrencyLimit)) },
+            row("waiting", "waiting for a place") { .init(value: .count($0.waiting)) },
+            row("budget_remaining", "Budget left") { .init(value: $0.budgetValue, tone: $0.budgetTone) },
+        ]
+    }
+
+    private func questionRows(_ minute: StatusWindow) -> [Row] {
+        func row(_ name: String, _ title: String, _ cell: (UpstreamEndpoint) -> Cell) -> Row {
+            Row(heading: .init(name, title), cells: UpstreamEndpoint.allCases.map(cell))
+        }
+        return [
+            row("answered", "Answered") { .init(value: .rate(minute.rate($0.answered))) },
+            row("failed", "Failed") { endpoint in
+                let failures = endpoint.failed.reduce(0) { $0 + minute.count($1) }
+                return .init(value: .rate(minute.rate(endpoint.failed)), tone: failures > 0 ? .notable : .plain)
+            },
+            row("held_back", "Held back here") { .init(value: .rate(minute.rate($0.heldBack))) },
+            row("median", "Half within") { .init(value: .latency(minute.quantile(0.5, of: $0.timing))) },
+            row("p99", "99 of 100 within") { .init(value: .latency(minute.quantile(0.99, of: $0.timing))) },
+        ]
+    }
+
+    /// How far `verifyReceipt` is on its way out.
+    func sunset(at now: Timestamp) -> StatusTable {
+        let known = UpstreamEndpoint.allCases.map { upstreams.lifecycle.knowledge(of: $0) }
+        func row(_ name: String, _ title: String, _ cell: (UpstreamLifecycle.Knowledge) -> Cell) -> Row {
+            Row(heading: .init(name, title), cells: known.map(cell))
+        }
+        return StatusTable(
+            heading: .init("sunset", "The end of verifyReceipt"), note: "", columns: Self.columns,
+            rows: [
+                row("stage", "Stage") { .init(value: .word($0.dates.stage(at: now).name)) },
+                row("deprecation", "Deprecated from") { .init(value: .time($0.dates.deprecation)) },
+                row("sunset", "Ends on") { .init(value: .time($0.dates.sunset)) },
+                row("left_seconds", "Time left") { knowledge in
+                    let left = knowledge.dates.sunset.map { max(.zero, $0.since(now)) }
+                    return .init(value: .span(left), tone: left == .zero ? .bad : .plain)
+                },
+                row("share_moved", "Answered without it") { .init(value: .share($0.dates.stage(at: now).shareMoved)) },
+                row("said_by", "Who says so") { .init(value: $0.source) },
+            ])
+    }
+}
+
+extension UpstreamHealth {
+    fileprivate var breakerCell: StatusTable.Cell {
+        let tone: StatusTone =
+            switch breaker {
+            case .closed: .good
+            case .halfOpen: .notable
+            case .open: .bad
+            }
+        return .init(value: .word(breaker.rawValue, shown: breakerText), tone: tone)
+    }
+
+    private var breakerText: String {
+        let state = breaker.rawValue.replacing("_", with: " ")
+        switch breakerMode {
+        case .auto: break
+        case .forcedOpen: return "forced open"
+        case .forcedClosed: return "forced closed"
+        case .metricsOnly: return "\(state) (metrics only)"
+        }
+        guard let span = breakerOpensFor else { return state }
+        return "\(state), for \(span.secondsRoundedUp) s"
+    }
+
+    fileprivate var pauseTone: StatusTone { pausedFor == nil ? .plain : .notable }
+
+    fileprivate var budgetValue: StatusValue {
+        budgetRemaining.map { .count($0) } ?? .none(shown: "none set")
+    }
+
+    fileprivate var budgetTone: StatusTone { budgetRemaining == 0 ? .notable : .plain }
+}
+
+extension UpstreamLifecycle.Knowledge {
+    fileprivate var source: StatusValue {
+        if dates == LifecycleDates() { return .word("nobody", shown: "nobody yet") }
+        return announced == LifecycleDates() ? .word("configuration") : .word("apple", shown: "Apple")
+    }
+}
+
+extension UpstreamEndpoint {
+    /// The name in sentences.
+    var title: String { "Apple's \(environment.rawValue) endpoint" }
+
+    var answered: StatusCount { environment == .production ? .productionAnswered : .sandboxAnswered }
+
+    /// What did not come back as an answer.
+    var failed: [StatusCount] {
+        environment == .production ? [.productionFailed, .productionThrottled] : [.sandboxFailed, .sandboxThrottled]
+    }
+
+    fileprivate var heldBack: StatusCount { environment == .production ? .productionHeldBack : .sandboxHeldBack }
+    fileprivate var timing: StatusTiming { environment == .production ? .production : .sandbox }
+}

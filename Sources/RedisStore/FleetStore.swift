@@ -1,0 +1,88 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Settings
+package import Telemetry
+package import Gateway
+package import Logging
+internal import NIOPosix
+internal import RateLimits
+package import Receipts
+internal import Redis
+internal import Secrets
+package import ServiceLifecycle
+
+/// What this node shares with the others through Redis, or keeps for itself where there is none.
+package struct FleetStore: Sendable {
+    /// The ports.
+    package let ports: FleetPorts
+    /// Runs the connections; nil if there is nothing to connect to.
+    package let service: (any Service)?
+}
+
+extension FleetStore {
+    /// The store as configured.
+    /// - Throws: what is wrong with the files the configuration names.
+    package init(
+        _ configuration: GatewayConfiguration, upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
+        certificates: CertificateLedger, clock: @escaping @Sendable () -> Timestamp, logger: Logger
+    ) throws(ConfigurationProblems) {
+        let cacheBytes = configuration.apple.cacheSize.bytes
+        guard let client = try RedisClientConfiguration(configuration.redis), let keys = try StoreKeys(configuration)
+        else {
+            let ports = FleetPorts(
+                cache: EmbeddedFindingCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
+                leases: EmbeddedFlightLeases(), notes: EmbeddedFleetNotes())
+            self.init(ports: ports, service: nil)
+            return
+        }
+        certificates.configured(
+            .redisClient, until: client.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
+        self.init(
+            client, keys: keys, spareBytes: cacheBytes, patience: configuration.redis.patience, upstreams: upstreams,
+            health: health, metrics: metrics, clock: clock, logger: logger)
+    }
+
+    private init(
+        _ client: RedisClientConfiguration, keys: StoreKeys, spareBytes: Int, patience: Duration,
+        upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
+        clock: @escaping @Sendable () -> Timestamp, logger: Logger
+    ) {
+        let events = StoreEvents(health: health, metrics: metrics, logger: logger)
+        let redis = RedisClient(client, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
+        let store = SharedStore(redis, health: health, metrics: metrics)
+        let findings = RedisFindingCache(
+            store: store, keys: keys, spareBytes: spareBytes, clock: clock,
+            observe: { metrics.count($0) })
+        events.tell(findings)
+        let notes = RedisFleetNotes(store, upstreams: upstreams, metrics: metrics, alarm: events.alarm)
+        let names = StoreNames(keys.first)
+        let limiter = FleetRateLimiter(
+            RedisTokenBuckets(store, names: names), liveNodes: { health.liveNodes })
+        let leases = RedisFlightLeases(store: store, names: names, waits: events.leaseWaits)
+        self.init(
+            ports: FleetPorts(cache: findings, limiter: limiter, leases: leases, notes: notes),
+            service: StoreService(
+                client: redis, store: store, health: health, events: events,
+                registry: NodeRegistry(store, health: health), notes: notes, purges: findings.purges,
+                patience: patience))
+    }
+}
+
+extension RedisConfiguration {
+    /// How long the first connection is waited for.
+    fileprivate var patience: Duration { connectDeadline + deadline }
+}
+
+extension StoreKeys {
+    /// The keys as configured; nil if there are none.
+    fileprivate init?(_ configuration: GatewayConfiguration) throws(ConfigurationProblems) {
+        guard let text = configuration.cacheKeys?.exposed else { return nil }
+        do throws(StoreKeysFault) {
+            try self.init(text)
+        } catch {
+            throw ConfigurationProblems(
+                problems: [ConfigurationProblem(place: "gateway.cache.keys", fault: error.description)])
+        }
+    }
+}

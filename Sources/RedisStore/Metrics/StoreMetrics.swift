@@ -1,0 +1,201 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Telemetry
+internal import Gateway
+package import PrometheusExport
+internal import Redis
+internal import Resilience
+
+/// Counts what happens on the way to the shared store.
+package final class StoreMetrics: Sendable {
+    private let commands: [StoreCommandOutcome: PrometheusCounter]
+    private let refusals: [RedisRefusal.Kind: PrometheusCounter]
+    private let roundTrips: PrometheusHistogram
+    private let connections: [RedisConnectionRole: PrometheusGauge]
+    private let connects: [StoreConnectLabels: PrometheusCounter]
+    private let disconnects: [RedisConnectionRole: PrometheusCounter]
+    private let transitions: [StoreBreakerLabels: PrometheusCounter]
+    private let invalidations: PrometheusCounter
+    private let notes: [FleetNoteLabels: PrometheusCounter]
+    private let cacheFaults: [SharedCacheFault: PrometheusCounter]
+
+    package init(_ registry: PrometheusRegistry) {
+        commands = registry.counters(MetricCatalogue.storeCommands)
+        refusals = registry.counters(MetricCatalogue.storeRefusals)
+        roundTrips = registry.histogram(MetricCatalogue.storeRoundTrips)
+        connections = Dictionary(
+            uniqueKeysWithValues: RedisConnectionRole.allCases.map {
+                ($0, registry.gauge(MetricCatalogue.storeConnections, $0.labelValues))
+            })
+        connects = registry.counters(MetricCatalogue.storeConnects)
+        disconnects = registry.counters(MetricCatalogue.storeDisconnects)
+        transitions = registry.counters(MetricCatalogue.storeBreakerTransitions)
+        invalidations = registry.counter(MetricCatalogue.storeInvalidations)
+        notes = registry.counters(MetricCatalogue.fleetNotes)
+        cacheFaults = registry.counters(MetricCatalogue.sharedCacheFaults)
+    }
+
+    /// One round trip, with the outcome of each of its commands.
+    func count(_ results: [Result<RedisValue, RedisError>], took: Duration) {
+        roundTrips.record(took / .seconds(1))
+        for result in results {
+            commands[StoreCommandOutcome(result)]?.increment()
+            if case .failure(.refused(let refusal)) = result { refusals[refusal.kind]?.increment() }
+        }
+    }
+
+    /// Commands that were not sent, because the breaker is open.
+    func countHeldBack(_ count: Int) { commands[.heldBack]?.increment(by: Int64(count)) }
+
+    /// The breaker moved so often in this way.
+    func breakerMoved(_ transition: CircuitBreaker.Transition, _ times: Int) {
+        transitions[StoreBreakerLabels(transition: transition)]?.increment(by: Int64(times))
+    }
+
+    /// Something happened to a connection.
+    func count(_ event: RedisEvent) {
+        switch event {
+        case .connected(let role):
+            connections[role]?.increment(by: 1)
+            connects[StoreConnectLabels(role: role, result: .connected)]?.increment()
+        case .connectFailed(let role, let fault):
+            connects[StoreConnectLabels(role: role, result: .init(fault))]?.increment()
+        case .disconnected(let role, _):
+            connections[role]?.decrement(by: 1)
+            disconnects[role]?.increment()
+        case .invalidated(let names): invalidations.increment(by: Int64(names.count))
+        case .topology(.redirected(let kind)): refusals[kind]?.increment()
+        case .commandDone, .flushed, .published, .topology: break
+        }
+    }
+
+    /// A note was exchanged, or was not.
+    func count(_ note: FleetNoteLabels.Note, _ result: FleetNoteLabels.Result) {
+        notes[FleetNoteLabels(note: note, result: result)]?.increment()
+    }
+
+    /// Something of the shared cache was of no use.
+    func count(_ fault: SharedCacheFault) { cacheFaults[fault]?.increment() }
+}
+
+/// What became of one command.
+package enum StoreCommandOutcome: String, SeriesLabels {
+    case ok, refused, timeout
+    case notConnected = "not_connected"
+    case connectionLost = "connection_lost"
+    case pipelineFull = "pipeline_full"
+    case protocolViolation = "protocol_violation"
+    case shutDown = "shut_down"
+    case heldBack = "held_back"
+
+    static let labelNames = ["outcome"]
+
+    init(_ result: Result<RedisValue, RedisError>) {
+        switch result {
+        case .success: self = .ok
+        case .failure(.refused): self = .refused
+        case .failure(.timeout): self = .timeout
+        case .failure(.notConnected): self = .notConnected
+        case .failure(.connectionLost): self = .connectionLost
+        case .failure(.pipelineFull): self = .pipelineFull
+        case .failure(.protocolViolation): self = .protocolViolation
+        case .failure(.shutDown): self = .shutDown
+        }
+    }
+}
+
+/// One attempt to connect.
+struct StoreConnectLabels: SeriesLabels {
+    /// What came of it.
+    enum Result: String, CaseIterable, Sendable {
+        case connected, unreachable, tls, stalled, refused, closed
+        case protocolViolation = "protocol_violation"
+
+        init(_ fault: RedisConnectionFault) {
+            switch fault {
+            case .unreachable: self = .unreachable
+            case .tls: self = .tls
+            case .stalled: self = .stalled
+            case .refused: self = .refused
+            case .protocolViolation: self = .protocolViolation
+            case .closed, .shutDown: self = .closed
+            }
+        }
+    }
+
+    let role: RedisConnectionRole
+    let result: Result
+
+    static let labelNames = ["connection", "result"]
+    var labelValues: [String] { [role.rawValue, result.rawValue] }
+
+    static let allCases = RedisConnectionRole.allCases.flatMap { role in
+        Result.allCases.map { StoreConnectLabels(role: role, result: $0) }
+    }
+}
+
+/// A way of the store's circuit breaker from one state to another.
+struct StoreBreakerLabels: SeriesLabels {
+    let transition: CircuitBreaker.Transition
+
+    static let labelNames = ["from", "to"]
+    var labelValues: [String] { [transition.from.rawValue, transition.to.rawValue] }
+
+    static let allCases = CircuitBreaker.Transition.allCases.map { StoreBreakerLabels(transition: $0) }
+}
+
+/// One note between the nodes of a fleet.
+struct FleetNoteLabels: SeriesLabels {
+    enum Note: String, CaseIterable, Sendable {
+        case pause, lifecycle
+    }
+
+    enum Result: String, CaseIterable, Sendable {
+        case learnt, lost, unreadable
+    }
+
+    let note: Note
+    let result: Result
+
+    static let labelNames = ["note", "result"]
+    var labelValues: [String] { [note.rawValue, result.rawValue] }
+
+    static let allCases = Note.allCases.flatMap { note in
+        Result.allCases.map { FleetNoteLabels(note: note, result: $0) }
+    }
+}
+
+extension RedisConnectionRole: SeriesLabels {
+    static var labelNames: [String] { ["connection"] }
+}
+
+extension RedisRefusal.Kind: SeriesLabels {
+    static var labelNames: [String] { ["kind"] }
+    var labelValues: [String] { [self == .other ? "other" : rawValue.lowercased()] }
+}
+
+extension StoreCondition: SeriesLabels {
+    static var labelNames: [String] { ["state"] }
+}
+
+extension CircuitBreaker.State.Name: SeriesLabels {
+    static var labelNames: [String] { ["state"] }
+}
+
+extension SharedCacheFault: SeriesLabels {
+    static let labelNames = ["fault"]
+}
+
+extension StoreHealth {
+    /// How the store stands, read at each scrape.
+    package var readings: [MetricReading] {
+        let conditions = StoreCondition.allCases.map { condition in
+            MetricReading(MetricCatalogue.storeState, condition.labelValues) { self.condition == condition ? 1 : 0 }
+        }
+        let states = CircuitBreaker.State.Name.allCases.map { state in
+            MetricReading(MetricCatalogue.storeBreakerState, state.labelValues) { self.breaker == state ? 1 : 0 }
+        }
+        return conditions + states + [MetricReading(MetricCatalogue.liveNodes) { Double(self.liveNodes) }]
+    }
+}

@@ -1,0 +1,358 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+package import Redis
+internal import Synchronization
+
+/// The purges of the fleet, in Redis, and the newest of them in this process.
+///
+/// ```
+/// gw:{purges}:head   <history>:<number of the last purge>:<its nonce>   read with each finding
+/// gw:{purges}:log    the last 65,536 purges, sealed, newest last        read when the head has moved
+/// ```
+/// Both keys have no end, so `volatile-lru` does not evict them. A head that is gone begins another history; a log that
+/// is gone, or shorter than this node remembers, makes older findings useless. A head that went back was restored from
+/// a copy that lacks purges: then a new history begins as well, and no finding from before is used.
+package final class RedisPurges: Sendable {
+    private let store: any RedisCommands
+    private let seal: StoreSeal
+    private let board: InvalidationBoard
+    private let observe: @Sendable (SharedCacheFault) -> Void
+    private let known = Mutex(KnownPurges())
+    private let reads = Mutex(Reads())
+    private let alarm = StoreAlarm()
+
+    static let headKey = "gw:{purges}:head"
+    static let head = RedisWord(headKey)
+    static let log: RedisWord = "gw:{purges}:log"
+    static let keys = [head, log]
+
+    /// The bounds of an exchange with Redis.
+    enum Limits {
+        /// The purges in one reply.
+        static let page = 4096
+        /// The replies until this node gives up for now: those of a whole log, and room for a history that changes.
+        static let pages = 2 * PurgeHistory.Limits.purges / page
+        /// The name that purges are sealed for.
+        static let sealedName = "purge"
+    }
+
+    /// - Parameters:
+    ///   - store: Redis.
+    ///   - seal: seals the IDs of transactions.
+    ///   - board: told of each purge, for answers that are kept in this process.
+    ///   - observe: told of purges that cannot be read.
+    init(
+        _ store: any RedisCommands, seal: StoreSeal, board: InvalidationBoard,
+        observe: @escaping @Sendable (SharedCacheFault) -> Void
+    ) {
+        self.store = store
+        self.seal = seal
+        self.board = board
+        self.observe = observe
+    }
+
+    /// The purges that this node knows.
+    var position: PurgePosition { known.withLock { $0.history.position } }
+
+    /// Judges a finding by the purges that this node knows.
+    func judge(_ finding: KnownFinding, naming originalTransactionIDs: [String]) -> PurgeJudgement {
+        known.withLock { $0.history.judge(finding, naming: originalTransactionIDs) }
+    }
+
+    /// The command that reads the head.
+    static let readHead = RedisCommand("GET", key: head)
+
+    /// Whether this node knows every purge up to a head that was read.
+    func isKnown(_ head: RedisValue) -> Bool {
+        guard case .string(let text) = head else { return false }
+        return known.withLock { $0.head == text }
+    }
+}
+
+// MARK: - Purging
+
+extension RedisPurges {
+    /// Adds a purge for all nodes, and waits until this one knows it.
+    func purge(_ originalTransactionID: String) async throws(StoreUnreachable) {
+        let sealed = seal.seal(Array(originalTransactionID.utf8), for: Limits.sealedName)
+        do throws(RedisError) {
+            _ = try await store.run(
+                Self.append, keys: Self.keys,
+                [RedisWord(sealed), RedisWord(PurgeHistory.Limits.purges), Self.randomName(), Self.randomName()])
+        } catch {
+            throw StoreUnreachable()
+        }
+        guard await catchUp() else { throw StoreUnreachable() }
+    }
+
+    /// The name of a new history, or of a purge: one that no other has.
+    private static func randomName() -> RedisWord { RedisWord(String(UInt64.random(in: 1 ... .max), radix: 16)) }
+}
+
+// MARK: - Catching up
+
+extension RedisPurges {
+    /// The reads of the log: one that goes on, and one behind it for all callers that came meanwhile.
+    private struct Reads {
+        var current: Task<Bool, Never>?
+        var next: Task<Bool, Never>?
+    }
+
+    /// Reads the purges that this node does not know yet. The read begins after the call, and serves all callers that
+    /// wait for it to begin.
+    /// - Returns: false if Redis cannot be asked, or does not make sense.
+    @discardableResult
+    func catchUp() async -> Bool {
+        let read = reads.withLock { reads in
+            if let next = reads.next { return next }
+            let current = reads.current
+            let next = Task {
+                _ = await current?.value
+                self.reads.withLock { $0 = Reads(current: $0.next) }
+                return await self.readAll()
+            }
+            reads.next = next
+            return next
+        }
+        return await read.value
+    }
+
+    private func readAll() async -> Bool {
+        let announcements = board.announcements
+        let isComplete = await readPages()
+        // Purges that cannot be read may concern any answer that is kept. What is answered from now on says so itself.
+        if !isComplete { board.invalidateAll() }
+        board.resolve(upTo: announcements)
+        return isComplete
+    }
+
+    private func readPages() async -> Bool {
+        for _ in 0..<Limits.pages {
+            switch await readPage() {
+            case .complete: return true
+            case .more: continue
+            case .failed: return false
+            }
+        }
+        return false
+    }
+
+    /// There may be purges that are not known here. Until they are, no answer is repeated from this process.
+    func announce() {
+        board.announceChange()
+        alarm.ring()
+    }
+
+    /// Catches up whenever there may be purges, until it is cancelled.
+    func follow() async {
+        for await _ in alarm.rings { await catchUp() }
+    }
+
+    private enum Progress {
+        case complete, more, failed
+    }
+
+    private func readPage() async -> Progress {
+        let position = position
+        let reply = try? await store.run(
+            Self.tail, keys: Self.keys,
+            [
+                RedisWord(String(position.history, radix: 16)), RedisWord(String(position.number)),
+                Self.randomName(), RedisWord(Limits.page),
+            ])
+        guard let reply, let page = PurgePage(reply) else { return .failed }
+        let purges = page.entries.map { (sealed: $0, id: open($0)) }
+        // The board is changed under the lock: another read that finds the head known may let answers be repeated.
+        let progress = known.withLock { known -> Progress? in
+            switch known.add(page, purges, readAt: position) {
+            case .rolledBack: return nil
+            case .added(let ids):
+                for id in ids { board.invalidate(originalTransactionID: id) }
+            case .restarted: board.invalidateAll()
+            }
+            return known.head == page.headText ? .complete : .more
+        }
+        if let progress { return progress }
+        return await beginHistory(after: page) ? .more : .failed
+    }
+
+    /// Nil for a purge that cannot be read.
+    private func open(_ sealed: [UInt8]) -> String? {
+        do throws(StoreSeal.Fault) {
+            return String(decoding: try seal.open(sealed, for: Limits.sealedName), as: UTF8.self)
+        } catch {
+            observe(SharedCacheFault(error))
+            return nil
+        }
+    }
+
+    /// Redis lost purges that this node knows: no finding from before is to be used.
+    private func beginHistory(after page: PurgePage) async -> Bool {
+        observe(.purgesLost)
+        let reply = try? await store.run(
+            Self.restart, keys: Self.keys, [RedisWord(page.headText), Self.randomName()])
+        return reply != nil
+    }
+}
+
+/// The purges one node knows.
+private struct KnownPurges {
+    private(set) var history = PurgeHistory()
+    /// The head up to which all are known, as it stands in Redis.
+    private(set) var head: [UInt8] = []
+    /// The last purge, as it stands in the log.
+    private var last: [UInt8] = []
+
+    /// The effect of a page.
+    enum Addition {
+        /// These transactions were purged.
+        case added([String])
+        /// Purges were skipped, or the history is another one.
+        case restarted
+        /// The log lacks purges that are known here.
+        case rolledBack
+    }
+
+    /// - Parameter position: the purges that were known when the page was read. A page from before another one was added
+    ///   is passed over.
+    /// - Parameter purges: the entries of the page, with the IDs in them; nil for one that cannot be read.
+    mutating func add(
+        _ page: PurgePage, _ purges: [(sealed: [UInt8], id: String?)], readAt position: PurgePosition
+    ) -> Addition {
+        guard history.position == position else { return .added([]) }
+        let isSameHistory = page.head.history == history.position.history
+        guard !isSameHistory || !isRolledBack(page) else { return .rolledBack }
+        let hasGap = !isSameHistory || page.first > history.position.number + 1
+        if hasGap {
+            history = PurgeHistory(from: PurgePosition(history: page.head.history, number: page.first - 1))
+        }
+        var ids: [String] = []
+        var isReadable = true
+        for purge in purges.dropFirst(Int(clamping: history.position.number + 1 - page.first)) {
+            let name = PurgePage.name(of: purge.sealed)
+            if let id = purge.id {
+                history.append(id, name: name)
+                ids.append(id)
+            } else {
+                history.skip(to: history.position.number + 1, name: name)
+                isReadable = false
+            }
+        }
+        if let newest = page.entries.last { last = newest }
+        if history.position.number == page.head.number { head = page.headText }
+        return hasGap || !isReadable ? .restarted : .added(ids)
+    }
+
+    /// Whether the log ends before what is known here, or holds something else in its place.
+    private func isRolledBack(_ page: PurgePage) -> Bool {
+        let number = history.position.number
+        guard page.head.number >= number else { return true }
+        return page.first == number && !page.entries.isEmpty && page.entries[0] != last
+    }
+}
+
+extension PurgePage {
+    /// The name of a purge: the end of what was sealed, which is as good as random.
+    fileprivate static func name(of sealed: [UInt8]) -> UInt64 {
+        sealed.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+/// A part of the log, as the script returns it: the head, the number of the first entry, and the entries.
+private struct PurgePage {
+    let head: PurgePosition
+    let headText: [UInt8]
+    /// At least 1.
+    let first: UInt64
+    let entries: [[UInt8]]
+
+    init?(_ reply: RedisValue) {
+        guard case .array(let parts) = reply, parts.count >= 2, parts.count <= 2 + RedisPurges.Limits.page,
+            case .string(let headText) = parts[0], let head = PurgePosition(head: headText),
+            case .string(let digits) = parts[1],
+            let first = UInt64(String(decoding: digits, as: UTF8.self)), first >= 1, first <= head.number + 1
+        else { return nil }
+        let entries = parts.dropFirst(2).compactMap { if case .string(let bytes) = $0 { bytes } else { nil } }
+        guard entries.count == parts.count - 2, UInt64(entries.count) <= head.number + 1 - first else { return nil }
+        self.head = head
+        self.headText = headText
+        self.first = first
+        self.entries = entries
+    }
+}
+
+// MARK: - In Redis
+
+extension PurgePosition {
+    /// Reads a head: `<history>:<number>:<nonce>`, the names in hexadecimal.
+    fileprivate init?(head: [UInt8]) {
+        guard head.count <= Self.maximumHeadBytes else { return nil }
+        let parts = String(decoding: head, as: UTF8.self).split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let history = UInt64(parts[0], radix: 16), history != 0, let number = UInt64(parts[1]),
+            number < 1 << 53
+        else { return nil }
+        self.init(history: history, number: number)
+    }
+
+    /// Two names of 16 digits, a number of 16, and two colons.
+    private static let maximumHeadBytes = 50
+}
+
+extension RedisPurges {
+    /// The scripts, to be loaded before they are called.
+    static let scripts = [append, tail, restart]
+
+    /// KEYS head, log; ARGV sealed ID, entries to keep, a new history's name, the purge's nonce. The new head.
+    static let append = RedisScript(
+        """
+        local history, number = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+):(%d+):%x+$')
+        if not history then
+            redis.call('DEL', KEYS[2])
+            history, number = ARGV[3], 0
+        end
+        redis.call('RPUSH', KEYS[2], ARGV[1])
+        redis.call('LTRIM', KEYS[2], -tonumber(ARGV[2]), -1)
+        local head = history .. string.format(':%.0f:', number + 1) .. ARGV[4]
+        redis.call('SET', KEYS[1], head)
+        return head
+        """)
+
+    /// KEYS head, log; ARGV the history and number that the node knows, a new history's name, entries in a page. The head,
+    /// the number of the first entry, and entries from the one the node knows on. Begins a history if there is none.
+    static let tail = RedisScript(
+        """
+        local head = redis.call('GET', KEYS[1])
+        local history, number = string.match(head or '', '^(%x+):(%d+):%x+$')
+        if not history then
+            redis.call('DEL', KEYS[2])
+            head = ARGV[3] .. ':0:0'
+            redis.call('SET', KEYS[1], head)
+            return { head, '1' }
+        end
+        local missing = tonumber(number) - redis.call('LLEN', KEYS[2])
+        if missing < 0 then
+            -- More than were ever purged: not ours.
+            redis.call('DEL', KEYS[1], KEYS[2])
+            return false
+        end
+        local known = history == ARGV[1] and tonumber(ARGV[2]) or 0
+        local first = math.max(known, missing + 1, 1)
+        local reply = { head, string.format('%.0f', math.min(first, number + 1)) }
+        if first > tonumber(number) then return reply end
+        local from = first - missing - 1
+        local entries = redis.call('LRANGE', KEYS[2], from, from + ARGV[4] - 1)
+        for _, entry in ipairs(entries) do reply[#reply + 1] = entry end
+        return reply
+        """)
+
+    /// KEYS head, log; ARGV the head that lacks purges, a new history's name. 1 if the new history began now.
+    package static let restart = RedisScript(
+        """
+        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        redis.call('DEL', KEYS[2])
+        redis.call('SET', KEYS[1], ARGV[2] .. ':0:0')
+        return 1
+        """)
+}

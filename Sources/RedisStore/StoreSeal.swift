@@ -1,0 +1,89 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Settings
+internal import Crypto
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
+/// Seals what the shared store keeps: whoever reads the store learns nothing but sizes and times, and whoever writes to
+/// it can take values away, but not change them, nor move one under the name of another.
+///
+/// ```
+/// 1 byte   version, 1
+/// 1 byte   length of the key's id
+/// n bytes  the key's id                ── the header
+/// 12 bytes nonce, random
+/// m bytes  AES-256-GCM of the value    ── authenticated together with the header and the entry's name
+/// 16 bytes tag
+/// ```
+/// Each name has a key of its own, derived from the sealing key: so random nonces are few for each key, however many
+/// values are sealed (NIST SP 800-38D §8.3 allows 2^32).
+struct StoreSeal: Sendable {
+    private let keys: [SealingKey]
+
+    /// What one key seals with.
+    struct SealingKey: Sendable {
+        let id: String
+        let key: SymmetricKey
+
+        init(_ key: StoreKey) {
+            id = key.id
+            self.key = key.derived(for: "receipt-gateway seal 1")
+        }
+    }
+
+    /// Why a value cannot be opened.
+    enum Fault: Error, Hashable, Sendable {
+        /// Too short, or of a version that is not known.
+        case malformed
+        /// It was sealed with a key that this node does not have.
+        case unknownKey
+        /// It was changed, cut short, or lay under another name.
+        case notAuthentic
+    }
+
+    /// Seals with the first of these keys, and opens with any.
+    init(keys: StoreKeys) { self.keys = keys.all.map { SealingKey($0) } }
+
+    /// Seals a value, to be kept under a name.
+    func seal(_ value: [UInt8], for name: String) -> [UInt8] {
+        let first = keys[0]
+        let header = [Self.version, UInt8(first.id.utf8.count)] + Array(first.id.utf8)
+        do {
+            let box = try AES.GCM.seal(
+                value, using: Self.key(first, for: name), authenticating: header + Array(name.utf8))
+            return header + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+        } catch {
+            preconditionFailure("AES-GCM seals whatever it is given under a key of 32 bytes")
+        }
+    }
+
+    /// Opens a value that was kept under a name.
+    func open(_ sealed: [UInt8], for name: String) throws(Fault) -> [UInt8] {
+        guard sealed.count >= 2, sealed[0] == Self.version else { throw .malformed }
+        let headerLength = 2 + Int(sealed[1])
+        guard sealed.count >= headerLength + Self.overhead else { throw .malformed }
+        let id = sealed[2..<headerLength]
+        guard let key = keys.first(where: { $0.id.utf8.elementsEqual(id) }) else { throw .unknownKey }
+        do {
+            let box = try AES.GCM.SealedBox(combined: sealed[headerLength...])
+            let header = Array(sealed[..<headerLength])
+            return Array(
+                try AES.GCM.open(box, using: Self.key(key, for: name), authenticating: header + Array(name.utf8)))
+        } catch {
+            throw .notAuthentic
+        }
+    }
+
+    private static func key(_ key: SealingKey, for name: String) -> SymmetricKey {
+        SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(name.utf8), using: key.key))
+    }
+
+    private static let version: UInt8 = 1
+    /// Nonce and tag.
+    private static let overhead = 12 + 16
+}

@@ -1,8 +1,0 @@
-// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
-// SPDX-License-Identifier: Apache-2.0
-
-/// The version of this program.
-enum Version {
-    /// Semantic versioning 2.0.0. A test holds `receipt-loadtest` and docs/api.yaml to it.
-    static let current = "0.1.0"
-}

@@ -1,0 +1,64 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Receipts
+internal import Secrets
+
+/// Tells who asks.
+package struct Authenticator: Sendable {
+    private let policy: Policy
+
+    private enum Policy: Sendable {
+        case loopbackOnly
+        case keys(owners: [String: Owner], hasher: KeyHasher)
+    }
+
+    private struct Owner: Sendable {
+        let client: Client
+        let key: StoredKey
+    }
+
+    /// No keys: everybody is the loopback client. Only for listeners the network cannot reach.
+    static let loopbackOnly = Authenticator(policy: .loopbackOnly)
+
+    private init(policy: Policy) {
+        self.policy = policy
+    }
+
+    /// Knows these clients by their keys.
+    init(clients: [Client], hasher: KeyHasher) {
+        let owners = clients.flatMap { client in client.keys.map { ($0.id, Owner(client: client, key: $0)) } }
+        policy = .keys(owners: Dictionary(owners) { first, _ in first }, hasher: hasher)
+    }
+
+    /// The client whose key the request carries, in `Authorization: Bearer` (RFC 6750 §2.1), `X-API-Key`, or as the
+    /// password of `Authorization: Basic` (RFC 7617), which is what HTTP libraries make of `https://user:key@host/`.
+    ///
+    /// A missing, unknown, wrong and expired key are one error after the same work: the answer must not tell which
+    /// half of a guess was right.
+    package func client(with credentials: Credentials, at now: Timestamp) throws(AuthenticationFailure) -> Client {
+        guard case .keys(let owners, let hasher) = policy else { return .loopback }
+        let key = Self.key(in: credentials)
+        let owner = key.flatMap { owners[$0.id] }
+        let matches = hasher.matches(key?.secret ?? Self.nobodysSecret, hash: owner?.key.hash ?? Self.nobodysHash)
+        guard matches, let owner, owner.key.isActive(at: now) else { throw AuthenticationFailure() }
+        return owner.client
+    }
+
+    private static func key(in credentials: Credentials) -> APIKey? {
+        let parts = credentials.authorization?.split(separator: " ", maxSplits: 1) ?? []
+        guard parts.count == 2 else { return credentials.apiKey.flatMap { APIKey($0) } }
+        switch parts[0].lowercased() {
+        case "bearer": return APIKey(parts[1])
+        case "basic": return APIKey(basicCredentials: parts[1])
+        default: return credentials.apiKey.flatMap { APIKey($0) }
+        }
+    }
+
+    /// Stand in where there is no key or no owner, so that the same hash is computed and compared.
+    private static let nobodysSecret = Secret(String(repeating: "A", count: 43))
+    private static let nobodysHash = [UInt8](repeating: 0, count: 32)
+}
+
+/// No valid key came with the request. Says nothing more, on purpose.
+package struct AuthenticationFailure: Error, Hashable, Sendable {}

@@ -1,0 +1,146 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import RateLimits
+internal import Yams
+
+extension ClientsFile {
+    /// What limits may say. `RatePolicy.Limits` has the rest.
+    package enum LimitBounds {
+        /// Policies of one client: each is a bucket that every request takes from.
+        static let policies = 8
+        /// Characters in a policy's name; none of them needs an escape in a header field.
+        static let nameLength = 1...32
+        /// What names are made of.
+        static let characters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_".utf8)
+        /// Tokens that one request takes.
+        static let cost = 1...10_000
+        /// Header fields tell windows in seconds.
+        static let window: ClosedRange<Duration> = .seconds(1)...RatePolicy.Limits.window.upperBound
+        /// Requests of one client in flight.
+        static let concurrency = 1...1_000_000
+        /// What clients are told when they have too many requests in flight; no policy may have this name.
+        package static let concurrencyName = "concurrency"
+    }
+
+    /// The names of the fields that this file reads.
+    static let limitFields = ["limits", "concurrency"]
+
+    /// Reads the limits of a client, or those for clients without.
+    mutating func readLimits(_ fields: [String: Node], unlessSet defaults: ClientLimits) -> ClientLimits {
+        var limits = defaults
+        if let list = fields["limits"] { limits.policies = readPolicies(list) }
+        let concurrency = value(of: fields["concurrency"], named: "concurrency", in: LimitBounds.concurrency)
+        limits.concurrency = concurrency ?? limits.concurrency
+        return limits
+    }
+
+    private mutating func readPolicies(_ list: Node) -> [ClientPolicy] {
+        let nodes = elements(of: list, named: "limits")
+        if nodes.count > LimitBounds.policies {
+            report("a client has \(LimitBounds.policies) limits at most", at: list)
+        }
+        var names: Set<String> = []
+        return nodes.prefix(LimitBounds.policies).compactMap { node in
+            guard let policy = readPolicy(node) else { return nil }
+            if !names.insert(policy.rate.name).inserted {
+                report("the limit \(policy.rate.name) stands twice", at: node)
+            }
+            return policy
+        }
+    }
+
+    private mutating func readPolicy(_ node: Node) -> ClientPolicy? {
+        let fields = fields(
+            of: node, named: ["name", "quota", "window", "burst", "per", "cost", "when_store_fails", "shadow", "lease"])
+        let name = readPolicyName(fields["name"], of: node)
+        let quota = required(
+            value(of: fields["quota"], named: "quota", in: RatePolicy.Limits.tokens), fields["quota"], "quota", node)
+        let window = required(
+            value(of: fields["window"], named: "window", in: LimitBounds.window), fields["window"], "window", node)
+        if let window, window.components.attoseconds != 0 {
+            report("window must be whole seconds", at: fields["window"])
+        }
+        let burst = value(of: fields["burst"], named: "burst", in: RatePolicy.Limits.tokens)
+        let subject: ClientPolicy.Subject? = value(of: fields["per"], named: "per")
+        let rule: StoreFailureRule? = value(of: fields["when_store_fails"], named: "when_store_fails")
+        let isShadow: Bool? = value(of: fields["shadow"], named: "shadow")
+        let lease: LeaseRule? = value(of: fields["lease"], named: "lease")
+        let costs = readCosts(fields["cost"])
+        guard let name, let quota, let window else { return nil }
+        let rate = RatePolicy(
+            name: name, quota: quota, window: window, burst: burst, whenStoreFails: rule ?? .local,
+            isShadow: isShadow ?? false, isLeased: lease != .never)
+        if let dearest = costs.values.max(), dearest > rate.burst {
+            report(
+                "cost is more than the burst of \(rate.burst): such a request could never be made", at: fields["cost"])
+        }
+        return ClientPolicy(subject: subject ?? .client, rate: rate, costs: costs)
+    }
+
+    private mutating func readPolicyName(_ node: Node?, of policy: Node) -> String? {
+        guard let name = text(node, named: "name", of: policy) else { return nil }
+        let isPlain = name.utf8.allSatisfy { LimitBounds.characters.contains($0) }
+        guard isPlain, LimitBounds.nameLength.contains(name.utf8.count) else {
+            report("name must be up to \(LimitBounds.nameLength.upperBound) letters, digits and any of .-_", at: node)
+            return nil
+        }
+        if name == LimitBounds.concurrencyName { report("a limit cannot be called \(name)", at: node) }
+        return name
+    }
+
+    /// What requests in each mode take: one number for all of them, or some by name.
+    private mutating func readCosts(_ node: Node?) -> [Mode: Int] {
+        guard let node else { return [:] }
+        guard node.mapping != nil else {
+            let cost = value(of: node, named: "cost", in: LimitBounds.cost) ?? 1
+            return Dictionary(uniqueKeysWithValues: Mode.allCases.map { ($0, cost) })
+        }
+        var costs: [Mode: Int] = [:]
+        let fields = fields(of: node, named: Mode.allCases.map(\.rawValue))
+        for mode in Mode.allCases {
+            costs[mode] = value(of: fields[mode.rawValue], named: mode.rawValue, in: LimitBounds.cost)
+        }
+        return costs
+    }
+}
+
+/// Whether a node may take tokens of a policy in advance.
+private enum LeaseRule: String, CaseIterable, ConfigurationValue {
+    case auto, never
+}
+
+extension StoreFailureRule: ConfigurationValue {}
+extension ClientPolicy.Subject: ConfigurationValue {}
+
+// MARK: - Values
+
+extension ClientsFile {
+    /// A value written as in the configuration; nil if it is absent, and a problem if it is something else.
+    fileprivate mutating func value<Value: ConfigurationValue>(
+        of node: Node?, named name: String, as type: Value.Type = Value.self, accepted: String = Value.accepted,
+        where accepts: (Value) -> Bool = { _ in true }
+    ) -> Value? {
+        guard let node else { return nil }
+        if let text = node.scalar?.string, let value = try? Value(configuration: text), accepts(value) { return value }
+        report("\(name) takes \(accepted)", at: node)
+        return nil
+    }
+
+    /// A value in a range.
+    fileprivate mutating func value<Value: ConfigurationValue & Comparable>(
+        of node: Node?, named name: String, in range: ClosedRange<Value>
+    ) -> Value? {
+        let bounds = "from \(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
+        return value(of: node, named: name, accepted: "\(Value.accepted), \(bounds)") { range.contains($0) }
+    }
+
+    /// The value, and a problem if its node is missing.
+    fileprivate mutating func required<Value>(
+        _ value: Value?, _ node: Node?, _ name: String, _ parent: Node
+    ) -> Value? {
+        if node == nil { report("\(name) is missing", at: parent) }
+        return value
+    }
+}

@@ -1,0 +1,165 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import JSON
+package import Receipts
+package import Secrets
+internal import Yams
+
+/// Reads the clients file:
+/// ```yaml
+/// clients:
+///   - name: shop-backend
+///     apps: [com.example.shop]      # bundle IDs, or "*" for any app
+///     may: [purge]                  # optional: what else it may do
+///     keys:
+///       - id: rgk_5f0c9a3e71b2d846
+///         hash: hmac-sha256:9f2c...  # as `receipt-gateway hash-key` prints it
+///         expires: 2027-01-01        # optional; from then on the key is refused
+///     limits:                        # optional: how often it may ask
+///       - {name: minute, quota: 1000, window: 60s}
+///     concurrency: 200               # optional: how many of its requests may be in flight
+/// defaults:                          # optional: limits of the clients that have none of their own
+///   limits: [{name: day, quota: 100000, window: 1d}]
+/// apps:                              # optional: what Apple is asked about each app with
+///   - bundle_id: com.example.shop
+///     shared_secret_file: /run/secrets/shop
+/// ```
+/// Unknown names are faults: a misspelt `expires` must not make a key that never expires.
+package struct ClientsFile {
+    /// The file's path, for messages.
+    let path: String
+    package private(set) var clients: [Client] = []
+    /// The apps' shared secrets, by bundle ID.
+    package var sharedSecrets: [String: Secret] = [:]
+    private(set) var problems: [ConfigurationProblem] = []
+    private let now: Timestamp
+    /// What clients may use that have no limits of their own.
+    private var defaultLimits = ClientLimits()
+
+    /// Reads a file and the files it names.
+    /// - Throws: everything that is wrong with them.
+    package init(
+        at path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) {
+        let text: String
+        do throws(FileFault) {
+            text = try readFile(path)
+        } catch {
+            throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
+        }
+        try self.init(text, path: path, now: now, readFile: readFile)
+    }
+
+    /// Reads a text and the files it names.
+    /// - Parameter now: Decides which keys count as active.
+    /// - Throws: everything that is wrong with them.
+    package init(
+        _ text: String, path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) {
+        self.path = path
+        self.now = now
+        read(text, readFile: readFile)
+        guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
+    }
+
+    private mutating func read(_ text: String, readFile: (String) throws(FileFault) -> String) {
+        do throws(YAMLFault) {
+            guard let root = try YAMLText.root(of: text) else { return report("is empty", at: nil) }
+            let fields = fields(of: root, named: ["clients", "apps", "defaults"])
+            if let node = fields["defaults"] { readDefaults(node) }
+            guard let list = fields["clients"] else { return report("has no list named clients", at: root) }
+            for node in elements(of: list, named: "clients") { readClient(node) }
+            reportDuplicates()
+            if let list = fields["apps"] { readApps(elements(of: list, named: "apps"), readFile: readFile) }
+        } catch {
+            problems.append(ConfigurationProblem(place: path, fault: error.description))
+        }
+    }
+
+    private mutating func readDefaults(_ node: Node) {
+        let fields = fields(of: node, named: Self.limitFields)
+        defaultLimits = readLimits(fields, unlessSet: defaultLimits)
+    }
+
+    private mutating func readClient(_ node: Node) {
+        let fields = fields(of: node, named: ["name", "apps", "keys", "may"] + Self.limitFields)
+        let name = text(fields["name"], named: "name", of: node)
+        let apps = readPermittedApps(fields["apps"], of: node)
+        let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readKey($0) }
+        if fields["keys"] == nil { report("a client needs keys", at: node) }
+        if keys.filter({ $0.isActive(at: now) }).count > 2 { report("a client has two active keys at most", at: node) }
+        let limits = readLimits(fields, unlessSet: defaultLimits)
+        guard let name, let apps else { return }
+        let permissions = readPermissions(fields["may"])
+        clients.append(Client(name: name, apps: apps, keys: keys, limits: limits, may: permissions))
+    }
+
+    private mutating func readPermissions(_ node: Node?) -> Set<Client.Permission> {
+        var permissions: Set<Client.Permission> = []
+        for node in node.map({ elements(of: $0, named: "may") }) ?? [] {
+            guard let permission = Client.Permission(rawValue: node.scalar?.string ?? "") else {
+                let words = Client.Permission.allCases.map(\.rawValue).joined(separator: ", ")
+                report("a client may: \(words); and nothing else", at: node)
+                continue
+            }
+            permissions.insert(permission)
+        }
+        return permissions
+    }
+
+    private mutating func readPermittedApps(_ node: Node?, of client: Node) -> PermittedApps? {
+        guard let node else {
+            report("a client needs apps: a list of bundle IDs, or \"*\" for any app", at: client)
+            return nil
+        }
+        let names = node.scalar != nil ? [node] : elements(of: node, named: "apps")
+        let bundleIDs = names.compactMap { text($0, named: "apps", of: node) }
+        if bundleIDs == ["*"] { return .all }
+        if bundleIDs.contains("*") { report("\"*\" stands alone or not at all", at: node) }
+        if bundleIDs.isEmpty { report("apps is empty: the client could ask about nothing", at: node) }
+        return .only(Set(bundleIDs))
+    }
+
+    private mutating func readKey(_ node: Node) -> StoredKey? {
+        let fields = fields(of: node, named: ["id", "hash", "expires"])
+        let id = text(fields["id"], named: "id", of: node)
+        let hash = readHash(text(fields["hash"], named: "hash", of: node), at: fields["hash"] ?? node)
+        var expires: Timestamp?
+        if let node = fields["expires"] {
+            expires = Timestamp(rfc3339: "\(node.scalar?.string ?? "")T00:00:00Z")
+            if expires == nil { report("expires must be a day such as 2027-01-31", at: node) }
+        }
+        guard let id, let hash else { return nil }
+        return StoredKey(id: id, hash: hash, expires: expires)
+    }
+
+    private mutating func readHash(_ text: String?, at node: Node) -> [UInt8]? {
+        guard let text else { return nil }
+        let prefix = "hmac-sha256:"
+        let digits = text.hasPrefix(prefix) ? Array(text.dropFirst(prefix.count).utf8) : []
+        if digits.count == 64, let hash = ASCII.bytes(hexadecimal: digits) { return hash }
+        report("hash must be \(prefix) and 64 hexadecimal digits, as `receipt-gateway hash-key` prints it", at: node)
+        return nil
+    }
+
+    private mutating func reportDuplicates() {
+        var names: Set<String> = []
+        var ids: Set<String> = []
+        for client in clients {
+            if !names.insert(client.name).inserted {
+                report("the client \(client.name.printable()) stands twice", at: nil)
+            }
+            for key in client.keys where !ids.insert(key.id).inserted {
+                report("the key \(key.id.printable()) stands twice", at: nil)
+            }
+        }
+    }
+
+    /// Takes note of a problem, with its line.
+    mutating func report(_ fault: String, at node: Node?) {
+        let line = node?.mark.map { ":\($0.line)" } ?? ""
+        problems.append(ConfigurationProblem(place: path + line, fault: fault))
+    }
+}

@@ -1,0 +1,124 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Configuration
+internal import Receipts
+package import Secrets
+
+/// Reads the configuration once: the environment, then the file, then the defaults.
+package struct ConfigurationLoader {
+    private let environment: [String: String]
+    private let file: ConfigurationFile?
+    private let reader: ConfigReader
+    private let readFile: (String) throws(FileFault) -> String
+    private(set) var configuration = GatewayConfiguration()
+    private(set) var problems: [ConfigurationProblem] = []
+    /// Settings with a fault of their own, whose defaults contradict nothing.
+    private var faultyNames: Set<String> = []
+
+    /// The places to read from.
+    /// - Parameters:
+    ///   - environment: The environment variables; an empty one counts as not set.
+    ///   - filePath: The YAML or JSON file, if there is one.
+    ///   - readFile: Reads a text file; tests pass their own.
+    init(
+        environment: [String: String], filePath: String?,
+        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
+    ) {
+        self.environment = environment.filter { !$0.value.isEmpty }
+        self.readFile = readFile
+        var unreadable: ConfigurationProblem?
+        do throws(FileFault) {
+            file = try filePath.map { path throws(FileFault) in ConfigurationFile(path: path, text: try readFile(path))
+            }
+        } catch {
+            file = nil
+            unreadable = ConfigurationProblem(error)
+        }
+        let providers: [any ConfigProvider] = [EnvironmentVariablesProvider(environmentVariables: self.environment)]
+        reader = ConfigReader(providers: providers + (file.map { [$0.provider] } ?? []))
+            .scoped(to: ConfigKey(ConfigurationKey.scope))
+        problems = (unreadable.map { [$0] } ?? []) + (file?.problems ?? [])
+    }
+
+    /// The configuration, or everything that is wrong with it.
+    package static func load(
+        environment: [String: String], filePath: String?,
+        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) -> GatewayConfiguration {
+        var loader = ConfigurationLoader(environment: environment, filePath: filePath, readFile: readFile)
+        loader.readAll()
+        guard loader.problems.isEmpty else { throw ConfigurationProblems(problems: loader.problems) }
+        return loader.configuration
+    }
+
+    /// The pepper alone: `hash-key` must work before the rest of the configuration does.
+    package static func pepper(
+        environment: [String: String], filePath: String?,
+        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) -> Secret {
+        var loader = ConfigurationLoader(environment: environment, filePath: filePath, readFile: readFile)
+        for key in ConfigurationKeys.all where key.name == ConfigurationKeys.pepperName { loader.read(key) }
+        if let pepper = loader.configuration.apiKeyPepper, loader.problems.isEmpty { return pepper }
+        throw ConfigurationProblems(problems: loader.problems.isEmpty ? [.noPepper] : loader.problems)
+    }
+
+    /// Where the admin plane listens: `health` needs no more, and may not be allowed to read secrets.
+    package static func admin(
+        environment: [String: String], filePath: String?,
+        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) -> ListenerConfiguration {
+        var loader = ConfigurationLoader(environment: environment, filePath: filePath, readFile: readFile)
+        for key in ConfigurationKeys.admin { loader.read(key) }
+        guard loader.problems.isEmpty else { throw ConfigurationProblems(problems: loader.problems) }
+        return loader.configuration.admin
+    }
+
+    /// Reads every setting, looks for names that are none, and looks into the files that settings name.
+    mutating func readAll() {
+        for key in ConfigurationKeys.all { read(key) }
+        problems += UnknownNames.problems(environment: environment, file: file)
+        problems += configuration.contradictions.filter { !faultyNames.contains($0.place) }
+        problems += configuration.problemsInNamedFiles(at: .now(), readFile: readFile)
+    }
+
+    /// Reads one setting, and leaves its default where nothing is set.
+    mutating func read(_ key: ConfigurationKey) {
+        let value = reader.string(forKey: ConfigKey(key.name), isSecret: key.isSecret)
+        let secretFile = key.secretFileName.flatMap { reader.string(forKey: ConfigKey($0)) }
+        switch (value, secretFile) {
+        case (let text?, nil): set(key, to: text, from: place(of: key.fileName))
+        case (nil, let path?): setSecret(key, fromFile: path)
+        case (nil, nil): return
+        case (_?, _?):
+            report(key, "is set, and so is its _file variant; set only one", at: place(of: key.fileName))
+        }
+    }
+
+    private mutating func setSecret(_ key: ConfigurationKey, fromFile path: String) {
+        do throws(FileFault) {
+            set(key, to: try readFile(path).withoutLineEnds, from: path)
+        } catch {
+            report(key, "\(path) \(error)", at: place(of: key.fileName + "_file"))
+        }
+    }
+
+    private mutating func set(_ key: ConfigurationKey, to text: String, from place: String) {
+        do throws(ConfigurationValueFault) {
+            try key.set(&configuration, text)
+        } catch {
+            report(key, "\(error.description); accepted: \(key.accepted)", at: place)
+        }
+    }
+
+    private mutating func report(_ key: ConfigurationKey, _ fault: String, at place: String) {
+        faultyNames.insert(key.fileName)
+        problems.append(ConfigurationProblem(place: place, fault: fault))
+    }
+
+    private func place(of fileName: String) -> String {
+        let environmentName = ConfigurationKey.environmentName(of: fileName)
+        if environment[environmentName] != nil { return environmentName }
+        return file?.place(of: fileName) ?? fileName
+    }
+}

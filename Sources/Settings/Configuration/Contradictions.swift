@@ -1,0 +1,79 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Secrets
+
+extension GatewayConfiguration {
+    /// What is wrong although each setting is right by itself.
+    var contradictions: [ConfigurationProblem] {
+        [
+            openToTheNetworkWithoutClients, clientsWithoutPepper, bodyBeyondBudget, sharedWithoutKeys,
+            unreadableCacheKeys,
+        ].compactMap { $0 } + redis.contradictions
+    }
+
+    /// Without API keys anybody who reaches the port could use the gateway.
+    private var openToTheNetworkWithoutClients: ConfigurationProblem? {
+        guard clientsFile == nil, !Loopback.contains(http.listener.host) else { return nil }
+        return ConfigurationProblem(
+            place: "gateway.http.host",
+            fault: """
+                "\(http.listener.host)" is reachable from the network, and no clients are configured. Either listen on \
+                127.0.0.1, or make an API key with `receipt-gateway hash-key`, paste what it prints into a clients \
+                file, and set GATEWAY_CLIENTS_FILE (gateway.clients_file) to its path and GATEWAY_API_KEY_PEPPER to \
+                the pepper it was made with
+                """)
+    }
+
+    private var clientsWithoutPepper: ConfigurationProblem? {
+        guard clientsFile != nil, apiKeyPepper == nil else { return nil }
+        return ConfigurationProblem(
+            place: "gateway.api_key_pepper",
+            fault: """
+                is missing, and the keys in the clients file cannot be checked without it; set GATEWAY_API_KEY_PEPPER \
+                or GATEWAY_API_KEY_PEPPER_FILE to the pepper `receipt-gateway hash-key` was used with
+                """)
+    }
+
+    /// What is shared is sealed, always.
+    private var sharedWithoutKeys: ConfigurationProblem? {
+        guard redis.url != nil, cacheKeys == nil else { return nil }
+        return ConfigurationProblem(
+            place: "gateway.cache.keys",
+            fault: """
+                is missing, and nothing is put into Redis that is not sealed; set GATEWAY_CACHE_KEYS or \
+                GATEWAY_CACHE_KEYS_FILE, the same on all nodes: \(Self.keyRecipe)
+                """)
+    }
+
+    private static let keyRecipe = #"echo "$(date +%Y%m):$(openssl rand -base64 32)""#
+
+    private var unreadableCacheKeys: ConfigurationProblem? {
+        guard let cacheKeys else { return nil }
+        do throws(StoreKeysFault) {
+            _ = try StoreKeys(cacheKeys.exposed)
+            return nil
+        } catch {
+            return ConfigurationProblem(
+                place: "gateway.cache.keys",
+                fault: "\(error.description); make a key with: \(Self.keyRecipe)")
+        }
+    }
+
+    private var bodyBeyondBudget: ConfigurationProblem? {
+        guard http.limits.body > http.limits.bodiesInFlight else { return nil }
+        return ConfigurationProblem(
+            place: "gateway.http.limits.body",
+            fault: """
+                is \(http.limits.body.configurationText), more than all bodies together may take \
+                (gateway.http.limits.bodies_in_flight is \(http.limits.bodiesInFlight.configurationText))
+                """)
+    }
+}
+
+extension ConfigurationProblem {
+    /// `hash-key` was asked for a key and has nothing to hash it with.
+    static let noPepper = ConfigurationProblem(
+        place: "GATEWAY_API_KEY_PEPPER",
+        fault: #"is not set; make one: export GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)""#)
+}

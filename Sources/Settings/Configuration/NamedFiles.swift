@@ -1,0 +1,43 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Receipts
+
+extension GatewayConfiguration {
+    /// What is wrong with the files that settings name, as far as it shows without starting.
+    func problemsInNamedFiles(
+        at now: Timestamp, readFile: (String) throws(FileFault) -> String
+    ) -> [ConfigurationProblem] {
+        problemsInTrustRoots(readFile: readFile) + problemsInClientsFile(at: now, readFile: readFile)
+    }
+
+    private func problemsInTrustRoots(
+        readFile: (String) throws(FileFault) -> String
+    ) -> [ConfigurationProblem] {
+        do throws(ConfigurationProblems) {
+            _ = try TrustStore(adding: trustRoots, readFile: readFile)
+            return []
+        } catch {
+            return error.problems
+        }
+    }
+
+    private func problemsInClientsFile(
+        at now: Timestamp, readFile: (String) throws(FileFault) -> String
+    ) -> [ConfigurationProblem] {
+        guard let clientsFile else { return [] }
+        do throws(ConfigurationProblems) {
+            _ = try ClientsFile(at: clientsFile, now: now, readFile: readFile)
+            return []
+        } catch {
+            return error.problems
+        }
+    }
+}
+
+extension ConfigurationProblem {
+    /// A file that a setting names and that cannot be read.
+    package init(_ fault: FileFault) {
+        self.init(place: fault.path, fault: fault.description)
+    }
+}

@@ -1,0 +1,119 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Logging
+package import Receipts
+
+/// Reads the configuration again, and puts into force what may change while the gateway runs: all of it, or nothing if
+/// anything is wrong.
+package struct Reloader: Sendable {
+    private let source: ConfigurationSource
+    private let access: CurrentAccess
+    private let readOnce: [(setting: String, path: String, fingerprint: Fingerprint?)]
+    /// The configuration in force; what a reload does not touch in it is that of the start.
+    private var inForce: GatewayConfiguration
+    private var watch: FileWatch
+
+    /// - Parameters:
+    ///   - files: those that were read at the start.
+    ///   - configuration: what was read of them.
+    package init(
+        _ source: ConfigurationSource, files: FileReadings, _ configuration: GatewayConfiguration,
+        _ access: CurrentAccess
+    ) {
+        self.source = source
+        self.access = access
+        inForce = configuration
+        readOnce = configuration.filesReadOnce.map { ($0, $1, files.fingerprint(ofFile: $1)) }
+        watch = FileWatch(read: files.signatures)
+    }
+
+    /// Looks at the files, without reading them.
+    /// - Returns: whether it is time for a reload.
+    package mutating func look() -> Bool {
+        watch.look(Dictionary(uniqueKeysWithValues: watch.paths.map { ($0, CLibrary.signature(ofFile: $0)) }))
+    }
+
+    /// Reads everything.
+    package mutating func reload(at now: Timestamp) -> LastReload {
+        let files = FileReadings()
+        var reload = LastReload(time: now, result: .unchanged)
+        do throws(ConfigurationProblems) {
+            let found = try source.load(through: files)
+            // Not only what was found must fit together, but what is then in force: the listener stays where it is.
+            let next = inForce.reloaded(from: found)
+            reload.awaitingRestart = settingsAwaitingRestart(found, next, files)
+            reload.changed = try adopt(next, files, at: now)
+            if !reload.changed.isEmpty { reload.result = .success }
+        } catch {
+            reload.result = .refused
+            reload.problems = error.problems.prefix(ConfigurationProblems.maximumShown).map(\.description)
+        }
+        watch = FileWatch(read: files.signatures)
+        return reload
+    }
+
+    /// Puts the next configuration into force, if nothing speaks against it.
+    /// - Returns: the settings that changed.
+    private mutating func adopt(
+        _ next: GatewayConfiguration, _ files: FileReadings, at now: Timestamp
+    ) throws(ConfigurationProblems) -> [String] {
+        let rules = try AccessRules(next, ClientsFile(next, at: now, readFile: files.read))
+        let problems = next.contradictions + rules.problems(after: access.now.rules)
+        guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
+        let changed = rules.settingsChanged(since: access.now.rules)
+        if !changed.isEmpty { access.replace(with: access.now.followed(by: rules)) }
+        inForce = next
+        return changed
+    }
+
+    private func settingsAwaitingRestart(
+        _ found: GatewayConfiguration, _ next: GatewayConfiguration, _ files: FileReadings
+    ) -> [String] {
+        let settings = ConfigurationKeys.all.filter { $0.differs(next, found) }.map(\.fileName)
+        // A file that is away for a moment is none that changed.
+        let contents = readOnce.filter { item in
+            files.fingerprint(ofFile: item.path).map { $0 != item.fingerprint } ?? false
+        }
+        return settings + contents.map { "\($0.setting) (\($0.path))" }
+    }
+}
+
+extension AccessRules {
+    /// The settings whose values, or files, these rules have from another source than those before.
+    fileprivate func settingsChanged(since old: AccessRules) -> [String] {
+        var names: [String] = []
+        if clients != old.clients || secrets.ofApps != old.secrets.ofApps { names.append("gateway.clients_file") }
+        if pepper != old.pepper { names.append("gateway.api_key_pepper") }
+        if secrets.primary != old.secrets.primary { names.append("gateway.apple.shared_secret") }
+        return names
+    }
+
+    /// A pepper that was replaced without the hashes would lock out everybody: somebody has done half of it.
+    fileprivate func problems(after old: AccessRules) -> [ConfigurationProblem] {
+        guard pepper != old.pepper else { return [] }
+        let before = Set((old.clients ?? []).flatMap(\.keys).map(\.hash))
+        let count = (clients ?? []).flatMap(\.keys).filter { before.contains($0.hash) }.count
+        guard count > 0 else { return [] }
+        return [
+            ConfigurationProblem(
+                place: "gateway.api_key_pepper",
+                fault: """
+                    has changed, and \(count) of the hashes in the clients file were made with the one before: their \
+                    clients would be locked out; make their keys anew with `receipt-gateway hash-key`, and replace the \
+                    pepper before the clients file, or both in one step
+                    """)
+        ]
+    }
+}
+
+extension ClientsFile {
+    /// The clients file as configured; nil if there is none.
+    package init?(
+        _ configuration: GatewayConfiguration, at now: Timestamp,
+        readFile: (String) throws(FileFault) -> String
+    ) throws(ConfigurationProblems) {
+        guard let path = configuration.clientsFile else { return nil }
+        try self.init(at: path, now: now, readFile: readFile)
+    }
+}

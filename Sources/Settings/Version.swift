@@ -1,0 +1,8 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The version of this program.
+package enum Version {
+    /// Semantic versioning 2.0.0. A test holds `receipt-loadtest` and docs/api.yaml to it.
+    package static let current = "0.1.0"
+}

@@ -1,0 +1,102 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import JSON
+package import Logging
+package import Receipts
+
+/// Writes each log event as one JSON object on one line:
+/// `{"time":"2026-01-31T12:00:00.123Z","level":"info","logger":"receipt-gateway","message":"request","status":200,...}`
+///
+/// Metadata stands beside the fixed members, numbers and booleans as such.
+package struct JSONLogHandler: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    private var ownLevel: Logger.Level?
+    private let settings: LogSettings
+    private let label: String
+    private let clock: @Sendable () -> Timestamp
+    private let write: @Sendable ([UInt8]) -> Void
+
+    /// The members every line has; metadata of the same name is left out.
+    private static let fixedNames: Set<String> = ["time", "level", "logger", "message"]
+
+    /// A handler for one label.
+    /// - Parameters:
+    ///   - settings: Say which levels are written, until a logger is given a level of its own.
+    ///   - metadataProvider: Tells what work a line belongs to.
+    ///   - write: Takes a whole line with its end.
+    package init(
+        label: String, settings: LogSettings, metadataProvider: Logger.MetadataProvider? = nil,
+        clock: @escaping @Sendable () -> Timestamp = { .now() }, write: @escaping @Sendable ([UInt8]) -> Void
+    ) {
+        self.metadataProvider = metadataProvider
+        self.label = label
+        self.settings = settings
+        self.clock = clock
+        self.write = write
+    }
+
+    /// A handler of which the level stays as it is.
+    package init(
+        label: String, level: Logger.Level, clock: @escaping @Sendable () -> Timestamp = { .now() },
+        write: @escaping @Sendable ([UInt8]) -> Void
+    ) {
+        self.init(label: label, settings: LogSettings(LogSettings.Values(level: level)), clock: clock, write: write)
+    }
+
+    package var logLevel: Logger.Level {
+        get { ownLevel ?? settings.minimumLevel }
+        set { ownLevel = newValue }
+    }
+
+    package subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var json = JSONWriter(reservingCapacity: 512)
+        json.object { json in
+            json.member("time", clock().description)
+            json.member("level", event.level.rawValue)
+            json.member("logger", label)
+            json.member("message", event.message.description)
+            for (name, value) in merged(event.metadata) where !Self.fixedNames.contains(name) {
+                json.key(name)
+                json.value(value)
+            }
+            if let error = event.error { json.member("error", "\(type(of: error))") }
+        }
+        write(json.bytes + [UInt8(ascii: "\n")])
+    }
+
+    /// In the order of their names, so that lines of one kind look alike.
+    private func merged(_ explicit: Logger.Metadata?) -> [(key: String, value: Logger.MetadataValue)] {
+        var all = metadata
+        if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
+        if let explicit { all.merge(explicit) { $1 } }
+        return all.sorted { $0.key < $1.key }
+    }
+}
+
+extension JSONWriter {
+    /// Writes a metadata value with its JSON type.
+    fileprivate mutating func value(_ value: Logger.MetadataValue) {
+        switch value {
+        case .string(let text): string(text)
+        case .stringConvertible(let value as Int): integer(value)
+        case .stringConvertible(let value as Double): number(value)
+        case .stringConvertible(let value as Bool): bool(value)
+        case .stringConvertible(let value): string(value.description)
+        case .array(let values): array { json in for value in values { json.value(value) } }
+        case .dictionary(let members):
+            object { json in
+                for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+                    json.key(name)
+                    json.value(value)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Settings
+internal import Gateway
+package import PrometheusExport
+package import RateLimits
+
+/// Counts what the limits of clients decide. By what they limit, never by their names, which operators choose.
+package final class LimitMetrics: Sendable {
+    private let decisions: [LimitDecisionLabels: PrometheusCounter]
+    private let limited: [LimitedRequestLabel: PrometheusCounter]
+
+    package init(_ registry: PrometheusRegistry) {
+        decisions = registry.counters(MetricCatalogue.limitDecisions)
+        limited = registry.counters(MetricCatalogue.limitedRequests)
+    }
+
+    /// These policies decided about a request; there is one outcome for each, in their order.
+    package func count(_ admission: RateAdmission, under policies: [ClientPolicy]) {
+        for (policy, outcome) in zip(policies, admission.outcomes) {
+            decisions[LimitDecisionLabels(policy.subject, outcome)]?.increment()
+        }
+        if !admission.isAdmitted { limited[.rate]?.increment() }
+    }
+
+    /// A request was refused because too many of its client are in flight.
+    package func countTooManyInFlight() {
+        limited[.concurrency]?.increment()
+    }
+}
+
+/// What one policy decided about one request.
+package struct LimitDecisionLabels: SeriesLabels {
+    /// The bucket has the tokens or not; and whether that matters.
+    package enum Decision: String, CaseIterable, Sendable {
+        case admitted, refused
+        case refusedInShadow = "refused_in_shadow"
+    }
+
+    let subject: ClientPolicy.Subject
+    package let decision: Decision
+    package let source: RateAdmission.Source
+
+    package static let labelNames = ["subject", "decision", "source"]
+    package var labelValues: [String] { [subject.rawValue, decision.rawValue, source.rawValue] }
+
+    package static let allCases = ClientPolicy.Subject.allCases.flatMap { subject in
+        Decision.allCases.flatMap { decision in
+            RateAdmission.Source.allCases.map {
+                LimitDecisionLabels(subject: subject, decision: decision, source: $0)
+            }
+        }
+    }
+}
+
+extension LimitDecisionLabels {
+    /// The labels an outcome is counted under.
+    init(_ subject: ClientPolicy.Subject, _ outcome: RateAdmission.Outcome) {
+        let isShadow = outcome.charge.bucket.policy.isShadow
+        let refusal = isShadow ? Decision.refusedInShadow : .refused
+        self.init(subject: subject, decision: outcome.decision.isRefusal ? refusal : .admitted, source: outcome.source)
+    }
+}
+
+/// Which kind of limit a request met.
+package enum LimitedRequestLabel: String, SeriesLabels {
+    case rate, concurrency
+
+    package static let labelNames = ["limit"]
+}

@@ -1,0 +1,32 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import PrometheusExport
+
+/// The labels of one series. All cases together are all series of a family, so what one can be must be few: never a
+/// tenant, an app or a receipt.
+package protocol SeriesLabels: CaseIterable, Hashable, Sendable {
+    /// The names of the labels.
+    static var labelNames: [String] { get }
+    /// Their values, in the order of their names.
+    var labelValues: [String] { get }
+}
+
+extension SeriesLabels where Self: RawRepresentable<String> {
+    package var labelValues: [String] { [rawValue] }
+}
+
+extension MetricFamily {
+    /// A family with one series for each case.
+    package init<Labels: SeriesLabels>(_ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type) {
+        self.init(
+            name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues))
+    }
+}
+
+extension PrometheusRegistry {
+    /// The counters of all series of a family.
+    package func counters<Labels: SeriesLabels>(_ family: MetricFamily) -> [Labels: PrometheusCounter] {
+        Dictionary(uniqueKeysWithValues: Labels.allCases.map { ($0, counter(family, $0.labelValues)) })
+    }
+}

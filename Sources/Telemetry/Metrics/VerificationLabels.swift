@@ -1,0 +1,62 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+internal import Receipts
+
+/// One verification: its verdict, and how it is known.
+package struct VerificationLabels: SeriesLabels {
+    /// The word for a verdict, without its reason.
+    package enum VerdictLabel: String, CaseIterable, Sendable {
+        case genuine, rejected, undecided
+    }
+
+    package let verdict: VerdictLabel
+    package let source: Provenance.Source
+    package let cache: Provenance.Cache
+    /// Nil where the receipt's own word for it cannot be trusted.
+    let environment: Environment?
+
+    package static let labelNames = ["verdict", "source", "cache", "environment"]
+    package var labelValues: [String] {
+        [verdict.rawValue, source.rawValue, cache.rawValue, environment?.rawValue ?? "unknown"]
+    }
+
+    package static let allCases = VerdictLabel.allCases.flatMap { verdict in
+        Provenance.Source.allCases.flatMap { source in
+            Provenance.Cache.allCases.flatMap { cache in
+                (Environment.allCases + [nil]).map { environment in
+                    VerificationLabels(verdict: verdict, source: source, cache: cache, environment: environment)
+                }
+            }
+        }
+    }
+}
+
+extension VerificationLabels {
+    /// The labels an answer is counted under.
+    init(_ answer: Answer) {
+        self.init(
+            verdict: VerdictLabel(answer.verdict), source: answer.provenance.source, cache: answer.provenance.cache,
+            environment: answer.environment)
+    }
+}
+
+extension VerificationLabels.VerdictLabel {
+    fileprivate init(_ verdict: Verdict) {
+        switch verdict {
+        case .genuine: self = .genuine
+        case .rejected: self = .rejected
+        case .undecided: self = .undecided
+        }
+    }
+}
+
+extension Rejection: SeriesLabels {
+    package static var labelNames: [String] { ["rule"] }
+    package var labelValues: [String] { [name] }
+}
+
+extension UndecidedReason: SeriesLabels {
+    package static var labelNames: [String] { ["reason"] }
+}

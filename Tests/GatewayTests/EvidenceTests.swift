@@ -1,0 +1,74 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Receipts
+import Secrets
+import Testing
+
+@testable import Gateway
+
+@Suite("Evidence and subjects")
+struct EvidenceTests {
+    private static func item(ofApp bundleID: String = Samples.app, _ transactionID: String = "1") throws -> SignedItem {
+        let receipt = Samples.receipt(with: [Period(transactionID, 0..<100)]) { $0.bundleID = bundleID }
+        return .appReceipt(try Samples.verified(receipt))
+    }
+
+    @Test func `a set of items is known by what was signed, whatever their order`() throws {
+        let first = try Self.item(), second = try Self.item("2")
+        let forwards = try #require(try VerifiedEvidence([first, second]))
+        let backwards = try #require(try VerifiedEvidence([second, first]))
+        #expect(forwards.identity == backwards.identity)
+        #expect(forwards.identity != VerifiedEvidence(first).identity)
+        #expect(try VerifiedEvidence([first])?.identity == VerifiedEvidence(first).identity)
+        #expect(forwards.transactions.map(\.transactionID) == ["1", "2"])
+        #expect(forwards.bundleID == Samples.app && forwards.environment == .sandbox)
+        #expect(forwards.signingTime == Samples.created)
+    }
+
+    @Test func `items of two apps are no evidence, and neither are none`() throws {
+        let first = try Self.item(), other = try Self.item(ofApp: "com.example.other")
+        #expect(throws: EvidenceConflict.bundleID) { try VerifiedEvidence([first, other]) }
+        #expect(try VerifiedEvidence([]) == nil)
+    }
+
+    @Test func `a lookup never has the cache key of evidence, nor has another app, secret or option`() throws {
+        let evidence = VerificationSubject.signed(VerifiedEvidence(try Self.item()))
+        let identity = try #require(evidence.evidence?.identity.description)
+        let lookup = VerificationSubject.lookup(bundleID: Samples.app, transactionID: identity)
+        let other = VerificationSubject.signed(VerifiedEvidence(try Self.item(ofApp: "com.example.other")))
+        let options = UpstreamOptions(excludesOldTransactions: true)
+        let keys = [
+            CacheKey(UpstreamQuestion(about: evidence), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamQuestion(about: evidence), at: .verifyReceipt, with: Secret("s")),
+            CacheKey(UpstreamQuestion(about: evidence, options: options), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamQuestion(about: lookup), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamQuestion(about: other), at: .verifyReceipt, with: nil),
+        ]
+        #expect(Set(keys).count == keys.count)
+        #expect(keys[0] == CacheKey(UpstreamQuestion(about: evidence), at: .verifyReceipt, with: nil))
+    }
+
+    @Test func `verifyReceipt answers for receipts, and nothing for a lookup`() throws {
+        let evidence = VerificationSubject.signed(VerifiedEvidence(try Self.item()))
+        #expect(try UpstreamAPI(answeringFor: evidence) == .verifyReceipt)
+        let lookup = VerificationSubject.lookup(bundleID: Samples.app, transactionID: "1")
+        #expect(throws: UndecidedReason.upstreamNotConfigured) { try UpstreamAPI(answeringFor: lookup) }
+    }
+
+    @Test(arguments: [Mode.auto, .local, .apple]) func `without Apple a lookup stays undecided`(mode: Mode) {
+        let assessment = Assessment(
+            .lookup(bundleID: Samples.app, transactionID: "1"),
+            for: VerificationRequest(evidence: .appReceipt([]), mode: mode), at: Samples.created,
+            policy: FreshnessPolicy(), skew: .zero)
+        #expect(assessment.mayHaveChanged && !assessment.standsAlone)
+        let answer = assessment.withoutUpstream(.upstreamNotConfigured)
+        #expect(answer.verdict == .undecided(.upstreamNotConfigured) && answer.subject == nil)
+    }
+
+    @Test func `evidence that names no app is for clients that may ask about all`() throws {
+        try Caller().check(mayAskAbout: nil)
+        #expect(throws: GatewayError.self) { try Caller(permittedApps: .only([Samples.app])).check(mayAskAbout: nil) }
+    }
+}

@@ -1,0 +1,190 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Gateway
+import JSON
+import Receipts
+import Testing
+
+@testable import AppStore
+@testable import Endpoints
+
+/// Real answers of Apple's, which are no part of this project.
+@Suite(
+    .enabled(
+        if: AppleAnswers.folder != nil,
+        """
+        Set RESPONSE_CORPUS to a folder of pairs, a receipt with Apple's answer to it each, or RECEIPT_CORPUS to a \
+        folder beside which ../responses/pairs holds them, and ../responses answers alone.
+        """))
+struct AppleAnswerTests {
+    @Test func `there are answers with a receipt in them`() throws {
+        let responses = try AppleAnswers.all().map { try VerifyReceiptResponse(parsing: $0.body) }
+        #expect(responses.contains { $0.status == .valid && !$0.latestReceiptInfo.isEmpty })
+    }
+
+    @Test(arguments: try AppleAnswers.all())
+    func `an answer loses nothing when it is read and written`(_ answer: AppleAnswers.Answer) throws {
+        let response = try VerifyReceiptResponse(parsing: answer.body)
+        #expect(response.body == answer.body)
+        let written = response.json.bytes
+        // Two independent readers agree on what was written.
+        #expect(try JSONValue(parsing: written) == response.json)
+        let objects = try [answer.body, written].map {
+            try JSONSerialization.jsonObject(with: Data($0)) as? NSDictionary
+        }
+        #expect(objects[0] != nil && objects[0] == objects[1])
+    }
+
+    @Test(arguments: try AppleAnswers.all())
+    func `every date of an answer is the same in all its forms`(_ answer: AppleAnswers.Answer) throws {
+        for (name, object) in try JSONValue(parsing: answer.body).objectsWithDates {
+            // iOS 6 style answers have milliseconds under some plain names.
+            guard let gmt = object[name]?.string, gmt.contains(" ") else { continue }
+            let date = try #require(AppleDate(gmt), "\(name)")
+            #expect(date.gmt == gmt)
+            if let pacific = object[name + "_pst"]?.string { #expect(date.pacific == pacific) }
+            // Somebody has changed milliseconds, and them alone, in some of the answers that came without a receipt.
+            guard answer.receiptData != nil, let milliseconds = object[name + "_ms"]?.string else { continue }
+            #expect(try #require(AppleDate(milliseconds)).gmt == gmt)
+        }
+    }
+
+    @Test(arguments: try AppleAnswers.all().filter { $0.receiptData != nil })
+    func `what is written here is what Apple answered, but for what only Apple knows`(
+        _ answer: AppleAnswers.Answer
+    ) throws {
+        let apple = try VerifyReceiptResponse(parsing: answer.body)
+        guard apple.status == .valid else { return }
+        let now = try #require(apple.receipt?.requestDate)
+        let local = try Self.localAnswer(to: answer, at: now)
+        let differences = Set(Self.fields(of: apple)).symmetricDifference(Self.fields(of: local))
+        #expect(differences.filter { !Self.isApplesAlone($0, local) } == [])
+        #expect(local.json["receipt"]?.names == apple.json["receipt"]?.names, "in Apple's order")
+        for (ours, apples) in try zip(#require(local.receipt).inApp, #require(apple.receipt).inApp) {
+            #expect(ours.json.names == apples.json.names.filter { $0 != "in_app_ownership_type" }, "in Apple's order")
+        }
+        // What is compared is not nothing.
+        #expect(try Self.fields(of: local).count > 12 * #require(local.receipt).inApp.count)
+    }
+
+    @Test(arguments: try AppleAnswers.all().filter { $0.receiptData != nil })
+    func `the sooner a newer receipt is known, the less differs`(_ answer: AppleAnswers.Answer) throws {
+        let apple = try VerifyReceiptResponse(parsing: answer.body)
+        guard apple.status == .valid, let latest = apple.latestReceipt else { return }
+        let now = try #require(apple.receipt?.requestDate)
+        let known = VerifyReceiptResponse.latestReceipt(ofKnown: answer.body.span)
+        #expect(known == latest)
+        #expect(try Self.localAnswer(to: answer, latestReceipt: known, at: now).latestReceipt == latest)
+        let sent = try #require(try Self.localAnswer(to: answer, at: now).latestReceipt)
+        #expect(try Base64.decode(sent) == Base64.decode(#require(answer.receiptData)))
+    }
+
+    private static func localAnswer(
+        to answer: AppleAnswers.Answer, latestReceipt: String? = nil, at now: Timestamp
+    ) throws -> VerifyReceiptResponse {
+        let receipt = try ReceiptVerifier().verify(Base64.decode(#require(answer.receiptData)), at: now)
+        let body = LocalVerifyReceiptResponse(
+            receipt, showing: receipt.purchases.map { Transaction($0) }, latestReceipt: latestReceipt, at: now
+        ).body
+        return try VerifyReceiptResponse(parsing: body)
+    }
+
+    /// One value of an answer, and its place: names, and of a transaction its identifier, since Apple's lists have no order.
+    private struct Field: Hashable {
+        let place: [String]
+        let value: JSONValue
+    }
+
+    /// All values of an answer, none left out.
+    private static func fields(of answer: VerifyReceiptResponse) -> [Field] {
+        fields(of: answer.json, at: [])
+    }
+
+    private static func fields(of value: JSONValue, at place: [String]) -> [Field] {
+        if let members = value.members {
+            return members.flatMap { fields(of: $0.value, at: place + [$0.name]) }
+        }
+        guard let elements = value.elements else { return [Field(place: place, value: value)] }
+        return [Field(place: place + ["list"], value: .null)]
+            + elements.enumerated().flatMap { index, element in
+                fields(of: element, at: place + [element["transaction_id"]?.string ?? "\(index)"])
+            }
+    }
+
+    /// The whole list of what may differ: what Apple adds to what it signed.
+    private static func isApplesAlone(_ field: Field, _ local: VerifyReceiptResponse) -> Bool {
+        switch field.place.first {
+        // Renewals, which receipts do not hold, and a receipt that Apple makes for each answer.
+        case "pending_renewal_info", "latest_receipt": true
+        case "latest_receipt_info":
+            // What Apple knows of a transaction, and transactions after the receipt was made.
+            ["in_app_ownership_type", "subscription_group_identifier"].contains(field.place.last)
+                || !local.latestReceiptInfo.contains { field.place.contains($0.transactionID) }
+        case "receipt": field.place.last == "in_app_ownership_type"
+        default: false
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate var names: [String] { (members ?? []).map(\.name) }
+}
+
+extension JSONValue {
+    /// Every object in this tree with the names that a date in milliseconds stands under.
+    fileprivate var objectsWithDates: [(name: String, object: JSONValue)] {
+        let names = (members ?? []).map(\.name).filter { $0.hasSuffix("_ms") }
+        let inside = (members?.map(\.value) ?? elements ?? []).flatMap(\.objectsWithDates)
+        return names.map { (String($0.dropLast(3)), self) } + inside
+    }
+}
+
+/// Where the answers are, and how they are written.
+enum AppleAnswers {
+    /// The folder of pairs.
+    static let folder: URL? = {
+        if let path = environment["RESPONSE_CORPUS"] { return URL(filePath: path, directoryHint: .isDirectory) }
+        return folderOfAnswersAlone.flatMap { folder in
+            let pairs = folder.appending(path: "pairs")
+            return FileManager.default.fileExists(atPath: pairs.path) ? pairs : nil
+        }
+    }()
+
+    /// The folder of answers without the receipts they are about.
+    private static let folderOfAnswersAlone: URL? = environment["RECEIPT_CORPUS"].map { path in
+        URL(filePath: path, directoryHint: .isDirectory).appending(path: "../responses").standardizedFileURL
+    }
+
+    private static let environment = ProcessInfo.processInfo.environment
+
+    /// Apple's answer as JSON, and the receipt it is about if that is known.
+    struct Answer: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let body: [UInt8]
+        var receiptData: String?
+    }
+
+    /// No answers without a folder: the suite is skipped then.
+    static func all() throws -> [Answer] {
+        guard let folder else { return [] }
+        let pairs = try files(in: folder).map { file in
+            let pair = try JSONValue(parsing: Array(Data(contentsOf: file)))
+            let response = try #require(pair["response"])
+            return Answer(
+                testDescription: file.lastPathComponent, body: response.bytes, receiptData: pair["receipt-data"]?.string
+            )
+        }
+        let alone = try (folderOfAnswersAlone.map(files) ?? []).map { file in
+            Answer(testDescription: file.lastPathComponent, body: Array(try Data(contentsOf: file)))
+        }
+        return pairs + alone
+    }
+
+    private static func files(in folder: URL) throws -> [URL] {
+        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
+        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
+    }
+}
