@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-package import HTTPServer
 package import Gateway
+package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 internal import Receipts
+internal import Settings
 
 /// `DELETE /v1/cache/transactions/{id}`: purges the cached results of every receipt that names an original transaction.
 package struct PurgeRoute: Sendable {
     /// Purges what Apple said; nil if Apple is not asked, so that nothing is known.
     let invalidation: CacheInvalidation?
 
-    /// DOCME PurgeRoute
+    /// Creates the route. With nil there is nothing to purge.
     package init(invalidation: CacheInvalidation?) {
         self.invalidation = invalidation
     }

@@ -11,6 +11,7 @@ struct Assessment: Sendable {
     private let policy: FreshnessPolicy
     private let skew: Duration
     private let transactions: [Transaction]
+    private let renewals: [Renewal]
     private let subscriptions: [Subscription]
 
     /// - Parameter skew: how far Apple's clock may be ahead of ours.
@@ -24,12 +25,14 @@ struct Assessment: Sendable {
         self.policy = policy
         self.skew = skew
         transactions = subject.evidence?.transactions ?? []
-        subscriptions = Subscription.all(
-            in: transactions, renewals: subject.evidence?.renewals ?? [], at: now, skew: skew)
+        renewals = subject.evidence?.renewals ?? []
+        subscriptions = Subscription.all(in: transactions, renewals: renewals, at: now, skew: skew)
     }
 
     /// What it takes in memory beside the bytes that were sent, which it shares.
-    var byteCount: Int { max(0, (subject.evidence?.byteCount ?? 0) - request.evidence.byteCount) }
+    var byteCount: Int {
+        max(0, (subject.evidence?.byteCount ?? 0) - request.evidence.byteCount) + transactions.byteCount
+    }
 }
 
 // MARK: - Whether Apple may know more
@@ -43,7 +46,7 @@ extension Assessment {
         guard let signingTime = evidence.signingTime else { return true }
         if let maximumAge = request.question.maximumAge, signingTime.advanced(by: maximumAge) < now { return true }
         let span = policy.span(of: subscriptions, in: subject.environment, at: now)
-        let boundary = nextBoundary(after: signingTime, in: transactions, evidence.renewals)
+        let boundary = nextBoundary(after: signingTime, in: transactions, renewals)
         let end = signingTime.advanced(by: span)
         return now >= min(end, boundary ?? end)
     }
@@ -78,7 +81,8 @@ extension Assessment {
         case .answered(let answer):
             let subscriptions = Subscription.all(
                 in: answer.transactions, renewals: answer.renewals, at: now, skew: skew)
-            let end = now.advanced(by: policy.span(of: subscriptions, in: subject.environment, at: now))
+            let environment = subject.environment ?? answer.environment
+            let end = now.advanced(by: policy.span(of: subscriptions, in: environment, at: now))
             return earliest(end, nextBoundary(after: now, in: answer.transactions, answer.renewals), after: now)
         case .accountNotFound: return now.advanced(by: policy.accountNotFound)
         case .unanswered(.upstreamDisagrees): return now.advanced(by: policy.disagreement)
@@ -104,7 +108,8 @@ extension Assessment {
     /// What is signed.
     /// - Parameter reasons: why Apple did not answer; empty if it needed not be asked.
     func local(degradedBecause reasons: [DegradedReason] = []) -> Answer {
-        let end = earliest(now.advanced(by: policy.near), nextBoundary(after: now, in: transactions), after: now)
+        let boundary = nextBoundary(after: now, in: transactions, renewals)
+        let end = earliest(now.advanced(by: policy.near), boundary, after: now)
         return Answer(
             verdict: .genuine, subject: subject, transactions: shown(transactions), subscriptions: subscriptions,
             provenance: Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons),

@@ -94,8 +94,9 @@ public final class VerificationService: Sendable {
 
 extension Expectations {
     fileprivate func ruleBroken(byAppOf evidence: VerifiedEvidence) -> Rule? {
-        guard let bundleID, let signed = evidence.bundleID, signed != bundleID else { return nil }
-        return .bundleIDMismatch
+        guard let bundleID else { return nil }
+        let isIssued = evidence.bundleID.map { $0.utf8.elementsEqual(bundleID.utf8) } ?? false
+        return isIssued ? nil : .bundleIDMismatch
     }
 
     /// Only an app receipt tells of the installation.

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import Gateway
 internal import Receipts
 internal import Redis
+internal import Settings
 
 /// The names of findings in the shared store: one for each key, that of the key that writes first.
 package struct FindingNames: Sendable {
@@ -38,18 +38,28 @@ extension CacheKey {
     /// What tells the question from others, for a name.
     var parts: [[UInt8]] {
         [
-            Array((environment?.rawValue ?? "").utf8), Array((bundleID ?? "").utf8), Array(api.rawValue.utf8),
+            Array((environment?.rawValue ?? "").utf8), Array((bundleID ?? "").utf8), Array(api.storedName.utf8),
             [options.excludesOldTransactions ? 1 : 0], Array((credentials?.description ?? "").utf8),
             subject.part,
         ]
     }
 }
 
+// Leases have these names in all versions, so they do not change.
+
+extension UpstreamAPI {
+    fileprivate var storedName: String {
+        switch self {
+        case .verifyReceipt: "verifyReceipt"
+        }
+    }
+}
+
 extension VerificationSubject.Identity {
-    /// The kind in front keeps what a client named apart from what Apple signed.
+    /// A digest is 64 hexadecimal digits. The kind in front keeps what a client named apart from what Apple signed.
     fileprivate var part: [UInt8] {
         switch self {
-        case .signedContent(let digest): Array("signed:\(digest)".utf8)
+        case .signedContent(let digest): Array(digest.description.utf8)
         case .transaction(let id): Array("transaction:\(id)".utf8)
         }
     }

@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
-package import Telemetry
 package import Gateway
 package import Logging
 internal import NIOPosix
@@ -11,6 +9,8 @@ package import Receipts
 internal import Redis
 internal import Secrets
 package import ServiceLifecycle
+package import Settings
+package import Telemetry
 
 /// What this node shares with the others through Redis, or keeps for itself where there is none.
 package struct FleetStore: Sendable {

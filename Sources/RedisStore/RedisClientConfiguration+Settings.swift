@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 internal import Redis
 internal import Secrets
+package import Settings
 
 extension RedisClientConfiguration {
     /// The connections as configured; nil if there is nothing to connect to.

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import Gateway
 internal import Receipts
 internal import Redis
+internal import Settings
 internal import Synchronization
 
 /// Keeps findings where all nodes find them, sealed, under names that tell nothing.

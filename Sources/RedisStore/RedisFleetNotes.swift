@@ -26,7 +26,7 @@ package final class RedisFleetNotes: FleetNotes {
     /// All keys.
     static let keys: Set<[UInt8]> = Set(
         UpstreamEndpoint.allCases.flatMap { endpoint in
-            [pausePrefix, lifecyclePrefix].map { Array(($0 + endpoint.name).utf8) }
+            [pausePrefix, lifecyclePrefix].map { Array(($0 + endpoint.storedName).utf8) }
         })
 
     enum Limits {
@@ -73,7 +73,7 @@ extension RedisFleetNotes {
     private func exchangePause(of endpoint: UpstreamEndpoint) async {
         let mine = upstreams.guards.health(of: endpoint).pausedFor?.wholeMilliseconds ?? 0
         let reply = try? await store.run(
-            Self.pause, keys: [RedisWord(Self.pausePrefix + endpoint.name)],
+            Self.pause, keys: [RedisWord(Self.pausePrefix + endpoint.storedName)],
             [RedisWord(mine), RedisWord(Limits.pauseSlackMilliseconds)])
         guard let reply else { return metrics.count(.pause, .lost) }
         guard case .integer(let left) = reply else { return metrics.count(.pause, .unreadable) }
@@ -101,7 +101,7 @@ extension RedisFleetNotes {
         let mine = LifecycleNote(dates: known.announced, links: known.links)
         let isNews = news.withLock { $0.remove(endpoint) } != nil
         let reply = try? await store.run(
-            Self.lifecycle, keys: [RedisWord(Self.lifecyclePrefix + endpoint.name)],
+            Self.lifecycle, keys: [RedisWord(Self.lifecyclePrefix + endpoint.storedName)],
             [RedisWord(mine.isEmpty ? [] : mine.json), isNews ? 1 : 0, RedisWord(Limits.quietMilliseconds)])
         guard let reply else {
             if isNews { news.withLock { _ = $0.insert(endpoint) } }

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import Crypto
+internal import Settings
 
 /// Names for what lies in the shared store, which tell nobody who reads the store what they stand for.
 struct StoreNames: Sendable {

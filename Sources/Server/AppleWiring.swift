@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Telemetry
-internal import HTTPServer
-internal import RedisStore
-internal import Settings
 internal import AppStore
 internal import Gateway
+internal import HTTPServer
 internal import HTTPTransport
 internal import Logging
 internal import RateLimits
 internal import Receipts
+internal import RedisStore
 internal import Resilience
 internal import ServiceLifecycle
+internal import Settings
+internal import Telemetry
 
 /// The way to Apple.
 struct AppleConnection: Sendable {

@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Endpoints
-internal import HTTPServer
-internal import Operations
-internal import RedisStore
-internal import Settings
-internal import Telemetry
 internal import Gateway
+internal import HTTPServer
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore
+internal import Operations
 internal import PrometheusExport
 internal import RateLimits
 internal import Receipts
+internal import RedisStore
 internal import ServiceLifecycle
+internal import Settings
+internal import Telemetry
 internal import Tracing
 
 /// What the wiring takes from outside the configuration. Tests replace it.

@@ -9,7 +9,7 @@
     internal import Darwin
 #endif
 
-/// What this room takes from the C library, in the one file that knows its names on each platform.
+/// What the server takes from the C library, in the one file that knows its names on each platform.
 package enum CLibrary {
     /// `errno` for a port on which somebody else listens.
     package static let addressInUse = EADDRINUSE

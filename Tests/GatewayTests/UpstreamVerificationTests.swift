@@ -330,8 +330,8 @@ struct UpstreamVerificationTests {
         (.refusal(.malformed), .upstreamCallsMalformed, 2, 21002),
         (.refusal(.notAuthenticated), .upstreamDisagrees, 2, 21003),
         (.refusal(.secretRejected), .sharedSecretRejected, 1, 21004),
-        (.answer(.renewed.with(\.bundleID, "com.example.other")), .upstreamContradiction, 1, 0),
-        (.answer(.renewed.with(\.environment, .production)), .upstreamContradiction, 1, 0),
+        (.answer(.renewed.with(\.bundleID, "com.example.other")), .upstreamContradiction, 1, nil),
+        (.answer(.renewed.with(\.environment, .production)), .upstreamContradiction, 1, nil),
         (.otherEnvironment, .upstreamContradiction, 2, 21007),
     ]
 

@@ -9,13 +9,9 @@ import Testing
 import Yams
 
 @testable import HTTPServer
-
 @testable import Operations
-
 @testable import Server
-
 @testable import Settings
-
 @testable import Telemetry
 
 /// The documentation says what the code does, no more and no less.

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPServer
-internal import Telemetry
 internal import Gateway
+internal import HTTPServer
 internal import NIOCore
 internal import Synchronization
+internal import Telemetry
 
 /// The answers this process gave lately, ready to send, by the requests they were given to; bounded in bytes.
 ///

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPServer
-package import Settings
-package import Telemetry
 package import Gateway
+package import HTTPServer
 internal import HTTPTypes
 package import RateLimits
+package import Settings
+package import Telemetry
 
 /// Charges requests to their clients, and takes note of what came of it: for the header fields, the log and the metrics.
 package struct RequestCharging: Sendable {
@@ -17,7 +17,7 @@ package struct RequestCharging: Sendable {
     /// Counts decisions.
     let metrics: LimitMetrics
 
-    /// DOCME RequestCharging
+    /// Creates the rules of one listener.
     package init(
         addresses: RemoteAddressRule = RemoteAddressRule(), sendsLegacyFields: Bool = false, metrics: LimitMetrics
     ) {
@@ -73,7 +73,7 @@ package struct MeteredInFlightLimiter: InFlightLimiter {
     let slots: any InFlightLimiter
     let metrics: LimitMetrics
 
-    /// DOCME MeteredInFlightLimiter
+    /// Creates a limiter that counts what it refuses.
     package init(slots: any InFlightLimiter, metrics: LimitMetrics) {
         self.slots = slots
         self.metrics = metrics

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPServer
 package import Gateway
+package import HTTPServer
 package import NIOCore
 package import Receipts
 

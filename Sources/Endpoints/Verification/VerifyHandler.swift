@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPServer
-package import Settings
-package import Telemetry
 package import Gateway
+package import HTTPServer
 internal import HTTPTypes
 internal import NIOCore
 package import Receipts
+package import Settings
+package import Telemetry
 
 /// Answers requests to verify receipts, for every endpoint at which receipts are verified.
 ///

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppStore
-internal import HTTPServer
 internal import Gateway
+internal import HTTPServer
 internal import JSON
 package import Receipts
 

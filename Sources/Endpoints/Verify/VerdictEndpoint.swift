@@ -1,19 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPServer
 internal import AppStore
 package import Gateway
+internal import HTTPServer
 internal import JSON
 package import NIOCore
 package import Receipts
 
 /// `POST /v1/verify`: one receipt, one verdict.
 package struct VerdictEndpoint: VerifyEndpoint {
+    /// Creates the endpoint, which needs nothing.
+    package init() {}
 
-    /// DOCME VerdictEndpoint
-    package init() {
-    }
     package var path: String { "/v1/verify" }
 
     package func check(contentType: String?) throws {

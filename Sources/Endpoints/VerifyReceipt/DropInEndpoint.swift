@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPServer
-package import Settings
 internal import AppStore
 package import Gateway
+package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 package import NIOCore
 package import Receipts
+package import Settings
 
 /// `POST /verifyReceipt`: what Apple's endpoint of that name answers, so that a backend changes only the host name.
 ///
@@ -18,7 +18,7 @@ package struct DropInEndpoint: VerifyEndpoint {
     /// What is answered when nothing can be said.
     let undecidedReply: UndecidedReply
 
-    /// DOCME DropInEndpoint
+    /// Creates the endpoint with the answer for receipts of which nothing can be said.
     package init(undecidedReply: UndecidedReply) {
         self.undecidedReply = undecidedReply
     }

@@ -11,18 +11,12 @@ public struct VerifiedEvidence: Sendable {
     public let bundleID: String?
     /// The environment that the items were signed in; nil if none of them names one.
     public let environment: Environment?
-    /// The transactions of all items, in the order of the items.
-    public let transactions: [Transaction]
-    /// The plans for subscriptions of all items, in the order of the items.
-    public let renewals: [Renewal]
 
     /// The evidence of one item.
     public init(_ item: SignedItem) {
         items = [item]
         bundleID = item.bundleID
         environment = item.environment
-        transactions = item.transactions
-        renewals = item.renewals
     }
 
     /// The evidence of several items; nil for none.
@@ -37,8 +31,6 @@ public struct VerifiedEvidence: Sendable {
         self.items = items
         bundleID = apps.first
         environment = environments.first
-        transactions = items.flatMap(\.transactions)
-        renewals = items.flatMap(\.renewals)
     }
 }
 
@@ -51,14 +43,31 @@ public enum EvidenceConflict: Error, Hashable, Sendable {
 }
 
 extension VerifiedEvidence {
-    /// The app receipt among the items.
+    /// The newest app receipt among the items, whatever their order.
     public var receipt: VerifiedReceipt? {
-        for case .appReceipt(let receipt) in items { return receipt }
-        return nil
+        let receipts = items.map { item in
+            switch item {
+            case .appReceipt(let receipt): receipt
+            }
+        }
+        guard receipts.count > 1 else { return receipts.first }
+        return receipts.max { first, second in
+            let identities = [first, second].map { Fingerprint(of: $0.signedContent).description }
+            return (first.creationDate, identities[0]) < (second.creationDate, identities[1])
+        }
     }
 
-    /// The time of the latest signature; nil if no item signs its time.
-    public var signingTime: Timestamp? { items.compactMap(\.signingTime).max() }
+    /// The transactions of all items, in the order of the items. Read out of them each time.
+    public var transactions: [Transaction] { items.flatMap(\.transactions) }
+
+    /// The plans for subscriptions of all items, in the order of the items. Read out of them each time.
+    public var renewals: [Renewal] { items.flatMap(\.renewals) }
+
+    /// The time of the oldest signature, from which on anything may have changed; nil if an item does not sign its time.
+    public var signingTime: Timestamp? {
+        let times = items.compactMap(\.signingTime)
+        return times.count == items.count ? times.min() : nil
+    }
 
     /// The identity of the item. Of several items, SHA-256 of their sorted identities: their order means nothing.
     public var identity: Fingerprint {
@@ -68,7 +77,7 @@ extension VerifiedEvidence {
     }
 
     /// The bytes that it takes in memory.
-    var byteCount: Int { items.reduce(transactions.byteCount) { $0 + $1.byteCount } }
+    var byteCount: Int { items.reduce(0) { $0 + $1.byteCount } }
 }
 
 extension VerifiedEvidence: CustomStringConvertible, CustomReflectable {

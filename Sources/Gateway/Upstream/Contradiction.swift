@@ -32,13 +32,14 @@ extension UpstreamAnswer {
         }
         if let signed = sent.bundleID, bundleID != signed { return .otherApp }
         if let signed = sent.environment, environment != signed { return .otherEnvironment }
-        // Only products: a developer may have extended a period since the receipt was made.
-        if contradicts(sent, { $0.productID == $1.productID }) { return .transactionDiffers }
+        // Only products: a developer may have extended a period since the evidence was signed.
+        if contradicts(sent.transactions, { $0.productID == $1.productID }) { return .transactionDiffers }
         guard let carried else { return nil }
         if carried.bundleID != bundleID { return .latestReceiptOfOtherApp }
         if carried.isOlder(than: sent) { return .latestReceiptOlder }
-        if contradicts(carried, { $0.productID == $1.productID && $0.endsWith($1) }) { return .transactionDiffers }
-        return hasPeriodsBeyond(carried) ? .periodNotSigned : nil
+        let signed = carried.transactions
+        if contradicts(signed, { $0.productID == $1.productID && $0.endsWith($1) }) { return .transactionDiffers }
+        return hasPeriodsBeyond(signed) ? .periodNotSigned : nil
     }
 
     /// Whether Apple's signature should stand behind the answer and does not: where there are subscriptions, Apple sends a
@@ -48,18 +49,18 @@ extension UpstreamAnswer {
     }
 
     private func contradicts(
-        _ evidence: VerifiedEvidence, _ agrees: (_ claim: Transaction, _ signed: Transaction) -> Bool
+        _ transactions: [Transaction], _ agrees: (_ claim: Transaction, _ signed: Transaction) -> Bool
     ) -> Bool {
-        let claims = Dictionary(transactions.map { ($0.transactionID, $0) }) { first, _ in first }
-        return evidence.transactions.contains { signed in
+        let claims = Dictionary(self.transactions.map { ($0.transactionID, $0) }) { first, _ in first }
+        return transactions.contains { signed in
             claims[signed.transactionID].map { !agrees($0, signed) } ?? false
         }
     }
 
     /// What entitles the customer is the last period of each subscription: it must be among what Apple signed.
-    private func hasPeriodsBeyond(_ evidence: VerifiedEvidence) -> Bool {
-        let signed = Set(evidence.transactions.map(\.transactionID))
-        return Dictionary(grouping: transactions.filter(\.isSubscription), by: \.chainID)
+    private func hasPeriodsBeyond(_ known: [Transaction]) -> Bool {
+        let signed = Set(known.map(\.transactionID))
+        return Dictionary(grouping: self.transactions.filter(\.isSubscription), by: \.chainID)
             .values.contains { !signed.contains($0.latest.transactionID) }
     }
 }
@@ -70,9 +71,11 @@ extension VerifiedEvidence {
 
     /// Whether it was surely signed before the other.
     fileprivate func isOlder(than other: VerifiedEvidence) -> Bool {
-        guard let signingTime, let otherTime = other.signingTime else { return false }
-        return signingTime.advanced(by: Self.clockSkew) < otherTime
+        guard let newest = newestSigningTime, let otherNewest = other.newestSigningTime else { return false }
+        return newest.advanced(by: Self.clockSkew) < otherNewest
     }
+
+    private var newestSigningTime: Timestamp? { items.compactMap(\.signingTime).max() }
 }
 
 extension Transaction {

@@ -129,7 +129,10 @@ final class Inquiries: Sendable {
             }
             defer { inquiry.reservation?.shrink(by: inquiry.callByteCount) }
             let response = await upstream.ask(inquiry.question, at: endpoint, deadline: deadline)
-            return (learn(from: response.reply, to: inquiry, pass, endpoint), response.status)
+            let attempt = learn(from: response.reply, to: inquiry, pass, endpoint)
+            // Of an answer that was not Apple's, nothing is repeated.
+            if case .finding(.unanswered(.upstreamContradiction)) = attempt { return (attempt, nil) }
+            return (attempt, response.status)
         }
     }
 

@@ -13,7 +13,7 @@ final class UpstreamBudget: Sendable {
 
     init(_ policy: RatePolicy, of endpoint: UpstreamEndpoint) {
         // No client has an empty name.
-        charge = RateCharge(RateBucket(tenant: "", policy: policy, subject: endpoint.name))
+        charge = RateCharge(RateBucket(tenant: "", policy: policy, subject: endpoint.storedName))
     }
 
     /// Takes a question out of the budget; false if none is left.

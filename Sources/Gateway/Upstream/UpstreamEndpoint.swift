@@ -35,8 +35,13 @@ public struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
         UpstreamEnvironment.allCases.map { UpstreamEndpoint(api, $0) }
     }
 
-    /// The name in logs and in keys of the shared store, such as `verify_receipt:production`.
-    public var name: String { api.rawValue + ":" + environment.rawValue }
+    /// The name in keys of the shared store. Those of `verifyReceipt` were there first and are environments alone: nodes of
+    /// different versions share budgets and pauses.
+    public var storedName: String {
+        switch api {
+        case .verifyReceipt: environment.rawValue
+        }
+    }
 }
 
 // MARK: - Choice

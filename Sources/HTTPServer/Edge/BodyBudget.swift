@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 internal import Gateway
 package import NIOCore
+package import Settings
 internal import Synchronization
 
 /// The memory that request bodies may take in this process, all connections together.

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import NIOHTTP1
+internal import Settings
 
 /// The length of a request's body, from the two fields that state it (RFC 9112 §6). A body with two lengths is the means
 /// of request smuggling, so everything but one clear length is refused.

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import NIOCore
 internal import NIOHTTP1
+internal import Settings
 
 /// What all connections of one listener share.
 package struct Edge: Sendable {
@@ -20,7 +20,7 @@ package struct Edge: Sendable {
     /// The limits for one address on this listener; nil for none.
     var sources: SourceLimits?
 
-    /// DOCME Edge
+    /// Creates the edge of one listener.
     package init(
         rules: EdgeRules, budget: BodyBudget, lifecycle: ServerLifecycle, pipeline: RequestPipeline,
         metrics: EdgeMetrics? = nil, sources: SourceLimits? = nil

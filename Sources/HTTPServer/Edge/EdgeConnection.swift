@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import NIOCore
 internal import NIOHTTP1
+internal import Settings
 
 /// The rules of one connection, as a value: what may arrive when, how much, and by when. Time is an argument; the only
 /// thing touched outside is the budget of body bytes. `EdgeHandler` carries out the actions.

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 internal import HTTPTypes
 internal import NIOCore
+package import Settings
 
 /// What the edge enforces on each connection.
 package struct EdgeRules: Sendable {

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 package import Logging
 internal import NIOCore
 internal import NIOExtras
 internal import NIOPosix
 internal import ServiceLifecycle
+package import Settings
 
 /// The two listeners.
 package enum ListenerPlane: String, Sendable {
@@ -28,7 +28,7 @@ package struct HTTPListener: Service {
     /// Called with the port once it is open.
     let onListening: @Sendable (Int) async -> Void
 
-    /// DOCME HTTPListener
+    /// Creates a listener, which opens its port when it runs.
     package init(
         plane: ListenerPlane, address: ListenerConfiguration, limits: HTTPLimits, edge: Edge, logger: Logger,
         onListening: @escaping @Sendable (Int) async -> Void

@@ -92,7 +92,7 @@ package struct HostRule: Hashable, Sendable {
     /// The names that are served beside addresses and `localhost`.
     var names = HostNames()
 
-    /// DOCME HostRule
+    /// Creates a rule that accepts these names beside those of this machine.
     package init(names: HostNames = HostNames()) {
         self.names = names
     }

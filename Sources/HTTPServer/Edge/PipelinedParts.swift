@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import NIOCore
 internal import NIOHTTP1
+internal import Settings
 
 /// What arrived behind a request that is still being answered (RFC 9112 §9.3.2). Bounded: what goes beyond the limit
 /// becomes a failure of the request it belongs to.

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import HTTPTypes
 internal import NIOHTTP1
 internal import NIOHTTPTypesHTTP1
+internal import Settings
 
 /// The header of a request, and what the edge wants to know of it, found in one pass. What can be read in two ways
 /// becomes none.

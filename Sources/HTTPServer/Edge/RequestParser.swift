@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import NIOCore
 internal import NIOHTTP1
+internal import Settings
 
 /// A parser of HTTP/1.1 requests (RFC 9112), as a value: bytes in, parts of requests out.
 ///

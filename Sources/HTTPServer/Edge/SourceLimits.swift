@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 internal import HTTPTypes
+package import Settings
 internal import Synchronization
 
 /// One source of connections: an IPv4 address, or the /64 that one customer's line has in IPv6 (RFC 6177).

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import Gateway
 internal import HTTPTypes
 internal import JSON
 internal import RateLimits
 internal import Receipts
+internal import Settings
 
 // Every error that reaches the edge of the gateway, and the status and problem it becomes. Nothing else in the
 // project knows HTTP statuses of errors.

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import JSON
 internal import NIOCore
+internal import Settings
 internal import Synchronization
 
 /// Joins the log lines and answers of one request: 1 to 64 characters of `[A-Za-z0-9._-]`, safe in headers and logs.

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Telemetry
 internal import HTTPTypes
 internal import NIOCore
 package import PrometheusExport
+internal import Telemetry
 
 /// Counts what the edge of the data plane sees: each answer exactly once, whoever gave it.
 package final class EdgeMetrics: Sendable {

@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Telemetry
 internal import HTTPTypes
+internal import Telemetry
 
 /// A path of the data plane, or any other.
 package enum RouteLabel: String, CaseIterable, Sendable {

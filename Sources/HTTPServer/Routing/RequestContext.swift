@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
-internal import Telemetry
 package import Gateway
 package import HTTPTypes
 package import Logging
 internal import NIOCore
 internal import Receipts
+package import Settings
 internal import Synchronization
+internal import Telemetry
 internal import Tracing
 
 /// One request from its header to its answer. All work for a request holds it: handlers read what was sent and record

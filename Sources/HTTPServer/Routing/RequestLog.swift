@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-package import Telemetry
 internal import JSON
 package import Logging
 package import Receipts
+internal import Settings
+package import Telemetry
 
 /// The request log: what was asked and what became of it. Never a query, a key, or a byte of a body.
 ///

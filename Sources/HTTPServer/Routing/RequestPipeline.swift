@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import Telemetry
 internal import Gateway
 internal import HTTPTypes
 package import Logging
 internal import NIOCore
 internal import Receipts
+internal import Settings
+internal import Telemetry
 
 /// The one path of every request that the edge lets pass: dispatch, handler, problem, log, trace, common header fields.
 package final class RequestPipeline: Sendable {

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import AppStore
 internal import Gateway
 internal import HTTPTransport
 internal import Receipts
+internal import Settings
 
 /// Looks at the way to Apple: asks each endpoint about a receipt with nothing in it.
 ///

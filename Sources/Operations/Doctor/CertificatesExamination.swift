@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import HTTPTransport
 internal import Receipts
+internal import Settings
 
 /// Looks at what certificates are checked with.
 struct CertificatesExamination {

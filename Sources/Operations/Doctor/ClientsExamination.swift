@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import Gateway
 internal import Receipts
+internal import Settings
 
 /// Looks at the clients file for what is right by itself and wrong soon, or surprising.
 struct ClientsExamination {

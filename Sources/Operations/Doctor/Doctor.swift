@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 package import Receipts
+package import Settings
 
 /// Looks at what is around a gateway: what it is configured with, whom it talks to, and what it may use.
 ///
@@ -16,7 +16,7 @@ package struct Doctor: Sendable {
     /// The time.
     var clock: @Sendable () -> Timestamp = { .now() }
 
-    /// DOCME Doctor
+    /// Creates a doctor for one configuration.
     package init(
         configuration: GatewayConfiguration, environment: [String: String],
         clock: @escaping @Sendable () -> Timestamp = { .now() }

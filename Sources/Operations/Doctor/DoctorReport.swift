@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import JSON
+internal import Settings
 
 /// What the doctor has to say.
 package struct DoctorReport: Sendable {
     let observations: [Observation]
 
-    /// DOCME DoctorReport
+    /// Creates a report.
     package init(observations: [Observation]) {
         self.observations = observations
     }

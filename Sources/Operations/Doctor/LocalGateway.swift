@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 package import HTTPTransport
 internal import JSON
+package import Settings
 
 /// The gateway on this machine that runs with a configuration, as its admin plane tells.
 package struct LocalGateway: Sendable {

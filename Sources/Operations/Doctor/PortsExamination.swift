@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import NIOCore
 internal import NIOPosix
+internal import Settings
 
 /// Looks whether the gateway could listen where it should: it does so for a moment.
 struct PortsExamination {

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RedisStore
-internal import Settings
 internal import Gateway
 internal import NIOPosix
 internal import Receipts
 internal import Redis
+internal import RedisStore
+internal import Settings
 
 /// Looks at Redis with the gateway's own client and login, more patiently than the gateway, so that slowness has a number.
 struct RedisExamination {

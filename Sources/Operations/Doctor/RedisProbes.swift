@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RedisStore
 internal import Redis
+internal import RedisStore
 
 /// Every command that the gateway sends, on keys of the doctor's own that end within a second. They begin as the
 /// gateway's do, for a user of Redis may be kept to those. What only scripts call is sent by itself, too: Redis does not

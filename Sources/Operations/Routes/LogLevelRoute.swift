@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPServer
-internal import Settings
-package import Telemetry
 internal import Gateway
+package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 package import Logging
 internal import NIOCore
 package import Receipts
+internal import Settings
+package import Telemetry
 
 /// `GET /log-level` and `PUT /log-level` on the admin plane: what is logged, and more or less of it for a while.
 package struct LogLevelRoute: Sendable {

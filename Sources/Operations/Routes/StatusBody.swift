@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPServer
-internal import RedisStore
 internal import Gateway
+internal import HTTPServer
 internal import JSON
 internal import Receipts
 internal import Redis
+internal import RedisStore
 internal import Resilience
 
 /// The JSON of an upstream in the answer to `GET /v1/status`.

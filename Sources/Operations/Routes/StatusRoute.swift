@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPServer
-package import RedisStore
-internal import Settings
 package import Gateway
+package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 package import Receipts
+package import RedisStore
+internal import Settings
 
 /// `GET /v1/status`: how this node and its way to Apple stand. Names no app, client or receipt.
 package struct StatusRoute: Sendable {
@@ -22,7 +22,7 @@ package struct StatusRoute: Sendable {
     /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
 
-    /// DOCME StatusRoute
+    /// Creates the route of one node.
     package init(
         lifecycle: ServerLifecycle, upstreams: UpstreamState, asksApple: Bool, store: StoreHealth,
         clock: @escaping @Sendable () -> Timestamp

@@ -120,7 +120,7 @@ extension StatusBoard {
 package struct StatusService: Service {
     let board: StatusBoard
 
-    /// DOCME StatusService
+    /// Creates the service that takes readings for the status page.
     package init(board: StatusBoard) {
         self.board = board
     }

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import RateLimits
+internal import Gateway
 internal import HTTPServer
+internal import PrometheusExport
+internal import RateLimits
 internal import RedisStore
 internal import Telemetry
-internal import Gateway
-internal import PrometheusExport
 
 /// What the status page follows: sums of series that are counted anyhow.
 enum StatusCount: Int, CaseIterable, Sendable {

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import RedisStore
-internal import HTTPServer
 internal import Gateway
+internal import HTTPServer
 internal import Receipts
+internal import RedisStore
 internal import Resilience
+internal import Settings
 
 /// Something that somebody should know, and what to do about it.
 struct StatusFinding: Hashable, Sendable {

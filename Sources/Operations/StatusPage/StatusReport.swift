@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import JSON
 internal import Receipts
+internal import Settings
 
 /// Everything the status page says at one moment.
 struct StatusReport: Sendable {

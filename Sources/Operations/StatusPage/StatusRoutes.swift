@@ -11,7 +11,7 @@ package struct StatusRoutes: Sendable {
     /// What they show.
     let board: StatusBoard
 
-    /// DOCME StatusRoutes
+    /// Creates the routes of the status page.
     package init(board: StatusBoard) {
         self.board = board
     }

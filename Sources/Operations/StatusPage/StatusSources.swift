@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import HTTPServer
-internal import RedisStore
-package import Settings
-internal import Telemetry
 package import Gateway
+package import HTTPServer
 package import PrometheusExport
 package import Receipts
 internal import Redis
+internal import RedisStore
 internal import Resilience
+package import Settings
+internal import Telemetry
 
 /// Where the status page looks. Nothing here is kept for the page: all of it is there anyhow.
 package struct StatusSources: Sendable {

@@ -16,6 +16,10 @@ public struct TrustAnchor: Sendable {
     /// Until when its certificate is valid; nil where only the fingerprint is known.
     public var expires: Timestamp? { certificate?.fields.validity.notAfter }
 
+    /// Whether receipts can be verified below it: Apple signs them with RSA, and a path has keys of one kind. True where
+    /// only the fingerprint is known.
+    public var isForReceipts: Bool { certificate?.fields.publicKey.isRSA ?? true }
+
     /// Trusts the root with this fingerprint.
     public init(fingerprint: Fingerprint, environments: Set<Environment>) {
         self.fingerprint = fingerprint

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Telemetry
 package import PrometheusExport
 internal import Redis
 internal import Resilience
+internal import Telemetry
 
 extension MetricCatalogue {
     static let storeState = MetricFamily(

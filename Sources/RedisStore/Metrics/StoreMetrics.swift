@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Telemetry
 internal import Gateway
 package import PrometheusExport
 internal import Redis
 internal import Resilience
+internal import Telemetry
 
 /// Counts what happens on the way to the shared store.
 package final class StoreMetrics: Sendable {

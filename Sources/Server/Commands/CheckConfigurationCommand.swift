@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import ArgumentParser
 internal import Logging
+internal import Settings
 
 /// `receipt-gateway check-config`
 struct CheckConfigurationCommand: AsyncParsableCommand {

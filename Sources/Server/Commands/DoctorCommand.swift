@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ArgumentParser
 internal import Operations
 internal import Settings
-internal import ArgumentParser
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else

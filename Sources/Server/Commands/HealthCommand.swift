@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Operations
-internal import Settings
 internal import ArgumentParser
 internal import HTTPTransport
+internal import Operations
+internal import Settings
 
 /// `receipt-gateway health`
 struct HealthCommand: AsyncParsableCommand {

@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPServer
-internal import Settings
-internal import Telemetry
 internal import ArgumentParser
 internal import CoreMetrics
+internal import HTTPServer
 internal import Logging
 internal import NIOCore
 internal import ServiceLifecycle
+internal import Settings
+internal import Telemetry
 internal import Tracing
 
 /// `receipt-gateway serve`

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import Telemetry
 internal import Logging
 internal import Receipts
 internal import ServiceLifecycle
+internal import Settings
+internal import Telemetry
 
 /// What a gateway needs to read its configuration again.
 struct Reloading: Sendable {

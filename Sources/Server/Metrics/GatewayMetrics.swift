@@ -3,11 +3,11 @@
 
 internal import Gateway
 internal import HTTPServer
+internal import PrometheusExport
+internal import Receipts
 internal import RedisStore
 internal import Settings
 internal import Telemetry
-internal import PrometheusExport
-internal import Receipts
 
 /// Everything that is counted in this process, and who counts it.
 struct GatewayMetrics: Sendable {

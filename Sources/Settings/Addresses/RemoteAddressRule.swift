@@ -12,7 +12,7 @@ package struct RemoteAddressRule: Hashable, Sendable {
     /// The one field that is read: a proxy that writes one of them may pass on whatever a client wrote in the other.
     package var header = ForwardingHeader.xForwardedFor
 
-    /// DOCME RemoteAddressRule
+    /// Creates a rule. By default no proxy is trusted.
     package init(
         trustedProxies: AddressRanges = AddressRanges(), header: ForwardingHeader = ForwardingHeader.xForwardedFor
     ) {

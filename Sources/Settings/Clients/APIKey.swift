@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Crypto
-internal import Receipts
 internal import JSON
+internal import Receipts
 package import Secrets
 
 /// An API key as a client sends it: `rgk_5f0c9a3e71b2d846.` and 43 more characters.

@@ -9,7 +9,7 @@ package struct Credentials: Sendable {
     /// `X-API-Key`
     private(set) var apiKey: String?
 
-    /// DOCME Credentials
+    /// Creates the credentials that a request carries.
     package init(authorization: String? = nil, apiKey: String? = nil) {
         self.authorization = authorization
         self.apiKey = apiKey

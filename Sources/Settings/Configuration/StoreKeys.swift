@@ -65,6 +65,13 @@ package struct StoreKey: Sendable {
     package let secret: [UInt8]
 }
 
+extension StoreKey: CustomStringConvertible, CustomReflectable {
+    /// The name, and no byte of the key.
+    package var description: String { "StoreKey(\(id))" }
+    /// Empty, for the same reason.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// What is wrong with a list of keys, by the number of the key from 1. Holds nothing of a key.
 package enum StoreKeysFault: Error, Hashable, Sendable {
     /// More keys than `StoreKeys.Limits.keys`.

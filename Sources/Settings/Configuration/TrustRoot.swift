@@ -76,5 +76,10 @@ extension TrustStore {
         } catch {
             throw FileFault(path: root.path, description: error.description)
         }
+        // It would be taken here, and every receipt below it would be rejected.
+        guard anchors.allSatisfy(\.isForReceipts) else {
+            throw FileFault(
+                path: root.path, description: "holds a root with an elliptic key, and receipts are signed with RSA")
+        }
     }
 }

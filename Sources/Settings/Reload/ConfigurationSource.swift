@@ -8,7 +8,7 @@ package struct ConfigurationSource: Sendable {
     /// The YAML or JSON file, if there is one.
     let filePath: String?
 
-    /// DOCME ConfigurationSource
+    /// Creates the source of the configuration of one process.
     package init(environment: [String: String], filePath: String?) {
         self.environment = environment
         self.filePath = filePath

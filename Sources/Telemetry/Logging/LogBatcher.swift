@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 package import JSON
 internal import NIOCore
 package import NIOPosix
+internal import Settings
 internal import Synchronization
 
 /// Gathers the log lines of requests and hands them on in batches, so that a request pays for writing its line and not

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
 internal import Dispatch
 internal import Logging
+internal import Settings
 internal import Synchronization
 
 /// Log lines on their way to a reader that may be slow, or not read at all. Whoever logs leaves the line here and goes

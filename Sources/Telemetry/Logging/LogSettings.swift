@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 package import Logging
 package import Receipts
+package import Settings
 internal import Synchronization
 
 /// What is logged: as configured, until somebody wants to see more or less of a gateway that runs.

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 package import PrometheusExport
 package import Resilience
+package import Settings
 internal import Synchronization
 
 /// What makes a request worth a line. The raw values are those of the metric and the log.

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 internal import Gateway
 package import PrometheusExport
 package import RateLimits
+package import Settings
 
 /// Counts what the limits of clients decide. By what they limit, never by their names, which operators choose.
 package final class LimitMetrics: Sendable {

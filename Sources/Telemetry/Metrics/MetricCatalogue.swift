@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-package import PrometheusExport
 internal import Gateway
+package import PrometheusExport
 internal import Receipts
 internal import Resilience
+internal import Settings
 
-/// Every metric of the gateway. docs/metrics.md says what they mean and when to worry.
+/// The metrics that no other target declares. docs/metrics.md says what they mean and when to worry.
 ///
 /// A target declares the metrics about itself in an extension, and the program puts all families together.
 package enum MetricCatalogue {

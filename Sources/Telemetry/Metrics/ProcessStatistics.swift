@@ -6,8 +6,8 @@
 #else
     internal import Foundation
 #endif
-internal import Settings
 package import PrometheusExport
+internal import Settings
 
 /// What the system says about this process. Linux says it in `/proc` (proc(5)); what it does not say is not a number.
 package enum ProcessStatistics {

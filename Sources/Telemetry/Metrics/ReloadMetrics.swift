@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Settings
 internal import Gateway
 package import PrometheusExport
 package import Receipts
+package import Settings
 
 /// Counts readings of the configuration.
 package final class ReloadMetrics: Sendable {

@@ -11,7 +11,7 @@ package struct RequestTracing: Sendable {
     /// Who keeps the spans; nil if nobody does. Then nothing here costs anything.
     package let tracer: (any Tracer)?
 
-    /// DOCME RequestTracing
+    /// Creates tracing with this tracer; nil keeps no spans.
     package init(tracer: (any Tracer)?) {
         self.tracer = tracer
     }

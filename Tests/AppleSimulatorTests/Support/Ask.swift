@@ -3,8 +3,8 @@
 
 import Foundation
 import NIOCore
-import Receipts
 import ReceiptForge
+import Receipts
 import Testing
 
 @testable import AppleSimulator

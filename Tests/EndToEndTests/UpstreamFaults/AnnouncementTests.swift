@@ -49,7 +49,8 @@ import Testing
     private static func dates(_ stage: Stage, _ environment: String = "production") async throws -> [Double] {
         let scrape = try await Scrape(stage.gateway)
         return try ["deprecation", "sunset"].map { name in
-            try #require(scrape[#"upstream_\#(name)_timestamp_seconds{api="verify_receipt",environment="\#(environment)"}"#])
+            try #require(
+                scrape[#"upstream_\#(name)_timestamp_seconds{api="verify_receipt",environment="\#(environment)"}"#])
         }
     }
 }

@@ -98,7 +98,9 @@ import Testing
     /// - Returns: how many were asked.
     private func makeRoom(for count: Int, on stage: Stage) async throws -> Int {
         var asked = 0
-        while try await stage.metric(#"upstream_concurrency_limit{api="verify_receipt",environment="production"}"#) < Double(count) {
+        while try await stage.metric(#"upstream_concurrency_limit{api="verify_receipt",environment="production"}"#)
+            < Double(count)
+        {
             let receipts = (asked..<asked + count).map { Sample.receipt($0) }
             Self.expectApples(count, try await stage.verify(all: receipts))
             asked += count

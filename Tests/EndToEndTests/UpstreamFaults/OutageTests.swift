@@ -79,7 +79,8 @@ import Testing
                     verdict.isLabelled("upstream_calls_malformed") || verdict.isLabelled("circuit_open"), "\(verdict)")
                 return verdict.degradedReasons == ["circuit_open"]
             }
-            let disagreements = try await stage.metric(#"upstream_disagreements_total{api="verify_receipt",environment="production"}"#)
+            let disagreements = try await stage.metric(
+                #"upstream_disagreements_total{api="verify_receipt",environment="production"}"#)
             #expect(disagreements == Double(stage.apple.stats.production) && disagreements >= 20)
             let insisting = try await stage.verify(Sample.receipt(0), mode: "apple")
             #expect(insisting.verdict == "undecided", "\(insisting)")
@@ -101,8 +102,9 @@ import Testing
             try stage.play("faults: [{requests: 1, fault: no_answer}]")
             try await Self.expectRecovery(stage, from: 100)
             #expect(stage.apple.statsDetails.outcomes["production"]?["no_answer"] == 1)
-            #expect(try await stage.questions("timeout") == 1)
-            #expect(try await stage.moves(from: "half_open", to: "open") == 1)
+            // More where the machine is slow: a probe has one second.
+            #expect(try await stage.questions("timeout") >= 1)
+            #expect(try await stage.moves(from: "half_open", to: "open") >= 1)
         }
     }
 }

@@ -39,12 +39,14 @@ struct Stage {
     /// How often the production endpoint's breaker went from one state to another.
     func moves(from: String, to: String) async throws -> Double {
         try await metric(
-            #"circuit_breaker_transitions_total{api="verify_receipt",environment="production",from="\#(from)",to="\#(to)"}"#)
+            #"circuit_breaker_transitions_total{api="verify_receipt",environment="production",from="\#(from)",to="\#(to)"}"#
+        )
     }
 
     /// How many questions to the production endpoint had this outcome.
     func questions(_ outcome: String) async throws -> Double {
-        try await metric(#"upstream_requests_total{api="verify_receipt",environment="production",outcome="\#(outcome)"}"#)
+        try await metric(
+            #"upstream_requests_total{api="verify_receipt",environment="production",outcome="\#(outcome)"}"#)
     }
 }
 

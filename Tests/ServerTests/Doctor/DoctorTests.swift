@@ -8,7 +8,6 @@ import Secrets
 import Testing
 
 @testable import Operations
-
 @testable import Settings
 
 /// The doctor's rules, without anybody to talk to.

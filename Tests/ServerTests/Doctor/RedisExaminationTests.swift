@@ -9,7 +9,6 @@ import Secrets
 import Testing
 
 @testable import Operations
-
 @testable import Settings
 
 /// What the doctor finds out about a user of Redis, command by command.

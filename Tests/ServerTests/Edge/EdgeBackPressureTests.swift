@@ -12,12 +12,9 @@ import Receipts
 import Testing
 
 @testable import Endpoints
-
 @testable import HTTPServer
 @testable import Server
-
 @testable import Settings
-
 @testable import Telemetry
 
 /// One connection without a socket, so that it can be looked at between the turns of its event loop.

@@ -7,9 +7,7 @@ import Synchronization
 
 @testable import HTTPServer
 @testable import Server
-
 @testable import Settings
-
 @testable import Telemetry
 
 /// A whole gateway in this process, on ports the system chose.

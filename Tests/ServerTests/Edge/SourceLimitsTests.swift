@@ -8,9 +8,7 @@ import Testing
 
 @testable import HTTPServer
 @testable import Server
-
 @testable import Settings
-
 @testable import Telemetry
 
 @Suite("Limits for one address", .timeLimit(.minutes(5)))

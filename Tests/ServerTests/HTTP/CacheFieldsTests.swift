@@ -6,8 +6,8 @@ import NIOCore
 import Receipts
 import Testing
 
-@testable import Gateway
 @testable import Endpoints
+@testable import Gateway
 @testable import HTTPServer
 
 struct CacheFieldsTests {

@@ -5,8 +5,8 @@ import HTTPTypes
 import Receipts
 import Testing
 
-@testable import Gateway
 @testable import Endpoints
+@testable import Gateway
 @testable import HTTPServer
 @testable import Settings
 

@@ -6,8 +6,8 @@ import NIOHTTP1
 import Receipts
 import Testing
 
-@testable import Gateway
 @testable import Endpoints
+@testable import Gateway
 @testable import HTTPServer
 @testable import Settings
 

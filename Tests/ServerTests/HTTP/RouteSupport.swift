@@ -5,7 +5,6 @@ import NIOEmbedded
 import NIOHTTP1
 
 @testable import HTTPServer
-
 @testable import Settings
 
 extension RequestContext {

@@ -5,7 +5,6 @@ import NIOHTTP1
 import Testing
 
 @testable import HTTPServer
-
 @testable import Settings
 
 struct RemoteAddressRuleTests {

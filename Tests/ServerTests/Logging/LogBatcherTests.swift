@@ -7,7 +7,6 @@ import NIOPosix
 import Testing
 
 @testable import Settings
-
 @testable import Telemetry
 
 @Suite("Batches of log lines", .timeLimit(.minutes(5)))

@@ -8,11 +8,8 @@ import Receipts
 import Testing
 
 @testable import HTTPServer
-
 @testable import Operations
-
 @testable import Settings
-
 @testable import Telemetry
 
 @Suite("More or less of the log, while the gateway runs", .timeLimit(.minutes(10)))

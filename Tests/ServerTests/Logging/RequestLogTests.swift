@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPServer
 @testable import Settings
-
 @testable import Telemetry
 
 /// The lines of requests do not go through a logger, and look as if they did.

@@ -4,7 +4,6 @@
 import Testing
 
 @testable import Settings
-
 @testable import Telemetry
 
 @Suite("Which requests get a line")

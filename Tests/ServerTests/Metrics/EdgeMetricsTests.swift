@@ -13,7 +13,6 @@ import Testing
 @testable import HTTPServer
 @testable import Server
 @testable import Settings
-
 @testable import Telemetry
 
 /// One connection without a socket. The test decides when its requests are answered.

@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPServer
 @testable import Settings
-
 @testable import Telemetry
 
 struct LabelTests {

@@ -6,7 +6,6 @@ import PrometheusExport
 import Testing
 
 @testable import Server
-
 @testable import Settings
 
 /// A gateway in this process that is told to read its configuration again.

@@ -6,7 +6,6 @@ import NIOCore
 import Testing
 
 @testable import Endpoints
-
 @testable import HTTPServer
 
 struct RouteTableTests {

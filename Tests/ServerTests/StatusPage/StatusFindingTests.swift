@@ -10,11 +10,8 @@ import Testing
 
 @testable import HTTPServer
 @testable import Operations
-
 @testable import RedisStore
-
 @testable import Settings
-
 @testable import Telemetry
 
 /// What the page says is wrong, and when.

@@ -7,7 +7,6 @@ import Secrets
 import Testing
 
 @testable import Operations
-
 @testable import Settings
 
 /// The page as text.

@@ -8,14 +8,10 @@ import Resilience
 import Synchronization
 
 @testable import HTTPServer
-
 @testable import Operations
-
 @testable import RedisStore
 @testable import Server
-
 @testable import Settings
-
 @testable import Telemetry
 
 /// What the status page looks at, without a gateway around it.

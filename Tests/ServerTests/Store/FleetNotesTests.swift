@@ -67,14 +67,14 @@ struct FleetNotesTests {
         try await StoreNode.run(nodes) {
             Self.learn(first, nodes[0])
             try await eventually { Self.announced(nodes[1]) == first }
-            let note = try redis.ask("GET", "gw:lifecycle:verify_receipt:production")
+            let note = try redis.ask("GET", "gw:lifecycle:production")
             Self.learn(second, nodes[1])
             // The word that stands in Redis counts.
             try await eventually { Self.announced(nodes[1]) == first }
-            #expect(try redis.ask("GET", "gw:lifecycle:verify_receipt:production") == note)
+            #expect(try redis.ask("GET", "gw:lifecycle:production") == note)
             // After a minute another word may take its place.
             let old = note.drop { $0 != " " }
-            try redis.ask("SET", "gw:lifecycle:verify_receipt:production", "1\(old)")
+            try redis.ask("SET", "gw:lifecycle:production", "1\(old)")
             Self.learn(second, nodes[1])
             try await eventually { Self.announced(nodes[0]) == second }
         }
@@ -85,10 +85,10 @@ struct FleetNotesTests {
         let node = try StoreNode(.test(redis))
         try await StoreNode.run([node]) {
             Self.learn(LifecycleDates(sunset: Self.sunset), node)
-            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:verify_receipt:production") == "1" }
+            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:production") == "1" }
             try redis.ask("FLUSHALL")
             try redis.ask("SCRIPT", "FLUSH")
-            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:verify_receipt:production") == "1" }
+            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:production") == "1" }
         }
     }
 

@@ -11,14 +11,10 @@ import Synchronization
 import Testing
 
 @testable import HTTPServer
-
 @testable import Operations
-
 @testable import RedisStore
 @testable import Server
-
 @testable import Settings
-
 @testable import Telemetry
 
 @Suite(.timeLimit(.minutes(5)))

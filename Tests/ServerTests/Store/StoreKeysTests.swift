@@ -4,7 +4,6 @@
 import Testing
 
 @testable import RedisStore
-
 @testable import Settings
 
 struct StoreKeysTests {
@@ -16,6 +15,14 @@ struct StoreKeysTests {
         #expect(keys.all.map(\.id) == ["a", "b_2-"] && keys.first.id == "a")
         #expect(keys.key(id: "b_2-".utf8)?.id == "b_2-" && keys.key(id: "c".utf8) == nil)
         #expect(StoreNames(keys.all[0]).name("x", []) != StoreNames(keys.all[1]).name("x", []))
+    }
+
+    @Test func `no byte of a key is shown`() throws {
+        let keys = try StoreKeys("a:\(Self.secret)")
+        var shown = "\(keys) \(String(reflecting: keys.first))"
+        dump(keys, to: &shown)
+        // 65 is the first byte.
+        #expect(!shown.contains("65") && shown.contains("StoreKey(a)"), "\(shown)")
     }
 
     @Test func `what names is not what seals`() throws {

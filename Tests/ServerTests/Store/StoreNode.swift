@@ -13,11 +13,8 @@ import ServiceLifecycle
 import Synchronization
 
 @testable import HTTPServer
-
 @testable import RedisStore
-
 @testable import Server
-
 @testable import Settings
 
 /// One node of a fleet without its HTTP: the shared store as the gateway wires it, in front of an Apple from a script.

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import AppStore
 import NIOCore
 import NIOPosix
 import RealServers
@@ -10,6 +9,7 @@ import Receipts
 import Redis
 import Synchronization
 
+@testable import AppStore
 @testable import Gateway
 @testable import RedisStore
 @testable import Settings

@@ -17,9 +17,7 @@ import Tracing
 
 @testable import HTTPServer
 @testable import Server
-
 @testable import Settings
-
 @testable import Telemetry
 
 /// What an operator finds of a request: lines in the log, and spans if a tracer is linked.

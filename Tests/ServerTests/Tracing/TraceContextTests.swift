@@ -5,7 +5,6 @@ import NIOHTTP1
 import Testing
 
 @testable import HTTPServer
-
 @testable import Telemetry
 
 /// W3C Trace Context, §3 and §4.

@@ -8,10 +8,8 @@ import Receipts
 import Testing
 
 @testable import Endpoints
-
 @testable import HTTPServer
 @testable import Server
-
 @testable import Telemetry
 
 @Suite("The near cache")
