@@ -83,7 +83,7 @@ import Testing
     @Test func `who waits in line for Apple when the gateway is told to stop is asked about and answered`() async throws
     {
         // The first twenty take all the places there are at the start, so that the others are still there at the end.
-        let scenario = "faults: [{requests: 20, latency: 6}]"
+        let scenario = "faults: [{requests: 20, latency: 12}]"
         try await withStage(scenario, Self.patient.merging(Self.wide) { $1 }) { stage in
             async let verdicts = stage.verify(all: (0..<500).map { Sample.receipt($0) })
             try await eventually("all have asked") { try await stage.metric("http_requests_in_flight") == 500 }
