@@ -15,6 +15,20 @@ struct EvidenceTests {
         return .appReceipt(try Samples.verified(receipt))
     }
 
+    @Test func `a set of items is known by what was signed, whatever their order`() throws {
+        let first = try Self.item(), second = try Self.item(ofApp: Samples.app, "2")
+        let forwards = try #require(try VerifiedEvidence([first, second]))
+        let backwards = try #require(try VerifiedEvidence([second, first]))
+        #expect(forwards.identity == backwards.identity)
+        #expect(forwards.identity != VerifiedEvidence(first).identity)
+        #expect(try VerifiedEvidence([first])?.identity == VerifiedEvidence(first).identity)
+        let receipts = [forwards, backwards].compactMap(\.receipt).map { Fingerprint(of: $0.signedContent) }
+        #expect(receipts.count == 2 && receipts[0] == receipts[1], "Apple is asked about the same receipt")
+        #expect(forwards.transactions.map(\.transactionID) == ["1", "2"])
+        #expect(forwards.bundleID == Samples.app && forwards.environment == .sandbox)
+        #expect(forwards.signingTime == Samples.created)
+    }
+
     @Test func `items of two apps are no evidence, and neither are none`() throws {
         let first = try Self.item(), other = try Self.item(ofApp: "com.example.other")
         #expect(throws: EvidenceConflict.bundleID) { try VerifiedEvidence([first, other]) }

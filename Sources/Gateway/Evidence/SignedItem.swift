@@ -11,6 +11,13 @@ public enum SignedItem: Sendable {
 }
 
 extension SignedItem {
+    /// The receipt, if the item is one.
+    public var receipt: VerifiedReceipt? {
+        switch self {
+        case .appReceipt(let receipt): receipt
+        }
+    }
+
     /// The app that it was signed for.
     public var bundleID: String? {
         switch self {

@@ -11,12 +11,15 @@ public struct VerifiedEvidence: Sendable {
     public let bundleID: String?
     /// The environment that the items were signed in; nil if none of them names one.
     public let environment: Environment?
+    /// The newest app receipt among the items, whatever their order.
+    public let receipt: VerifiedReceipt?
 
     /// The evidence of one item.
     public init(_ item: SignedItem) {
         items = [item]
         bundleID = item.bundleID
         environment = item.environment
+        receipt = item.receipt
     }
 
     /// The evidence of several items; nil for none.
@@ -31,6 +34,10 @@ public struct VerifiedEvidence: Sendable {
         self.items = items
         bundleID = apps.first
         environment = environments.first
+        receipt = items.compactMap(\.receipt).max { first, second in
+            let identities = [first, second].map { Fingerprint(of: $0.signedContent).description }
+            return (first.creationDate, identities[0]) < (second.creationDate, identities[1])
+        }
     }
 }
 
@@ -43,22 +50,11 @@ public enum EvidenceConflict: Error, Hashable, Sendable {
 }
 
 extension VerifiedEvidence {
-    /// The newest app receipt among the items, whatever their order.
-    public var receipt: VerifiedReceipt? {
-        let receipts = items.map { item in
-            switch item {
-            case .appReceipt(let receipt): receipt
-            }
-        }
-        guard receipts.count > 1 else { return receipts.first }
-        return receipts.max { first, second in
-            let identities = [first, second].map { Fingerprint(of: $0.signedContent).description }
-            return (first.creationDate, identities[0]) < (second.creationDate, identities[1])
-        }
-    }
-
     /// The transactions of all items, in the order of the items. Read out of them each time.
-    public var transactions: [Transaction] { items.flatMap(\.transactions) }
+    public var transactions: [Transaction] {
+        // Nearly always: the list of the one item is not copied into another.
+        items.count == 1 ? items[0].transactions : items.flatMap(\.transactions)
+    }
 
     /// The plans for subscriptions of all items, in the order of the items. Read out of them each time.
     public var renewals: [Renewal] { items.flatMap(\.renewals) }

@@ -90,7 +90,8 @@ import Testing
     @Test func `the breaker opens, probes and closes, and a probe that is never answered does not wedge it`()
         async throws
     {
-        let settings = ["GATEWAY_APPLE_DEADLINE": "1s", "GATEWAY_APPLE_PATIENCE": "1s"]
+        // Time enough that on a slow machine, too, only the lost probe ends by its deadline.
+        let settings = ["GATEWAY_APPLE_DEADLINE": "3s", "GATEWAY_APPLE_PATIENCE": "3s"]
         try await withStage("faults: [{fault: reset}]", settings) { stage in
             try await eventually("the breaker opens") {
                 try await stage.verify(Sample.receipt(0)).isLabelled("circuit_open")
@@ -102,9 +103,8 @@ import Testing
             try stage.play("faults: [{requests: 1, fault: no_answer}]")
             try await Self.expectRecovery(stage, from: 100)
             #expect(stage.apple.statsDetails.outcomes["production"]?["no_answer"] == 1)
-            // More where the machine is slow: a probe has one second.
-            #expect(try await stage.questions("timeout") >= 1)
-            #expect(try await stage.moves(from: "half_open", to: "open") >= 1)
+            #expect(try await stage.questions("timeout") == 1)
+            #expect(try await stage.moves(from: "half_open", to: "open") == 1)
         }
     }
 }
