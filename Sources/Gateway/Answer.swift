@@ -74,7 +74,7 @@ public struct Answer: Sendable {
     /// What part caches had in it; nil if neither they nor Apple were to be asked.
     public internal(set) var cacheStatus: CacheStatus?
     /// Out of date once what the answer is made of may have changed; nil if nothing can change it.
-    var stamp: InvalidationStamp?
+    var version: InvalidationVersion?
 }
 
 extension Answer {

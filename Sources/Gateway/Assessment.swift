@@ -44,7 +44,7 @@ extension Assessment {
         guard case .signed(let evidence) = subject else { return true }
         guard !transactions.isEmpty else { return false }
         guard let signingTime = evidence.signingTime else { return true }
-        if let maximumAge = request.question.maximumAge, signingTime.advanced(by: maximumAge) < now { return true }
+        if let maximumAge = request.options.maximumAge, signingTime.advanced(by: maximumAge) < now { return true }
         let span = policy.span(of: subscriptions, in: subject.environment, at: now)
         let boundary = nextBoundary(after: signingTime, in: transactions, renewals)
         let end = signingTime.advanced(by: span)
@@ -53,21 +53,21 @@ extension Assessment {
 
     /// Whether the answer has a `latest_receipt`: always in Apple's form, else on request, where there are subscriptions.
     var showsLatestReceipt: Bool {
-        (request.question.mode == .appleFirst || request.question.wantsLatestReceipt) && !subscriptions.isEmpty
+        (request.options.mode == .appleFirst || request.options.wantsLatestReceipt) && !subscriptions.isEmpty
     }
 
     /// Whether the evidence alone says that everything that was bought is still paid for.
     var standsAlone: Bool { subject.evidence != nil && subscriptions.allSatisfy { $0.state == .active } }
 
     /// The question to Apple.
-    var upstreamQuestion: UpstreamQuestion {
-        UpstreamQuestion(
-            about: subject, callersSecret: request.question.callersSecret,
-            options: UpstreamOptions(excludesOldTransactions: request.question.excludesOldTransactions))
+    var upstreamRequest: UpstreamRequest {
+        UpstreamRequest(
+            about: subject, callersSecret: request.options.callersSecret,
+            options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
     }
 
     /// Why Apple is to be asked although something is known.
-    func reasonToAsk(knowing known: KnownFinding) -> CacheStatus.Reason {
+    func reasonToAsk(knowing known: CachedResult) -> CacheStatus.Reason {
         known.isFresh(at: now, maximumAge: nil) ? .request : .stale
     }
 
@@ -76,8 +76,8 @@ extension Assessment {
 
     /// How long what Apple says may be repeated.
     /// - Parameter now: when Apple said it, which is later than the request.
-    func freshUntil(_ finding: Finding, at now: Timestamp) -> Timestamp {
-        switch finding {
+    func freshUntil(_ result: UpstreamResult, at now: Timestamp) -> Timestamp {
+        switch result {
         case .answered(let answer):
             let subscriptions = Subscription.all(
                 in: answer.transactions, renewals: answer.renewals, at: now, skew: skew)
@@ -118,13 +118,13 @@ extension Assessment {
 
     /// What Apple says, as far as it said something; nil if it did not.
     func answer(
-        _ known: KnownFinding, from cache: Provenance.Cache, _ cacheStatus: CacheStatus?,
+        _ known: CachedResult, from cache: Provenance.Cache, _ cacheStatus: CacheStatus?,
         degradedBecause reasons: [DegradedReason] = []
     ) -> Answer? {
         let provenance = Provenance(
             source: .apple, cache: cache, verifiedAt: known.askedAt, degradedReasons: reasons,
             upstreamStatus: known.status)
-        switch known.finding {
+        switch known.result {
         case .answered(let answer):
             // The states below are those at the request: what ended while Apple thought must not be repeated.
             let boundary = nextBoundary(after: now, in: answer.transactions, answer.renewals)
@@ -147,7 +147,7 @@ extension Assessment {
     /// The answer without Apple's: what is signed, if that will do.
     /// - Parameter reason: why Apple did not answer, for the case that only its answer would do.
     func withoutUpstream(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
-        let needsUpstream = request.question.mode == .apple || subject.evidence == nil
+        let needsUpstream = request.options.mode == .apple || subject.evidence == nil
         return needsUpstream
             ? undecided(reason, degradedBecause: reasons) : local(degradedBecause: reasons)
     }
@@ -159,6 +159,6 @@ extension Assessment {
     }
 
     private func shown(_ transactions: [Transaction]) -> [Transaction] {
-        request.question.excludesOldTransactions ? transactions.withoutOldTransactions() : transactions
+        request.options.excludesOldTransactions ? transactions.withoutOldTransactions() : transactions
     }
 }

@@ -45,7 +45,7 @@ extension CacheStatus {
     }
 
     /// Apple was asked, and this was found out.
-    static func forwarded(_ reason: Reason, found: KnownFinding, isCollapsed: Bool) -> CacheStatus {
+    static func forwarded(_ reason: Reason, found: CachedResult, isCollapsed: Bool) -> CacheStatus {
         CacheStatus(
             handling: .forwarded(reason), freshUntil: found.isLasting ? found.freshUntil : nil,
             isStored: found.isLasting, isCollapsed: isCollapsed)

@@ -24,7 +24,7 @@ public final class ClientAdmission: Sendable {
     public func refuseIfLimited(_ caller: Caller) throws(GatewayError) {
         try slot(for: caller)?.release()
         guard !caller.charges.isEmpty, let refusal = rates.knownRefusal(of: caller.charges) else { return }
-        try heed(refusal, caller)
+        try enforce(refusal, caller)
     }
 
     /// Does the work for a request once it has a slot in flight and its tokens. It keeps the slot until the work is done.
@@ -45,17 +45,17 @@ public final class ClientAdmission: Sendable {
     ) throws -> Step<Value, any Error> {
         guard !caller.charges.isEmpty else { return try work() }
         if let admission = rates.admitAtOnce(caller.charges) {
-            try heed(admission, caller)
+            try enforce(admission, caller)
             return try work()
         }
         return .wait {
-            try self.heed(await self.rates.admit(caller.charges), caller)
+            try self.enforce(await self.rates.admit(caller.charges), caller)
             // Many may have waited for the same tokens: each takes its turn.
             return .compute(work)
         }
     }
 
-    private func heed(_ admission: RateAdmission, _ caller: Caller) throws(GatewayError) {
+    private func enforce(_ admission: RateAdmission, _ caller: Caller) throws(GatewayError) {
         caller.onAdmission(admission)
         guard admission.isAdmitted else { throw .rateLimited(admission) }
     }

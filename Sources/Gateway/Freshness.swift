@@ -54,9 +54,9 @@ public struct FreshnessPolicy: Hashable, Sendable {
 
     /// How long after Apple was asked a finding is still of use: while it is fresh, and then as long as it may be given
     /// past its time.
-    public func retention(of known: KnownFinding) -> Duration {
+    public func retention(of known: CachedResult) -> Duration {
         let end =
-            switch known.finding {
+            switch known.result {
             case .answered: known.freshUntil.advanced(by: staleIfError)
             case .accountNotFound: known.freshUntil.advanced(by: staleWhileRevalidate)
             case .unanswered: known.freshUntil

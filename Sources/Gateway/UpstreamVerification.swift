@@ -12,10 +12,10 @@ public import Receipts
 /// ```
 public final class UpstreamVerification: Sendable {
     private let connection: UpstreamConnection
-    private let cache: any FindingCache
+    private let cache: any UpstreamCache
     private let fetcher: UpstreamFetcher
     private let policy: CachePolicy
-    private let observer: any GatewayObserver
+    private let observer: any UpstreamObserver
 
     /// Creates the way to one upstream.
     /// - Parameters:
@@ -25,16 +25,17 @@ public final class UpstreamVerification: Sendable {
     ///   - observer: told what happens.
     ///   - clock: the time.
     public init(
-        _ connection: UpstreamConnection, fleet: FleetPorts, policy: CachePolicy, observer: any GatewayObserver,
+        _ connection: UpstreamConnection, fleet: FleetPorts, policy: CachePolicy, observer: any UpstreamObserver,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.connection = connection
         self.policy = policy
         self.observer = observer
         cache = fleet.cache
-        let inquiries = Inquiries(
+        let inquiries = UpstreamClient(
             connection.upstream, guards: connection.guards, verifier: connection.verifier,
-            patience: connection.patience, limiter: fleet.limiter, notes: fleet.notes, observer: observer, clock: clock)
+            timeouts: connection.timeouts, limiter: fleet.limiter, fleetState: fleet.fleetState, observer: observer,
+            clock: clock)
         fetcher = UpstreamFetcher(inquiries, fleet: fleet, policy: policy, observer: observer, clock: clock)
     }
 
@@ -51,19 +52,19 @@ public struct UpstreamConnection: Sendable {
     /// What is known of the end of its endpoints.
     public var lifecycle: UpstreamLifecycle
     /// How long it is waited for.
-    public var patience: UpstreamPatience
+    public var timeouts: UpstreamTimeouts
     /// Verifies the receipts that its answers carry.
     public var verifier: ReceiptVerifier
 
     /// Creates the connection to an upstream.
     public init(
-        _ upstream: any Upstream, guards: UpstreamGuards, lifecycle: UpstreamLifecycle, patience: UpstreamPatience,
+        _ upstream: any Upstream, guards: UpstreamGuards, lifecycle: UpstreamLifecycle, timeouts: UpstreamTimeouts,
         verifier: ReceiptVerifier
     ) {
         self.upstream = upstream
         self.guards = guards
         self.lifecycle = lifecycle
-        self.patience = patience
+        self.timeouts = timeouts
         self.verifier = verifier
     }
 }
@@ -75,19 +76,19 @@ extension UpstreamVerification {
     ///
     /// In mode `auto` Apple is asked if it may know more than the receipt, in the others because the caller wants it.
     func answer(to assessment: Assessment) -> Step<Answer, any Error> {
-        let mode = assessment.request.question.mode
+        let mode = assessment.request.options.mode
         let api: UpstreamAPI
         do throws(UndecidedReason) {
             api = try UpstreamAPI(answeringFor: assessment.subject)
         } catch {
             return .done(assessment.withoutUpstream(error))
         }
-        let question = assessment.upstreamQuestion
-        let secret = question.callersSecret ?? connection.upstream.secret(forApp: question.subject.bundleID)
+        let request = assessment.upstreamRequest
+        let secret = request.callersSecret ?? connection.upstream.secret(forApp: request.subject.bundleID)
         guard mode != .auto || (secret != nil && assessment.mayHaveChanged) else {
             return .done(assessment.withoutUpstream(.upstreamNotConfigured))
         }
-        let key = CacheKey(question, at: api, with: secret)
+        let key = CacheKey(request, at: api, with: secret)
         guard mode != .auto || !isMoved(assessment, key) else { return .done(assessment.local()) }
         // From here on the evidence is held for seconds.
         guard assessment.request.reservation?.grow(by: assessment.byteCount) ?? true else {
@@ -99,7 +100,7 @@ extension UpstreamVerification {
     /// Whether this evidence is a part of that which no longer needs the endpoint, which is on its way out. Only evidence
     /// that says by itself that everything is paid for: for any other the endpoint stays the fallback.
     private func isMoved(_ assessment: Assessment, _ key: CacheKey) -> Bool {
-        let dates = connection.lifecycle.knowledge(of: key.api.endpoint(of: assessment.subject)).dates
+        let dates = connection.lifecycle.state(of: key.api.endpoint(of: assessment.subject)).dates
         return assessment.standsAlone && key.subject.fraction < dates.stage(at: assessment.now).shareMoved
     }
 }
@@ -110,30 +111,30 @@ extension UpstreamVerification {
     /// Answers with what Apple says, from whichever node knows it; without Apple, with the best that is left.
     private func answer(_ assessment: Assessment, _ key: CacheKey) async -> Answer {
         let lookup = await cache.lookUp(key, naming: assessment.originalTransactionIDs)
-        let (made, finding) = await answer(assessment, key, after: lookup)
-        var answer = stamped(made, of: finding, assessment, since: lookup.stamp)
+        let (made, result) = await answer(assessment, key, after: lookup)
+        var answer = stamped(made, of: result, assessment, since: lookup.version)
         if answer.upstreamBody == nil, answer.verdict == .genuine, assessment.showsLatestReceipt {
-            answer.earlierUpstreamBody = await earlierBody(about: key, of: assessment, knowing: lookup.finding)
+            answer.earlierUpstreamBody = await earlierBody(about: key, of: assessment, knowing: lookup.result)
         }
         return answer
     }
 
     /// Returns the answer and the finding it is made of.
     private func answer(
-        _ assessment: Assessment, _ key: CacheKey, after lookup: FindingLookup
-    ) async -> (answer: Answer, finding: KnownFinding?) {
-        if let finding = lookup.finding,
-            let answer = answer(from: finding, assessment, key, isDetached: lookup.isDetached)
+        _ assessment: Assessment, _ key: CacheKey, after lookup: CacheLookup
+    ) async -> (answer: Answer, result: CachedResult?) {
+        if let result = lookup.result,
+            let answer = answer(from: result, assessment, key, isDetached: lookup.isDetached)
         {
-            return (answer, finding)
+            return (answer, result)
         }
-        return await fetched(assessment, key, knowing: lookup.finding)
+        return await fetched(assessment, key, knowing: lookup.result)
     }
 
     /// Returns the answer made of a cached finding; nil if a new one has to be fetched first.
     /// - Parameter isDetached: whether purges by other nodes may be missing.
     private func answer(
-        from known: KnownFinding, _ assessment: Assessment, _ key: CacheKey, isDetached: Bool
+        from known: CachedResult, _ assessment: Assessment, _ key: CacheKey, isDetached: Bool
     ) -> Answer? {
         let reasons: [DegradedReason] = isDetached ? [.sharedStoreUnreachable] : []
         let use = policy.use(of: known, for: assessment)
@@ -145,7 +146,7 @@ extension UpstreamVerification {
                 observer.observe(.refreshedEarly)
                 fetcher.refresh(key, for: assessment, since: known)
             }
-            if case .unanswered(let reason) = known.finding {
+            if case .unanswered(let reason) = known.result {
                 return degraded(assessment, nil, because: reason, nil, status: known.status)
             }
         case .stale:
@@ -161,34 +162,34 @@ extension UpstreamVerification {
     /// Returns the answer made of what Apple says, which the first request fetches for all, and the finding it is made of.
     /// - Parameter known: the cached finding, which is not good enough.
     private func fetched(
-        _ assessment: Assessment, _ key: CacheKey, knowing known: KnownFinding?
-    ) async -> (answer: Answer, finding: KnownFinding?) {
+        _ assessment: Assessment, _ key: CacheKey, knowing known: CachedResult?
+    ) async -> (answer: Answer, result: CachedResult?) {
         observer.observe(.lookedUp(.miss))
-        let found = await fetcher.value(for: key, assessment, since: known, patience: patience(for: assessment))
+        let found = await fetcher.value(for: key, assessment, since: known, waitLimit: waitLimit(for: assessment))
         if !found.isFirst { observer.observe(.joinedFlight) }
         let reason = known.map { assessment.reasonToAsk(knowing: $0) } ?? .miss
         let failed = CacheStatus.forwarded(reason, isCollapsed: !found.isFirst)
-        guard let finding = found.value else {
+        guard let result = found.value else {
             return (degraded(assessment, known, because: .upstreamSlow, failed), known)
         }
-        if case .unanswered(let trouble) = finding.finding {
-            return (degraded(assessment, known, because: trouble, failed, status: finding.status), known)
+        if case .unanswered(let trouble) = result.result {
+            return (degraded(assessment, known, because: trouble, failed, status: result.status), known)
         }
         let answer = assessment.answer(
-            finding, from: .miss, .forwarded(reason, found: finding, isCollapsed: !found.isFirst))
-        return (answer ?? assessment.local(), finding)
+            result, from: .miss, .forwarded(reason, found: result, isCollapsed: !found.isFirst))
+        return (answer ?? assessment.local(), result)
     }
 
-    private func patience(for assessment: Assessment) -> Duration {
+    private func waitLimit(for assessment: Assessment) -> Duration {
         // A little more than the deadline, so that the reason for a failure arrives.
-        assessment.request.question.mode == .apple
-            ? connection.patience.deadline + .seconds(1) : connection.patience.whenLocalSuffices
+        assessment.request.options.mode == .apple
+            ? connection.timeouts.deadline + .seconds(1) : connection.timeouts.softTimeout
     }
 
     /// Returns the best answer without Apple: what it said before, else what is signed, if the caller takes that.
     /// - Parameter status: Apple's status code, if it gave one.
     private func degraded(
-        _ assessment: Assessment, _ known: KnownFinding?, because reason: DegradedReason, _ cacheStatus: CacheStatus?,
+        _ assessment: Assessment, _ known: CachedResult?, because reason: DegradedReason, _ cacheStatus: CacheStatus?,
         status: Int? = nil
     ) -> Answer {
         observer.observe(.degraded(reason))
@@ -206,25 +207,26 @@ extension UpstreamVerification {
 
     /// Returns the answer as one that is repeated until the finding it is made of changes or is purged.
     private func stamped(
-        _ answer: consuming Answer, of finding: KnownFinding?, _ assessment: Assessment, since stamp: InvalidationStamp
+        _ answer: consuming Answer, of result: CachedResult?, _ assessment: Assessment,
+        since version: InvalidationVersion
     ) -> Answer {
-        answer.stamp = stamp
-        guard let finding else { return answer }
+        answer.version = version
+        guard let result else { return answer }
         let ids = assessment.originalTransactionIDs
         // Watched before it is judged: a purge between the two puts the stamp out of date.
-        let watching = stamp.watching(Array(Set(ids).union(finding.originalTransactionIDs)))
-        let isCurrent = cache.judge(finding, naming: ids) == .current
-        answer.stamp = isCurrent ? watching : watching.outOfDate
+        let watching = version.watching(Array(Set(ids).union(result.originalTransactionIDs)))
+        let isCurrent = cache.judge(result, naming: ids) == .current
+        answer.version = isCurrent ? watching : watching.outOfDate
         return answer
     }
 
     /// Returns Apple's JSON of an earlier answer to this receipt, however old and whichever transactions it leaves out.
     private func earlierBody(
-        about key: CacheKey, of assessment: Assessment, knowing known: KnownFinding?
+        about key: CacheKey, of assessment: Assessment, knowing known: CachedResult?
     ) async -> [UInt8]? {
         if let body = known?.upstreamBody { return body }
         var other = key
         other.options.excludesOldTransactions.toggle()
-        return await cache.lookUp(other, naming: assessment.originalTransactionIDs).finding?.upstreamBody
+        return await cache.lookUp(other, naming: assessment.originalTransactionIDs).result?.upstreamBody
     }
 }

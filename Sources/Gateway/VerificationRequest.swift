@@ -64,7 +64,7 @@ public struct VerificationRequest: Sendable {
     /// The bytes Apple is said to have signed.
     public var evidence: Evidence
     /// What is wanted to be known of it.
-    public var question: Question
+    public var options: VerificationOptions
     /// Who asks.
     public var caller: Caller
     /// The memory that is reserved for the evidence, and kept for as long as the evidence is; nil without a limit.
@@ -76,7 +76,7 @@ public struct VerificationRequest: Sendable {
         maximumAge: Duration? = nil, excludesOldTransactions: Bool = false, permittedApps: PermittedApps = .all
     ) {
         self.evidence = evidence
-        question = Question(
+        options = VerificationOptions(
             expectations: expectations, mode: mode, maximumAge: maximumAge,
             excludesOldTransactions: excludesOldTransactions)
         caller = Caller(permittedApps: permittedApps)
@@ -99,7 +99,7 @@ public protocol MemoryReservation: AnyObject, Sendable {
 }
 
 /// What is wanted to be known of evidence, and how.
-public struct Question: Sendable {
+public struct VerificationOptions: Sendable {
     /// What the receipt must have been issued for, as far as the caller knows.
     public var expectations: Expectations
     /// Who should be asked.

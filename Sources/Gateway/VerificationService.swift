@@ -45,7 +45,7 @@ public final class VerificationService: Sendable {
         } catch {
             return .done(rejected(error.rule, at: now))
         }
-        let expectations = request.question.expectations
+        let expectations = request.options.expectations
         if let rule = expectations.ruleBroken(byAppOf: evidence) { return .done(rejected(rule, at: now)) }
         // Before anything else is compared: what differs would already tell a stranger that the evidence is genuine.
         try request.caller.check(mayAskAbout: evidence.bundleID)
@@ -59,7 +59,7 @@ public final class VerificationService: Sendable {
     }
 
     private func answer(to assessment: Assessment) -> Step<Answer, any Error> {
-        guard assessment.request.question.mode != .local, let apple else {
+        guard assessment.request.options.mode != .local, let apple else {
             return .done(assessment.withoutUpstream(.upstreamNotConfigured))
         }
         return apple.answer(to: assessment)
@@ -112,7 +112,7 @@ extension Expectations {
     }
 }
 
-extension Question {
+extension VerificationOptions {
     /// Throws `.appNotPermitted` unless the client may ask about the app that it names; one that names none may ask.
     public func checkExpectedApp(for caller: Caller) throws(GatewayError) {
         guard let bundleID = expectations.bundleID else { return }

@@ -19,7 +19,7 @@ public final class HTTPTransport: Sendable {
     ///
     /// - Throws: `.trustStore` if the file of authorities cannot be read, `.internal` if the system refuses a thread.
     public init(_ configuration: TransportConfiguration) throws(TransportError) {
-        try TrustStore.check(configuration.caFile)
+        try CABundle.check(configuration.caFile)
         let multi = try MultiHandle(configuration)
         let mailbox = Mailbox(wakeUp: multi.wakeUp)
         let ended = Promise<Void>()

@@ -3,26 +3,26 @@
 
 /// An IPv4 or IPv6 address, and whether the whole world can reach it.
 struct IPAddress {
-    private let octets: [UInt8]
+    private let bytes: [UInt8]
 
     /// An address of 4 or 16 octets in network order; nil for any other number.
-    init?(_ octets: [UInt8]) {
-        guard octets.count == 4 || octets.count == 16 else { return nil }
-        self.octets = octets
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = bytes
     }
 
     /// False for loopback, private, link-local, documentation, multicast and whatever else the registries of special
     /// addresses (RFC 6890) keep out of the Internet; an address that wraps an IPv4 address is judged by that one.
     var isGloballyReachable: Bool {
-        if octets.count == 4 { return !Self.specialIPv4.contains { $0.contains(octets) } }
+        if bytes.count == 4 { return !Self.specialIPv4.contains { $0.contains(bytes) } }
         if let wrapped = wrappedIPv4 { return wrapped.isGloballyReachable }
-        return Self.globalIPv6.contains(octets) && !Self.specialIPv6.contains { $0.contains(octets) }
+        return Self.globalIPv6.contains(bytes) && !Self.specialIPv6.contains { $0.contains(bytes) }
     }
 
     /// IPv4-mapped (RFC 4291 §2.5.5.2) and IPv4-translated by NAT64 (RFC 6052 §2.1), with the IPv4 address at the end.
     private var wrappedIPv4: IPAddress? {
-        let isWrapper = [Self.mapped, Self.translated].contains { $0.contains(octets) }
-        return isWrapper ? IPAddress(Array(octets.suffix(4))) : nil
+        let isWrapper = [Self.mapped, Self.translated].contains { $0.contains(bytes) }
+        return isWrapper ? IPAddress(Array(bytes.suffix(4))) : nil
     }
 
     private static let mapped = Prefix(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, bits: 96)
@@ -49,17 +49,17 @@ struct IPAddress {
 
 /// The first bits of an address.
 private struct Prefix: Sendable {
-    private let octets: [UInt8]
+    private let bytes: [UInt8]
     private let bits: Int
 
-    init(_ octets: UInt8..., bits: Int) {
-        self.octets = octets
+    init(_ bytes: UInt8..., bits: Int) {
+        self.bytes = bytes
         self.bits = bits
     }
 
     func contains(_ address: [UInt8]) -> Bool {
         let (whole, rest) = bits.quotientAndRemainder(dividingBy: 8)
-        guard address.prefix(whole).elementsEqual(octets.prefix(whole)) else { return false }
-        return rest == 0 || (address[whole] ^ octets[whole]) >> (8 - rest) == 0
+        guard address.prefix(whole).elementsEqual(bytes.prefix(whole)) else { return false }
+        return rest == 0 || (address[whole] ^ bytes[whole]) >> (8 - rest) == 0
     }
 }

@@ -148,8 +148,8 @@ extension JSONReader {
 
     /// The string as a value, its escapes resolved.
     package func string(of text: JSONText) throws(JSONFault) -> String {
-        if !text.isEscaped, let octets = try? UTF8Span(validating: bytes.extracting(text.range)) {
-            return String(copying: octets)
+        if !text.isEscaped, let bytes = try? UTF8Span(validating: bytes.extracting(text.range)) {
+            return String(copying: bytes)
         }
         return String(decoding: try unescaped(text), as: UTF8.self)
     }

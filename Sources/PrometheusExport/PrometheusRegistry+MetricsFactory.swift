@@ -8,7 +8,7 @@ public import CoreMetrics
 extension PrometheusRegistry: MetricsFactory {
     /// The series of a counter.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        guard case .counter(let counter) = instrument(label, "_total", dimensions) else { return nobody() }
+        guard case .counter(let counter) = instrument(label, "_total", dimensions) else { return discarded() }
         return counter
     }
 
@@ -19,19 +19,19 @@ extension PrometheusRegistry: MetricsFactory {
         switch (instrument(label, "", dimensions), aggregate) {
         case (.histogram(let histogram), true): histogram
         case (.gauge(let gauge), false): gauge
-        default: nobody()
+        default: discarded()
         }
     }
 
     /// The series of a gauge.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        guard case .gauge(let gauge) = instrument(label, "", dimensions) else { return nobody() }
+        guard case .gauge(let gauge) = instrument(label, "", dimensions) else { return discarded() }
         return gauge
     }
 
     /// The series of a histogram of seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        guard case .histogram(let histogram) = instrument(label, "_seconds", dimensions) else { return nobody() }
+        guard case .histogram(let histogram) = instrument(label, "_seconds", dimensions) else { return discarded() }
         return histogram
     }
 
@@ -47,7 +47,7 @@ extension PrometheusRegistry: MetricsFactory {
     /// Declared series exist for ever.
     public func destroyTimer(_ handler: any TimerHandler) {}
 
-    private func nobody() -> NOOPMetricsHandler {
+    private func discarded() -> NOOPMetricsHandler {
         noteUndeclared()
         return .instance
     }

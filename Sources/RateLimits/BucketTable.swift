@@ -8,13 +8,13 @@
 /// tenant. That is strict with newcomers of a tenant under an attack, and with nobody else.
 struct BucketTable<Value: Sendable>: Sendable {
     /// Where a bucket's value lies, until room is made again.
-    enum Place: Sendable {
+    enum Location: Sendable {
         case own(Int)
         case common(Int)
     }
 
     /// A bucket's decision, and who made it.
-    struct Ruling: Sendable {
+    struct BucketDecision: Sendable {
         var decision: RateAdmission.Decision
         var source: RateAdmission.Source
     }
@@ -25,7 +25,7 @@ struct BucketTable<Value: Sendable>: Sendable {
     }
 
     private var slots: [(bucket: RateBucket, value: Value)] = []
-    private var places: [RateBucket: Int] = [:]
+    private var locations: [RateBucket: Int] = [:]
     /// The configuration bounds how many tenants and policies there are.
     private var commons: [Value] = []
     private var commonPlaces: [Common: Int] = [:]
@@ -40,15 +40,15 @@ struct BucketTable<Value: Sendable>: Sendable {
     /// How many buckets have a value of their own.
     var count: Int { slots.count }
 
-    subscript(place: Place) -> Value {
+    subscript(location: Location) -> Value {
         get {
-            switch place {
+            switch location {
             case .own(let index): slots[index].value
             case .common(let index): commons[index]
             }
         }
         set {
-            switch place {
+            switch location {
             case .own(let index): slots[index].value = newValue
             case .common(let index): commons[index] = newValue
             }
@@ -57,7 +57,7 @@ struct BucketTable<Value: Sendable>: Sendable {
 
     /// The value of a bucket, its own or the one it has in common with others; nil for a bucket of which nothing is known.
     func value(of bucket: RateBucket) -> Value? {
-        if let index = places[bucket] { return slots[index].value }
+        if let index = locations[bucket] { return slots[index].value }
         guard slots.count >= maximumCount else { return nil }
         return commonPlaces[Common(tenant: bucket.tenant, policy: bucket.policy)].map { commons[$0] }
     }
@@ -66,17 +66,17 @@ struct BucketTable<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - isEmpty: whether a value may be forgotten.
     ///   - make: the value of a bucket that has none, or of all those that have none of their own.
-    mutating func places(
+    mutating func locations(
         of charges: [RateCharge], isEmpty: (Value) -> Bool, make: (RatePolicy, _ isCommon: Bool) -> Value
-    ) -> [Place] {
+    ) -> [Location] {
         makeRoom(for: charges.count, isEmpty)
-        return charges.map { place(of: $0.bucket, make) }
+        return charges.map { location(of: $0.bucket, make) }
     }
 
-    private mutating func place(of bucket: RateBucket, _ make: (RatePolicy, Bool) -> Value) -> Place {
-        if let index = places[bucket] { return .own(index) }
+    private mutating func location(of bucket: RateBucket, _ make: (RatePolicy, Bool) -> Value) -> Location {
+        if let index = locations[bucket] { return .own(index) }
         if slots.count < maximumCount {
-            places[bucket] = slots.count
+            locations[bucket] = slots.count
             slots.append((bucket, make(bucket.policy, false)))
             return .own(slots.count - 1)
         }
@@ -97,25 +97,25 @@ struct BucketTable<Value: Sendable>: Sendable {
     }
 
     private mutating func forget(_ index: Int) {
-        places[slots[index].bucket] = nil
+        locations[slots[index].bucket] = nil
         let last = slots.removeLast()
         guard index < slots.count else { return }
         slots[index] = last
-        places[last.bucket] = index
+        locations[last.bucket] = index
     }
 
     /// Takes from all or from none.
     /// - Parameter take: takes from one; changes nothing if it refuses.
     mutating func takeAll(
-        _ charges: [RateCharge], at places: [Place], _ take: (inout Value, RateCharge) -> Ruling
-    ) -> [Ruling] {
-        let before = places.map { self[$0] }
-        let rulings = charges.indices.map { take(&self[places[$0]], charges[$0]) }
+        _ charges: [RateCharge], at locations: [Location], _ take: (inout Value, RateCharge) -> BucketDecision
+    ) -> [BucketDecision] {
+        let before = locations.map { self[$0] }
+        let decisions = charges.indices.map { take(&self[locations[$0]], charges[$0]) }
         let isRefused = charges.indices.contains { index in
-            rulings[index].decision.isRefusal && !charges[index].bucket.policy.isShadow
+            decisions[index].decision.isRefusal && !charges[index].bucket.policy.isShadow
         }
-        if isRefused { for (place, value) in zip(places, before) { self[place] = value } }
-        return rulings
+        if isRefused { for (location, value) in zip(locations, before) { self[location] = value } }
+        return decisions
     }
 }
 

@@ -46,20 +46,20 @@ public final class EmbeddedRateLimiter: RateLimiter {
     private static func admit(
         _ charges: [RateCharge], from buckets: inout BucketTable<TokenBucket>, at now: Instant
     ) -> RateAdmission {
-        let places = buckets.places(of: charges) {
+        let locations = buckets.locations(of: charges) {
             $0.timeUntilFull(at: now) == .zero
         } make: { policy, _ in
             TokenBucket(policy.tokenBucket)
         }
-        let rulings = buckets.takeAll(charges, at: places) { bucket, charge in
-            BucketTable.Ruling(decision: bucket.take(charge.cost, at: now).admission, source: .store)
+        let decisions = buckets.takeAll(charges, at: locations) { bucket, charge in
+            BucketTable.BucketDecision(decision: bucket.take(charge.cost, at: now).admission, source: .store)
         }
         return RateAdmission(
             charges.indices.map { index in
-                let bucket = buckets[places[index]]
+                let bucket = buckets[locations[index]]
                 return RateAdmission.Outcome(
-                    charges[index], rulings[index].decision, remaining: bucket.remaining(at: now),
-                    timeUntilFull: bucket.timeUntilFull(at: now), source: rulings[index].source)
+                    charges[index], decisions[index].decision, remaining: bucket.remaining(at: now),
+                    timeUntilFull: bucket.timeUntilFull(at: now), source: decisions[index].source)
             })
     }
 }

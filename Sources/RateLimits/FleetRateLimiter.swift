@@ -24,7 +24,7 @@ public final class FleetRateLimiter: RateLimiter {
     private typealias Waiter = CheckedContinuation<RateAdmission, Never>
 
     private struct State {
-        var ledger: NodeLedger
+        var buckets: NodeBuckets
         /// Who waits, by what the requests are charged. A list, even an empty one, means that somebody is on his way.
         var waiting: [[RateCharge]: [Waiter]] = [:]
         var waitingCount = 0
@@ -45,7 +45,7 @@ public final class FleetRateLimiter: RateLimiter {
         self.buckets = buckets
         self.liveNodes = liveNodes
         self.clock = clock
-        state = Mutex(State(ledger: NodeLedger(maximumBuckets: maximumBuckets)))
+        state = Mutex(State(buckets: NodeBuckets(maximumBuckets: maximumBuckets)))
     }
 
     /// How many requests wait for an order that is not on its way yet.
@@ -60,7 +60,7 @@ public final class FleetRateLimiter: RateLimiter {
     /// Decides with the tokens that are here, or by a refusal that is remembered.
     public func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? {
         let (nodes, now) = (liveNodes(), clock())
-        guard case .decided(let admission) = state.withLock({ $0.ledger.decide(charges, nodes: nodes, at: now) })
+        guard case .decided(let admission) = state.withLock({ $0.buckets.decide(charges, nodes: nodes, at: now) })
         else { return nil }
         return admission
     }
@@ -68,14 +68,14 @@ public final class FleetRateLimiter: RateLimiter {
     /// A refusal that is remembered: the store refused the same a moment ago.
     public func knownRefusal(of charges: [RateCharge]) -> RateAdmission? {
         let (nodes, now) = (liveNodes(), clock())
-        return state.withLock { $0.ledger.knownRefusal(of: charges, nodes: nodes, at: now) }
+        return state.withLock { $0.buckets.knownRefusal(of: charges, nodes: nodes, at: now) }
     }
 
     private func queue(_ waiter: Waiter, for charges: [RateCharge], nodes: Int) {
         let now = clock()
         let entry: Entry = state.withLock { state in
             guard state.waitingCount < Limits.waiting else {
-                return .decided(state.ledger.decideAlone(charges, nodes: nodes, at: now))
+                return .decided(state.buckets.decideAlone(charges, nodes: nodes, at: now))
             }
             defer { state.waiting[charges, default: []].append(waiter) }
             state.waitingCount += 1
@@ -98,53 +98,53 @@ public final class FleetRateLimiter: RateLimiter {
 
     /// Asks the store for those who wait, as long as there are any.
     private func run(_ charges: [RateCharge]) async {
-        while let (errand, waiters) = board(charges) {
+        while let (batch, waiters) = dequeue(charges) {
             let askedAt = clock()
             do throws(SharedBucketsFault) {
-                let delivery = try await buckets.take(errand.order)
-                land(errand, waiters, delivery, askedAt: askedAt)
+                let delivery = try await buckets.take(batch.order)
+                land(batch, waiters, delivery, askedAt: askedAt)
             } catch {
-                giveUp(errand, waiters)
+                giveUp(batch, waiters)
             }
         }
     }
 
     /// Lets go who can be decided on by now, and prepares an order for the others.
-    private func board(_ charges: [RateCharge]) -> (NodeLedger.Errand, [Waiter])? {
+    private func dequeue(_ charges: [RateCharge]) -> (NodeBuckets.Batch, [Waiter])? {
         let (nodes, now) = (liveNodes(), clock())
         var decided: [(Waiter, RateAdmission)] = []
         defer { for (waiter, admission) in decided { waiter.resume(returning: admission) } }
         return state.withLock { state in
             var waiters = state.waiting[charges, default: []][...]
             while let first = waiters.first {
-                guard case .decided(let admission) = state.ledger.decide(charges, nodes: nodes, at: now) else { break }
+                guard case .decided(let admission) = state.buckets.decide(charges, nodes: nodes, at: now) else { break }
                 decided.append((first, admission))
                 waiters.removeFirst()
             }
             state.waitingCount -= decided.count + waiters.count
             state.waiting[charges] = waiters.isEmpty ? nil : []
             guard !waiters.isEmpty else { return nil }
-            return (state.ledger.prepare(charges, requests: waiters.count, at: now), Array(waiters))
+            return (state.buckets.prepare(charges, requests: waiters.count, at: now), Array(waiters))
         }
     }
 
     private func land(
-        _ errand: NodeLedger.Errand, _ waiters: [Waiter], _ delivery: TokenDelivery, askedAt: Instant
+        _ batch: NodeBuckets.Batch, _ waiters: [Waiter], _ delivery: TokenGrant, askedAt: Instant
     ) {
         let (nodes, moment) = (liveNodes(), NodeBucket.Moment(askedAt: askedAt, now: clock()))
-        let admissions = state.withLock { $0.ledger.settle(errand, with: delivery, nodes: nodes, moment: moment) }
+        let admissions = state.withLock { $0.buckets.settle(batch, with: delivery, nodes: nodes, moment: moment) }
         for (waiter, admission) in zip(waiters, admissions) { waiter.resume(returning: admission) }
     }
 
     /// The store failed: nobody waits for it a second time.
-    private func giveUp(_ errand: NodeLedger.Errand, _ waiters: [Waiter]) {
+    private func giveUp(_ batch: NodeBuckets.Batch, _ waiters: [Waiter]) {
         let (nodes, now) = (liveNodes(), clock())
         let decided = state.withLock { state in
-            state.ledger.abandon(errand, at: now)
-            let others = state.waiting.updateValue([], forKey: errand.charges) ?? []
+            state.buckets.abandon(batch, at: now)
+            let others = state.waiting.updateValue([], forKey: batch.charges) ?? []
             state.waitingCount -= others.count
             return (waiters + others).map { waiter in
-                (waiter, state.ledger.decideAlone(errand.charges, nodes: nodes, at: now))
+                (waiter, state.buckets.decideAlone(batch.charges, nodes: nodes, at: now))
             }
         }
         for (waiter, admission) in decided { waiter.resume(returning: admission) }

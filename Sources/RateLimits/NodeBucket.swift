@@ -64,7 +64,7 @@ struct NodeBucket: Sendable {
     /// Decides as the policy says while the store cannot be asked.
     mutating func decideAlone(
         _ charge: RateCharge, nodes: Int, at now: Instant
-    ) -> BucketTable<NodeBucket>.Ruling {
+    ) -> BucketTable<NodeBucket>.BucketDecision {
         let policy = charge.bucket.policy
         switch judge(charge, at: now) {
         case .refused(let wait): return .init(decision: .refused(retryAfter: wait), source: .rememberedRefusal)
@@ -95,12 +95,12 @@ struct NodeBucket: Sendable {
     mutating func prepare(_ charge: RateCharge, requests: Int, at now: Instant) -> Preparation {
         let needed = charge.cost * requests
         guard let reservation = lease?.reserve(upTo: needed, at: now) else {
-            return Preparation(charge: charge, reservation: nil, line: TokenOrder.Line(charge))
+            return Preparation(charge: charge, reservation: nil, line: TokenRequest.Line(charge))
         }
         guard reservation.count < needed, let lease else {
             return Preparation(charge: charge, reservation: reservation, line: nil)
         }
-        let line = TokenOrder.Line(
+        let line = TokenRequest.Line(
             charge, prepaid: reservation.count, inAdvance: lease.wanted(at: now), life: lease.policy.reckonedLife)
         return Preparation(charge: charge, reservation: reservation, line: line)
     }
@@ -110,7 +110,7 @@ struct NodeBucket: Sendable {
     ///   - line: what the store gave; nil if it was not asked, because the lease had enough.
     ///   - requests: how many are admitted.
     mutating func settle(
-        _ preparation: Preparation, with line: TokenDelivery.Line?, requests: Int, nodes: Int, moment: Moment
+        _ preparation: Preparation, with line: TokenGrant.Line?, requests: Int, nodes: Int, moment: Moment
     ) {
         let paid = min(requests, line?.requests ?? requests) * preparation.charge.cost
         if let reservation = preparation.reservation {
@@ -137,14 +137,14 @@ struct NodeBucket: Sendable {
 
     /// How it stands, for an answer.
     func outcome(
-        _ charge: RateCharge, _ ruling: BucketTable<NodeBucket>.Ruling, nodes: Int, at now: Instant
+        _ charge: RateCharge, _ decision: BucketTable<NodeBucket>.BucketDecision, nodes: Int, at now: Instant
     ) -> RateAdmission.Outcome {
-        let isLocal = ruling.source == .localShare
+        let isLocal = decision.source == .localShare
         let left = seen.remaining(at: now) + (lease?.tokens(at: now) ?? 0)
         return RateAdmission.Outcome(
-            charge, ruling.decision, remaining: isLocal ? share.remaining(nodes: nodes, at: now) : left,
+            charge, decision.decision, remaining: isLocal ? share.remaining(nodes: nodes, at: now) : left,
             timeUntilFull: isLocal ? share.timeUntilFull(at: now) : seen.timeUntilFull(at: now),
-            source: ruling.source)
+            source: decision.source)
     }
 
     private mutating func record(_ tokens: Int, nodes: Int, at now: Instant) {
@@ -158,7 +158,7 @@ struct NodeBucket: Sendable {
         /// What was put aside of the lease.
         let reservation: TokenLease.Reservation?
         /// What the store is asked for; nil for nothing.
-        let line: TokenOrder.Line?
+        let line: TokenRequest.Line?
     }
 
     /// When the store was asked, and when it had answered.

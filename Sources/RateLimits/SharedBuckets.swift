@@ -4,12 +4,12 @@
 /// Token buckets that all nodes share.
 public protocol SharedBuckets: Sendable {
     /// Carries out an order as one step: nobody sees half of it.
-    func take(_ order: TokenOrder) async throws(SharedBucketsFault) -> TokenDelivery
+    func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant
 }
 
 /// What a node wants for a number of like requests: as many of them as all enforced buckets have tokens for, and then
 /// the tokens of just these.
-public struct TokenOrder: Hashable, Sendable {
+public struct TokenRequest: Hashable, Sendable {
     /// What is wanted of one bucket.
     public struct Line: Hashable, Sendable {
         /// Which bucket, and what one request costs.
@@ -44,7 +44,7 @@ public struct TokenOrder: Hashable, Sendable {
 }
 
 /// What a node got.
-public struct TokenDelivery: Hashable, Sendable {
+public struct TokenGrant: Hashable, Sendable {
     /// What one bucket gave, and how it stands.
     public struct Line: Hashable, Sendable {
         /// How many requests it has tokens for; of those admitted, it gave the tokens. Fewer than admitted only if the

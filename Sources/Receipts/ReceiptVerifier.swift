@@ -32,7 +32,7 @@ public final class ReceiptVerifier: Sendable {
     public let policy: VerificationPolicy
     /// What one receipt may ask for.
     public let limits: Limits
-    private let onNewChain: @Sendable (SeenChain) -> Void
+    private let onNewChain: @Sendable (VerifiedChainInfo) -> Void
     private let chains = ChainCache()
     private let verifiedCertificates = VerifiedCertificates()
 
@@ -40,7 +40,7 @@ public final class ReceiptVerifier: Sendable {
     /// - Parameter onNewChain: told of each chain that was verified for the first time: Apple's change about once a year.
     public init(
         trustStore: TrustStore = .apple, policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(),
-        onNewChain: @escaping @Sendable (SeenChain) -> Void = { _ in }
+        onNewChain: @escaping @Sendable (VerifiedChainInfo) -> Void = { _ in }
     ) {
         self.onNewChain = onNewChain
         self.trustStore = trustStore
@@ -83,7 +83,7 @@ public final class ReceiptVerifier: Sendable {
         let chain = try CertificateChain(
             certificates, for: receipt.container.signer.signatureAlgorithm, trustStore: trustStore,
             verified: verifiedCertificates)
-        if chains.insert(chain, of: certificates) { onNewChain(chain.sight) }
+        if chains.insert(chain, of: certificates) { onNewChain(chain.info) }
         return chain
     }
 

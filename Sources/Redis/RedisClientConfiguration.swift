@@ -39,14 +39,14 @@ public struct RedisClientConfiguration: Sendable {
 extension RedisClientConfiguration {
     /// A node that carries out commands.
     func master(at address: RedisAddress) -> RedisNodeConfiguration {
-        var node = guide(at: address)
+        var node = seed(at: address)
         node.database = url.database
         (node.scripts, node.trackedPrefixes) = (scripts, trackedPrefixes)
         return node
     }
 
     /// A node of a cluster that is only asked where others are.
-    func guide(at address: RedisAddress) -> RedisNodeConfiguration {
+    func seed(at address: RedisAddress) -> RedisNodeConfiguration {
         var node = RedisNodeConfiguration(address: address)
         (node.tls, node.user, node.password) = (tls, credentials.user, credentials.password)
         (node.clientName, node.reconnection, node.limits) = (clientName, reconnection, limits)
@@ -56,7 +56,7 @@ extension RedisClientConfiguration {
 
     /// A sentinel, who also says by itself when there is another master.
     func sentinel(at address: RedisAddress) -> RedisNodeConfiguration {
-        var node = guide(at: address)
+        var node = seed(at: address)
         (node.user, node.password) = (sentinelCredentials.user, sentinelCredentials.password)
         node.channels = ["+switch-master"]
         return node

@@ -25,53 +25,53 @@ extension FleetStore {
     /// - Throws: what is wrong with the files the configuration names.
     package init(
         _ configuration: GatewayConfiguration, upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
-        certificates: CertificateLedger, clock: @escaping @Sendable () -> Timestamp, logger: Logger
+        certificates: CertificateInventory, clock: @escaping @Sendable () -> Timestamp, logger: Logger
     ) throws(ConfigurationProblems) {
         let cacheBytes = configuration.apple.cacheSize.bytes
         guard let client = try RedisClientConfiguration(configuration.redis), let keys = try StoreKeys(configuration)
         else {
             let ports = FleetPorts(
-                cache: EmbeddedFindingCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
-                leases: EmbeddedFlightLeases(), notes: EmbeddedFleetNotes())
+                cache: EmbeddedUpstreamCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
+                leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState())
             self.init(ports: ports, service: nil)
             return
         }
         certificates.configured(
             .redisClient, until: client.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
         self.init(
-            client, keys: keys, spareBytes: cacheBytes, patience: configuration.redis.patience, upstreams: upstreams,
+            client, keys: keys, spareBytes: cacheBytes, waitLimit: configuration.redis.waitLimit, upstreams: upstreams,
             health: health, metrics: metrics, clock: clock, logger: logger)
     }
 
     private init(
-        _ client: RedisClientConfiguration, keys: StoreKeys, spareBytes: Int, patience: Duration,
+        _ client: RedisClientConfiguration, keys: StoreKeys, spareBytes: Int, waitLimit: Duration,
         upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
         clock: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         let events = StoreEvents(health: health, metrics: metrics, logger: logger)
         let redis = RedisClient(client, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
         let store = SharedStore(redis, health: health, metrics: metrics)
-        let findings = RedisFindingCache(
+        let results = RedisUpstreamCache(
             store: store, keys: keys, spareBytes: spareBytes, clock: clock,
             observe: { metrics.count($0) })
-        events.tell(findings)
-        let notes = RedisFleetNotes(store, upstreams: upstreams, metrics: metrics, alarm: events.alarm)
+        events.tell(results)
+        let fleetState = RedisFleetState(store, upstreams: upstreams, metrics: metrics, alarm: events.alarm)
         let names = StoreNames(keys.first)
         let limiter = FleetRateLimiter(
             RedisTokenBuckets(store, names: names), liveNodes: { health.liveNodes })
         let leases = RedisFlightLeases(store: store, names: names, waits: events.leaseWaits)
         self.init(
-            ports: FleetPorts(cache: findings, limiter: limiter, leases: leases, notes: notes),
+            ports: FleetPorts(cache: results, limiter: limiter, leases: leases, fleetState: fleetState),
             service: StoreService(
                 client: redis, store: store, health: health, events: events,
-                registry: NodeRegistry(store, health: health), notes: notes, purges: findings.purges,
-                patience: patience))
+                registry: NodeRegistry(store, health: health), fleetState: fleetState, purges: results.purges,
+                waitLimit: waitLimit))
     }
 }
 
 extension RedisConfiguration {
     /// How long the first connection is waited for.
-    fileprivate var patience: Duration { connectDeadline + deadline }
+    fileprivate var waitLimit: Duration { connectDeadline + deadline }
 }
 
 extension StoreKeys {
@@ -82,7 +82,7 @@ extension StoreKeys {
             try self.init(text)
         } catch {
             throw ConfigurationProblems(
-                problems: [ConfigurationProblem(place: "gateway.cache.keys", fault: error.description)])
+                problems: [ConfigurationProblem(location: "gateway.cache.keys", fault: error.description)])
         }
     }
 }

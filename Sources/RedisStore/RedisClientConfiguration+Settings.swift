@@ -20,11 +20,11 @@ extension RedisClientConfiguration {
         commandDeadline = configuration.deadline
         connectDeadline = configuration.connectDeadline
         scripts =
-            RedisFlightLeases.scripts + RedisFleetNotes.scripts + NodeRegistry.scripts + RedisPurges.scripts
+            RedisFlightLeases.scripts + RedisFleetState.scripts + NodeRegistry.scripts + RedisPurges.scripts
             + [RedisTokenBuckets.script]
         trackedPrefixes = [
-            FindingNames.findingPrefix, RedisFlightLeases.prefix, RedisFleetNotes.pausePrefix,
-            RedisFleetNotes.lifecyclePrefix, RedisPurges.headKey,
+            SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,
+            RedisFleetState.lifecyclePrefix, RedisPurges.headKey,
         ]
     }
 }
@@ -42,17 +42,19 @@ extension ConfigurationProblem {
     fileprivate init(_ fault: RedisTLS.Fault) {
         switch fault {
         case .authorities(let path):
-            self.init(place: path, fault: "is no PEM file with certificates that can be read (gateway.redis.ca_file)")
+            self.init(
+                location: path, fault: "is no PEM file with certificates that can be read (gateway.redis.ca_file)")
         case .certificate(let path):
             self.init(
-                place: path, fault: "is no PEM file with certificates that can be read (gateway.redis.certificate_file)"
+                location: path,
+                fault: "is no PEM file with certificates that can be read (gateway.redis.certificate_file)"
             )
         case .privateKey(let path):
             self.init(
-                place: path, fault: "is no PEM file with a private key that can be read (gateway.redis.key_file)")
+                location: path, fault: "is no PEM file with a private key that can be read (gateway.redis.key_file)")
         case .unmatched:
             self.init(
-                place: "gateway.redis.key_file", fault: "is not the key of gateway.redis.certificate_file")
+                location: "gateway.redis.key_file", fault: "is not the key of gateway.redis.certificate_file")
         }
     }
 }

@@ -15,7 +15,7 @@ package struct RedisFlightLeases: FlightLeases {
     /// Makes the names of their keys.
     let names: StoreNames
     /// Who waits for which key.
-    let waits: KeyWaits
+    let waits: KeyChangeWaiters
 
     /// The beginning of the keys: the number grows when the values change.
     package static let prefix = "rcl:1:"

@@ -17,11 +17,11 @@ internal import Synchronization
 package final class RedisPurges: Sendable {
     private let store: any RedisCommands
     private let seal: StoreSeal
-    private let board: InvalidationBoard
+    private let counters: InvalidationCounters
     private let observe: @Sendable (SharedCacheFault) -> Void
     private let known = Mutex(KnownPurges())
     private let reads = Mutex(Reads())
-    private let alarm = StoreAlarm()
+    private let alarm = RefreshSignal()
 
     static let headKey = "gw:{purges}:head"
     static let head = RedisWord(headKey)
@@ -44,12 +44,12 @@ package final class RedisPurges: Sendable {
     ///   - board: told of each purge, for answers that are kept in this process.
     ///   - observe: told of purges that cannot be read.
     init(
-        _ store: any RedisCommands, seal: StoreSeal, board: InvalidationBoard,
+        _ store: any RedisCommands, seal: StoreSeal, counters: InvalidationCounters,
         observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
         self.store = store
         self.seal = seal
-        self.board = board
+        self.counters = counters
         self.observe = observe
     }
 
@@ -57,8 +57,8 @@ package final class RedisPurges: Sendable {
     var position: PurgePosition { known.withLock { $0.history.position } }
 
     /// Judges a finding by the purges that this node knows.
-    func judge(_ finding: KnownFinding, naming originalTransactionIDs: [String]) -> PurgeJudgement {
-        known.withLock { $0.history.judge(finding, naming: originalTransactionIDs) }
+    func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
+        known.withLock { $0.history.judge(result, naming: originalTransactionIDs) }
     }
 
     /// The command that reads the head.
@@ -120,11 +120,11 @@ extension RedisPurges {
     }
 
     private func readAll() async -> Bool {
-        let announcements = board.announcements
+        let announcements = counters.announcements
         let isComplete = await readPages()
         // Purges that cannot be read may concern any answer that is kept. What is answered from now on says so itself.
-        if !isComplete { board.invalidateAll() }
-        board.resolve(upTo: announcements)
+        if !isComplete { counters.invalidateAll() }
+        counters.resolve(upTo: announcements)
         return isComplete
     }
 
@@ -141,7 +141,7 @@ extension RedisPurges {
 
     /// There may be purges that are not known here. Until they are, no answer is repeated from this process.
     func announce() {
-        board.announceChange()
+        counters.announceChange()
         alarm.ring()
     }
 
@@ -169,8 +169,8 @@ extension RedisPurges {
             switch known.add(page, purges, readAt: position) {
             case .rolledBack: return nil
             case .added(let ids):
-                for id in ids { board.invalidate(originalTransactionID: id) }
-            case .restarted: board.invalidateAll()
+                for id in ids { counters.invalidate(originalTransactionID: id) }
+            case .restarted: counters.invalidateAll()
             }
             return known.head == page.headText ? .complete : .more
         }

@@ -20,12 +20,12 @@ package struct RedisTokenBuckets: SharedBuckets {
     }
 
     /// Carries out an order as one step.
-    func take(_ order: TokenOrder) async throws(SharedBucketsFault) -> TokenDelivery {
+    func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant {
         let keys = order.lines.map { RedisWord(key(of: $0.charge.bucket)) }
         let arguments = [RedisWord(order.requests)] + order.lines.flatMap(Self.arguments)
         do throws(RedisError) {
             let reply = try await redis.run(Self.script, keys: keys, arguments)
-            guard let delivery = TokenDelivery(reply, for: order) else { throw RedisError.protocolViolation }
+            guard let delivery = TokenGrant(reply, for: order) else { throw RedisError.protocolViolation }
             return delivery
         } catch {
             throw SharedBucketsFault(error)
@@ -41,7 +41,7 @@ package struct RedisTokenBuckets: SharedBuckets {
         return "rl:{\(tenant)}:\(policy.name):\(numbers):\(subject)"
     }
 
-    private static func arguments(for line: TokenOrder.Line) -> [RedisWord] {
+    private static func arguments(for line: TokenRequest.Line) -> [RedisWord] {
         let policy = line.charge.bucket.policy
         return [
             RedisWord(policy.burst), RedisWord(policy.emissionMicroseconds), RedisWord(line.charge.cost),
@@ -106,9 +106,9 @@ package struct RedisTokenBuckets: SharedBuckets {
         """)
 }
 
-extension TokenDelivery {
+extension TokenGrant {
     /// Reads what the script returned: how many are admitted, then four numbers for each line.
-    fileprivate init?(_ reply: RedisValue, for order: TokenOrder) {
+    fileprivate init?(_ reply: RedisValue, for order: TokenRequest) {
         guard case .array(let values) = reply, values.count == 1 + 4 * order.lines.count else { return nil }
         var numbers: [Int] = []
         for value in values {

@@ -24,7 +24,7 @@ final class SharedStore: RedisCommands {
     func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
         if commands.isEmpty { return [] }
         guard let permit = health.permit() else {
-            metrics.countHeldBack(commands.count)
+            metrics.countRejected(commands.count)
             return commands.map { _ in .failure(.notConnected) }
         }
         return await exchange(commands, permit, isProbe: false)

@@ -7,7 +7,7 @@ internal import Redis
 internal import Synchronization
 
 /// Somebody ought to look at the shared store. However often it rings before somebody looks, it has rung once.
-struct StoreAlarm: Sendable {
+struct RefreshSignal: Sendable {
     /// Each ring that was heard.
     let rings: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -24,12 +24,12 @@ final class StoreEvents: RedisObserver {
     private let health: StoreHealth
     private let metrics: StoreMetrics
     private let logger: Logger
-    private let findings = Mutex<RedisFindingCache?>(nil)
+    private let results = Mutex<RedisUpstreamCache?>(nil)
     private let lastFault = Mutex<RedisConnectionFault?>(nil)
     /// Who waits for leases.
-    let leaseWaits = KeyWaits()
+    let leaseWaits = KeyChangeWaiters()
     /// Rings when the notes may have changed.
-    let alarm = StoreAlarm()
+    let alarm = RefreshSignal()
     /// Ends when the first attempt to connect does.
     let firstAttempt = Waiter<Bool>()
 
@@ -40,7 +40,7 @@ final class StoreEvents: RedisObserver {
     }
 
     /// This cache hears of changes from now on.
-    func tell(_ cache: RedisFindingCache) { findings.withLock { $0 = cache } }
+    func tell(_ cache: RedisUpstreamCache) { results.withLock { $0 = cache } }
 
     func observe(_ event: RedisEvent) {
         metrics.count(event)
@@ -50,7 +50,7 @@ final class StoreEvents: RedisObserver {
         case .disconnected(let role, let fault): log(fault, role)
         case .invalidated(let names): invalidated(names)
         case .flushed:
-            findings.withLock { $0 }?.flushed()
+            results.withLock { $0 }?.flushed()
             leaseWaits.wakeAll()
             alarm.ring()
         case .commandDone, .published, .topology: break
@@ -77,9 +77,9 @@ final class StoreEvents: RedisObserver {
 
     private func invalidated(_ names: [[UInt8]]) {
         // Before those wake who will look a finding up.
-        findings.withLock { $0 }?.invalidate(keys: names)
+        results.withLock { $0 }?.invalidate(keys: names)
         leaseWaits.wake(names)
-        if names.contains(where: RedisFleetNotes.keys.contains) { alarm.ring() }
+        if names.contains(where: RedisFleetState.keys.contains) { alarm.ring() }
     }
 
     /// Once for each fault, not for each attempt.

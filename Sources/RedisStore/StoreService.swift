@@ -14,10 +14,10 @@ struct StoreService: Service {
     let health: StoreHealth
     let events: StoreEvents
     let registry: NodeRegistry
-    let notes: RedisFleetNotes
+    let fleetState: RedisFleetState
     let purges: RedisPurges
     /// How long the first connection may keep this node from being ready.
-    let patience: Duration
+    let waitLimit: Duration
 
     /// How often Redis is asked for a sign of life.
     static let pulse: Duration = .milliseconds(500)
@@ -30,7 +30,7 @@ struct StoreService: Service {
             await begin()
             await withDiscardingTaskGroup { group in
                 group.addTask { await watch() }
-                group.addTask { await exchangeNotes() }
+                group.addTask { await exchangeUpdates() }
                 group.addTask { await purges.follow() }
             }
         }
@@ -40,10 +40,10 @@ struct StoreService: Service {
 
     /// A node that is ready knows what the fleet knows, if Redis tells in time.
     private func begin() async {
-        _ = await events.firstAttempt.value(patience: patience, Alarms())
+        _ = await events.firstAttempt.value(waitLimit: waitLimit, Timeouts())
         await store.probe()
         await registry.beat()
-        await notes.exchange()
+        await fleetState.exchange()
         await purges.catchUp()
         health.settle()
     }
@@ -61,9 +61,9 @@ struct StoreService: Service {
         }
     }
 
-    private func exchangeNotes() async {
+    private func exchangeUpdates() async {
         for await _ in events.alarm.rings {
-            await notes.exchange()
+            await fleetState.exchange()
             // However often somebody rings.
             try? await Task.sleep(for: Self.pause)
         }

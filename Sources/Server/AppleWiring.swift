@@ -29,8 +29,8 @@ extension AppleConnection {
     /// - Throws: what is wrong with the files the configuration names.
     init?(
         _ configuration: AppleConfiguration, access: CurrentAccess, upstreams: UpstreamState,
-        fleet: FleetStore, verifier: ReceiptVerifier, observer: any GatewayObserver,
-        in surroundings: GatewaySurroundings
+        fleet: FleetStore, verifier: ReceiptVerifier, observer: any UpstreamObserver,
+        in dependencies: Dependencies
     ) throws(ConfigurationProblems) {
         guard configuration.isEnabled else { return nil }
         do throws(TransportError) {
@@ -38,19 +38,19 @@ extension AppleConnection {
         } catch {
             throw ConfigurationProblems(problems: [ConfigurationProblem(error, caFile: configuration.caFile)])
         }
-        let clock = surroundings.clock
+        let clock = dependencies.clock
         let upstream = VerifyReceiptUpstream(
             production: VerifyReceiptEndpoint(
                 url: configuration.productionURL.text, transport: transport, now: clock),
             sandbox: VerifyReceiptEndpoint(url: configuration.sandboxURL.text, transport: transport, now: clock),
             secrets: { access.now.rules.secrets.secret(forApp: $0) }, lifecycle: upstreams.lifecycle,
-            notes: fleet.ports.notes, logger: surroundings.logger,
-            follow: Self.follow(surroundings.tracing, configuration))
+            fleetState: fleet.ports.fleetState, logger: dependencies.logger,
+            follow: Self.follow(dependencies.tracing, configuration))
         var ports = fleet.ports
-        if fleet.service != nil { ports.cache = surroundings.tracing.traced(ports.cache) }
+        if fleet.service != nil { ports.cache = dependencies.tracing.traced(ports.cache) }
         let connection = UpstreamConnection(
             upstream, guards: upstreams.guards, lifecycle: upstreams.lifecycle,
-            patience: UpstreamPatience(configuration), verifier: verifier)
+            timeouts: UpstreamTimeouts(configuration), verifier: verifier)
         verification = UpstreamVerification(
             connection, fleet: ports, policy: CachePolicy(randomness: CLibrary.exponential), observer: observer,
             clock: clock)
@@ -103,23 +103,23 @@ extension UpstreamGuardPolicy {
         // A probe that takes as long as a question may is not lost yet.
         breaker = CircuitBreaker.Policy(probeLease: configuration.deadline + .seconds(5))
         concurrency = ConcurrencyLimit.Policy(maximum: configuration.concurrency)
-        guard configuration.questionsPerSecond > 0 else { return }
-        budget = RatePolicy(name: "apple", quota: configuration.questionsPerSecond, window: .seconds(1))
+        guard configuration.maximumRequestsPerSecond > 0 else { return }
+        budget = RatePolicy(name: "apple", quota: configuration.maximumRequestsPerSecond, window: .seconds(1))
     }
 }
 
-extension UpstreamPatience {
+extension UpstreamTimeouts {
     init(_ configuration: AppleConfiguration) {
         self.init()
         deadline = configuration.deadline
-        whenLocalSuffices = min(configuration.patience, configuration.deadline)
+        softTimeout = min(configuration.softTimeout, configuration.deadline)
     }
 }
 
 extension ConfigurationProblem {
     fileprivate init(_ error: TransportError, caFile: String?) {
         self.init(
-            place: caFile ?? "gateway.apple",
+            location: caFile ?? "gateway.apple",
             fault: error == .trustStore
                 ? "is no PEM file with certificates that can be read" : "the connections to Apple cannot be set up")
     }

@@ -18,7 +18,7 @@ internal import Telemetry
 internal import Tracing
 
 /// What the wiring takes from outside the configuration. Tests replace it.
-struct GatewaySurroundings: Sendable {
+struct Dependencies: Sendable {
     /// Where everything is logged.
     var logger: Logger
     /// What is logged: what `logger` goes by.
@@ -50,7 +50,7 @@ struct GatewayServer: Sendable {
     /// What is counted.
     let metrics: PrometheusRegistry
     /// What came of the last reload.
-    let reloads: ReloadLedger
+    let reloads: ReloadHistory
     /// The routes of the data plane.
     let routes: RouteTable
 }
@@ -58,54 +58,54 @@ struct GatewayServer: Sendable {
 /// Puts the gateway together: the only place where parts meet. The command and the tests both call it.
 /// - Throws: What is wrong with the files the configuration names.
 func buildGatewayServer(
-    _ configuration: GatewayConfiguration, in surroundings: GatewaySurroundings
+    _ configuration: GatewayConfiguration, in dependencies: Dependencies
 ) throws(ConfigurationProblems) -> GatewayServer {
     let lifecycle = ServerLifecycle()
     let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
     let upstreams = UpstreamState(configuration.apple)
     let storeHealth = StoreHealth(
         isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
-    let access = try CurrentAccess(configuration, in: surroundings)
+    let access = try CurrentAccess(configuration, in: dependencies)
     let metrics = GatewayMetrics(
         lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams, store: storeHealth,
-        sampling: configuration.log.sampling, in: surroundings)
+        sampling: configuration.log.sampling, in: dependencies)
     let verifier = try ReceiptVerifier(configuration, metrics.certificates)
     let fleet = try FleetStore(
         configuration, upstreams: upstreams, health: storeHealth, metrics: metrics.store,
-        certificates: metrics.certificates, clock: surroundings.clock, logger: surroundings.logger)
+        certificates: metrics.certificates, clock: dependencies.clock, logger: dependencies.logger)
     let apple = try AppleConnection(
         configuration.apple, access: access, upstreams: upstreams, fleet: fleet, verifier: verifier,
-        observer: metrics.upstream, in: surroundings)
+        observer: metrics.upstream, in: dependencies)
     let verification = VerificationService(
-        verifier: verifier, apple: apple?.verification, onVerification: surroundings.tracing.onVerification)
+        verifier: verifier, apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
     let slots = MeteredInFlightLimiter(
         slots: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits)
     let handler = VerifyHandler(
         configuration, admission: ClientAdmission(rates: fleet.ports.limiter, slots: slots),
-        verification: verification, access: access, metrics: metrics, lifecycle: upstreams.lifecycle, in: surroundings)
+        verification: verification, access: access, metrics: metrics, lifecycle: upstreams.lifecycle, in: dependencies)
     let status = StatusRoute(
         lifecycle: lifecycle, upstreams: upstreams, asksApple: configuration.apple.isEnabled, store: storeHealth,
-        clock: surroundings.clock)
+        clock: dependencies.clock)
     let routes = RouteTable([
         handler.route(at: VerdictEndpoint()),
         handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
         .verifyReceiptByGet(announcing: upstreams.lifecycle), status.route,
         PurgeRoute(invalidation: apple?.invalidation).route,
     ])
-    let data = dataPlane(configuration, routes, access, metrics, budget, lifecycle, surroundings)
-    let reloads = ReloadLedger()
+    let data = dataPlane(configuration, routes, access, metrics, budget, lifecycle, dependencies)
+    let reloads = ReloadHistory()
     let sources = StatusSources(
         configuration, health: NodeHealth(lifecycle: lifecycle, store: storeHealth), upstreams: upstreams,
-        reloads: reloads, bodyBudget: budget, registry: metrics.registry, clock: surroundings.clock)
-    let shutdown = ShutdownService(configuration.shutdown, lifecycle, surroundings)
+        reloads: reloads, bodyBudget: budget, registry: metrics.registry, clock: dependencies.clock)
+    let shutdown = ShutdownService(configuration.shutdown, lifecycle, dependencies)
     let foundations: [(any Service)?] = [
         fleet.service, apple.map { TransportService(transport: $0.transport) },
-        ReloadService(configuration, access, reloads, metrics.reload, in: surroundings),
+        ReloadService(configuration, access, reloads, metrics.reload, in: dependencies),
     ]
     return GatewayServer(
         services: serviceGroup(
-            foundations.compactMap { $0 }, adminPlane(configuration, sources, metrics.registry, surroundings) + [data],
-            shutdown, configuration.shutdown, surroundings.logger),
+            foundations.compactMap { $0 }, adminPlane(configuration, sources, metrics.registry, dependencies) + [data],
+            shutdown, configuration.shutdown, dependencies.logger),
         lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
 }
 
@@ -114,7 +114,7 @@ extension VerifyHandler {
     fileprivate convenience init(
         _ configuration: GatewayConfiguration, admission: ClientAdmission, verification: VerificationService,
         access: CurrentAccess, metrics: GatewayMetrics, lifecycle: UpstreamLifecycle,
-        in surroundings: GatewaySurroundings
+        in dependencies: Dependencies
     ) {
         let charging = RequestCharging(
             addresses: configuration.http.remoteAddresses,
@@ -122,25 +122,25 @@ extension VerifyHandler {
         self.init(
             admission: admission, verification: verification, access: access, charging: charging,
             metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCache.size.bytes),
-            lifecycle: lifecycle, clock: surroundings.clock)
+            lifecycle: lifecycle, clock: dependencies.clock)
     }
 }
 
 /// The listener of clients.
 private func dataPlane(
     _ configuration: GatewayConfiguration, _ routes: RouteTable, _ access: CurrentAccess, _ metrics: GatewayMetrics,
-    _ budget: BodyBudget, _ lifecycle: ServerLifecycle, _ surroundings: GatewaySurroundings
+    _ budget: BodyBudget, _ lifecycle: ServerLifecycle, _ dependencies: Dependencies
 ) -> any Service {
     let http = configuration.http
     let rules = EdgeRules(http, shutdown: configuration.shutdown) { credentials in
-        try? access.now.authenticator.client(with: credentials, at: surroundings.clock())
+        try? access.now.authenticator.client(with: credentials, at: dependencies.clock())
     }
     let edge = Edge(
         rules: rules, budget: budget, lifecycle: lifecycle,
         pipeline: RequestPipeline(
-            routes: routes, log: RequestLog(metrics.sampler, in: surroundings), logger: surroundings.logger),
+            routes: routes, log: RequestLog(metrics.sampler, in: dependencies), logger: dependencies.logger),
         metrics: metrics.edge, sources: SourceLimits(http.limits, http.remoteAddresses))
-    return listener(.data, on: http.listener, limits: http.limits, edge: edge, surroundings) {
+    return listener(.data, on: http.listener, limits: http.limits, edge: edge, dependencies) {
         lifecycle.advance(to: .ready)
     }
 }
@@ -149,7 +149,7 @@ private func dataPlane(
 /// not logged.
 private func adminPlane(
     _ configuration: GatewayConfiguration, _ sources: StatusSources, _ registry: PrometheusRegistry,
-    _ surroundings: GatewaySurroundings
+    _ dependencies: Dependencies
 ) -> [any Service] {
     var http = configuration.http
     http.limits.body = .kibibytes(64)
@@ -160,23 +160,23 @@ private func adminPlane(
     let board = StatusBoard(sources)
     let routes = RouteTable(
         sources.health.routes + [.metrics(registry)] + StatusRoutes(board: board).routes
-            + LogLevelRoute(in: surroundings).routes,
+            + LogLevelRoute(in: dependencies).routes,
         authenticationElsewhere: .none)
     let edge = Edge(
         rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: sources.health.lifecycle,
-        pipeline: RequestPipeline(routes: routes, log: RequestLog(logger: nil), logger: surroundings.logger),
+        pipeline: RequestPipeline(routes: routes, log: RequestLog(logger: nil), logger: dependencies.logger),
         sources: SourceLimits(http.limits, http.remoteAddresses))
-    let admin = listener(.admin, on: configuration.admin, limits: http.limits, edge: edge, surroundings)
+    let admin = listener(.admin, on: configuration.admin, limits: http.limits, edge: edge, dependencies)
     return [admin, StatusService(board: board)]
 }
 
 private func listener(
     _ listener: ListenerPlane, on address: ListenerConfiguration, limits: HTTPLimits, edge: Edge,
-    _ surroundings: GatewaySurroundings, onRunning: @escaping @Sendable () -> Void = {}
+    _ dependencies: Dependencies, onRunning: @escaping @Sendable () -> Void = {}
 ) -> any Service {
-    HTTPListener(plane: listener, address: address, limits: limits, edge: edge, logger: surroundings.logger) { port in
+    HTTPListener(plane: listener, address: address, limits: limits, edge: edge, logger: dependencies.logger) { port in
         onRunning()
-        await surroundings.onListening(listener, port)
+        await dependencies.onListening(listener, port)
     }
 }
 
@@ -208,41 +208,41 @@ private func serviceGroup(
     return ServiceGroup(configuration: group)
 }
 
-extension GatewaySurroundings {
+extension Dependencies {
     /// Where the spans of requests go.
     var tracing: RequestTracing { RequestTracing(tracer: tracer) }
 }
 
 extension RequestLog {
     /// The data plane's.
-    fileprivate init(_ sampler: RequestSampler, in surroundings: GatewaySurroundings) {
+    fileprivate init(_ sampler: RequestSampler, in dependencies: Dependencies) {
         self.init(
-            logger: surroundings.logger, lines: surroundings.requestLines, settings: surroundings.logSettings,
-            sampler: sampler, tracing: surroundings.tracing)
+            logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,
+            sampler: sampler, tracing: dependencies.tracing)
     }
 }
 
 extension LogLevelRoute {
-    fileprivate init(in surroundings: GatewaySurroundings) {
-        self.init(settings: surroundings.logSettings, logger: surroundings.logger, clock: surroundings.clock)
+    fileprivate init(in dependencies: Dependencies) {
+        self.init(settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock)
     }
 }
 
 extension ShutdownService {
     /// Stops as configured.
     fileprivate init(
-        _ configuration: ShutdownConfiguration, _ lifecycle: ServerLifecycle, _ surroundings: GatewaySurroundings
+        _ configuration: ShutdownConfiguration, _ lifecycle: ServerLifecycle, _ dependencies: Dependencies
     ) {
         self.init(
-            requests: surroundings.shutdownRequests, lifecycle: lifecycle, drainDelay: configuration.drainDelay,
-            logger: surroundings.logger)
+            requests: dependencies.shutdownRequests, lifecycle: lifecycle, drainDelay: configuration.drainDelay,
+            logger: dependencies.logger)
     }
 }
 
 extension ReceiptVerifier {
     /// Judges as configured.
     fileprivate convenience init(
-        _ configuration: GatewayConfiguration, _ certificates: CertificateLedger
+        _ configuration: GatewayConfiguration, _ certificates: CertificateInventory
     ) throws(ConfigurationProblems) {
         var policy = VerificationPolicy()
         policy.clockSkew = configuration.verification.clockSkew
@@ -250,7 +250,7 @@ extension ReceiptVerifier {
         do throws(OpenSSLFault) {
             try ReceiptVerifier.checkOpenSSL()
         } catch {
-            throw ConfigurationProblems(problems: [ConfigurationProblem(place: "OpenSSL", fault: error.description)])
+            throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: error.description)])
         }
         let trustStore = try TrustStore(adding: configuration.trustRoots)
         for anchor in trustStore.anchors { certificates.configured(.trustRoot, until: anchor.expires) }
@@ -261,10 +261,10 @@ extension ReceiptVerifier {
 extension CurrentAccess {
     /// Begins with what the clients file says, as it was read for the first time.
     fileprivate convenience init(
-        _ configuration: GatewayConfiguration, in surroundings: GatewaySurroundings
+        _ configuration: GatewayConfiguration, in dependencies: Dependencies
     ) throws(ConfigurationProblems) {
-        let files = surroundings.reloading?.files ?? FileReadings()
-        let file = try ClientsFile(configuration, at: surroundings.clock(), readFile: files.read)
+        let files = dependencies.reloading?.files ?? FileReadings()
+        let file = try ClientsFile(configuration, at: dependencies.clock(), readFile: files.read)
         self.init(Access(AccessRules(configuration, file)))
     }
 }
@@ -272,13 +272,13 @@ extension CurrentAccess {
 extension ReloadService {
     /// Reads the configuration again; nil if nobody says where it comes from.
     fileprivate init?(
-        _ configuration: GatewayConfiguration, _ access: CurrentAccess, _ ledger: ReloadLedger,
-        _ metrics: ReloadMetrics, in surroundings: GatewaySurroundings
+        _ configuration: GatewayConfiguration, _ access: CurrentAccess, _ history: ReloadHistory,
+        _ metrics: ReloadMetrics, in dependencies: Dependencies
     ) {
-        guard let reloading = surroundings.reloading else { return nil }
+        guard let reloading = dependencies.reloading else { return nil }
         self.init(
             reloader: Reloader(reloading.source, files: reloading.files, configuration, access),
-            occasions: reloading.occasions, ledger: ledger, metrics: metrics, clock: surroundings.clock,
-            logger: surroundings.logger)
+            occasions: reloading.occasions, history: history, metrics: metrics, clock: dependencies.clock,
+            logger: dependencies.logger)
     }
 }

@@ -52,7 +52,7 @@ struct DeviationTests {
         #expect(try answer.latestReceipt(at: ManualClock().now).bundleID == "com.example.app")
     }
 
-    @Test func `a latest receipt can be Apple's and for another question`() throws {
+    @Test func `a latest receipt can be Apple's and for another request`() throws {
         let other = try answer("{latest_receipt: of_other_app}").latestReceipt(at: ManualClock().now)
         #expect(other.bundleID == "com.example.other")
         let older = try answer("{latest_receipt: older}").latestReceipt(at: ManualClock().now)

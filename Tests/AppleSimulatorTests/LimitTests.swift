@@ -9,7 +9,7 @@ import Testing
 
 /// One over each limit.
 struct LimitTests {
-    private static let question = Question(
+    private static let request = ReceiptRequest(
         [], verifier: ReceiptVerifier(), now: Timestamp(millisecondsSince1970: 0))
 
     private static func name(_ number: Int) -> Fingerprint {
@@ -17,14 +17,14 @@ struct LimitTests {
     }
 
     @Test func `the cache forgets what nobody asked for lately`() {
-        var cache = QuestionCache(maximumBytes: 20 * 1024)
+        var cache = RequestCache(maximumBytes: 20 * 1024)
         var wasAlwaysThere = true
         for number in 0..<100 {
-            cache.insert(Self.question, Self.name(number), byteCount: 0)
-            wasAlwaysThere = wasAlwaysThere && cache.question(Self.name(0), byteCount: 0) != nil
+            cache.insert(Self.request, Self.name(number), byteCount: 0)
+            wasAlwaysThere = wasAlwaysThere && cache.request(Self.name(0), byteCount: 0) != nil
         }
         #expect(wasAlwaysThere && cache.count <= 20)
-        #expect(cache.question(Self.name(1), byteCount: 0) == nil)
+        #expect(cache.request(Self.name(1), byteCount: 0) == nil)
     }
 
     @Test func `distinct receipts are counted up to the limit`() {
@@ -37,7 +37,7 @@ struct LimitTests {
         let store = try TestStore().store
         let connections = Connections(maximumConnections: 1)
         let listener = try await Listener.start(
-            Desk(store: store, endpoint: .production), port: 0, nil, connections)
+            RequestResponder(store: store, endpoint: .production), port: 0, nil, connections)
         // The server accepts in the order of connecting.
         let (first, firstExchange) = try await Wire(listener.url).open()
         let (_, secondExchange) = try await Wire(listener.url).open()

@@ -198,7 +198,7 @@ import Testing
     @Test func `the status of a gateway that knows of the end is as described, and so is the example`() async throws {
         let gateway = try await RunningGateway([
             "GATEWAY_APPLE_SUNSET": "2999-12-31", "GATEWAY_APPLE_BREAKER": "forced_open",
-            "GATEWAY_APPLE_QUESTIONS_PER_SECOND": "9", "GATEWAY_APPLE_ENABLED": "false",
+            "GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND": "9", "GATEWAY_APPLE_ENABLED": "false",
         ])
         let api = try APIDescription()
         let answer = try await gateway.get("/v1/status", port: gateway.dataPort)

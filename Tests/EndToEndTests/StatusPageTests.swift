@@ -13,7 +13,7 @@ struct StatusPageTests {
     @Test func `the page shows what the JSON says, moves by itself, and the browser complains of nothing`() async throws
     {
         let settings = [
-            "GATEWAY_APPLE_SUNSET": "2999-12-31", "GATEWAY_APPLE_QUESTIONS_PER_SECOND": "77",
+            "GATEWAY_APPLE_SUNSET": "2999-12-31", "GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND": "77",
             "GATEWAY_APPLE_CONCURRENCY": "123",
         ]
         try await withStage("", settings) { stage in
@@ -79,7 +79,7 @@ struct StatusPageTests {
         for tab in tabs {
             try await eventually("a node is alone") { try await tab.text(of: "redis.state").contains("away") }
             #expect(try await tab.text(of: "word") == "Degraded")
-            #expect(try await tab.text(of: "findings").contains("ReceiptGatewayRedisAway"))
+            #expect(try await tab.text(of: "findings").contains("ReceiptGatewayRedisUnavailable"))
             #expect(tab.complaints == [])
         }
         for node in nodes { #expect(await node.stop() == 0) }

@@ -11,32 +11,32 @@ import Testing
 struct BoundaryTests {
     @Test(arguments: 0..<60) func `nothing is active past its boundary, whatever came before`(seed: UInt64) async throws
     {
-        var chance = Chance(seed: seed)
+        var randomness = Chance(seed: seed)
         let clock = TestClock(Samples.created)
         let upstream = ScriptedUpstream([:])
         let connection = UpstreamConnection(
-            upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), patience: UpstreamPatience(),
+            upstream, guards: UpstreamGuards(), lifecycle: UpstreamLifecycle(), timeouts: UpstreamTimeouts(),
             verifier: Samples.verifier)
         let verification = UpstreamVerification(
             connection, fleet: .embedded(), policy: CachePolicy { 0.5 }, observer: EventLog(),
             clock: { clock.time })
         let service = RememberingService(VerificationService(verifier: Samples.verifier, apple: verification))
         let receipts = (0..<3).map { _ in
-            Samples.receipt(with: chance.periods()) { receipt in
-                guard chance.isOne(in: 3) else { return }
-                receipt.expirationDate = receipt.creationDate.advanced(bySeconds: chance.number(2000))
+            Samples.receipt(with: randomness.periods()) { receipt in
+                guard randomness.isOne(in: 3) else { return }
+                receipt.expirationDate = receipt.creationDate.advanced(bySeconds: randomness.number(2000))
             }
         }
         var paths: Set<Provenance.Cache> = []
         for _ in 0..<120 {
-            if chance.isOne(in: 4) {
-                upstream.rewrite([.production: [.otherEnvironment], .sandbox: [chance.reply()]])
+            if randomness.isOne(in: 4) {
+                upstream.rewrite([.production: [.otherEnvironment], .sandbox: [randomness.reply()]])
             }
-            let now = clock.time.advanced(by: .seconds(chance.step()))
+            let now = clock.time.advanced(by: .seconds(randomness.step()))
             clock.set(now)
             var request = VerificationRequest(
-                evidence: .appReceipt(receipts[chance.number(3)]), mode: Mode.allCases[chance.number(4)])
-            request.question.maximumAge = chance.isOne(in: 5) ? .seconds(chance.number(100)) : nil
+                evidence: .appReceipt(receipts[randomness.number(3)]), mode: Mode.allCases[randomness.number(4)])
+            request.options.maximumAge = randomness.isOne(in: 5) ? .seconds(randomness.number(100)) : nil
             let answer = try await service.verify(request, at: now)
             paths.insert(answer.provenance.cache)
             for subscription in answer.subscriptions where subscription.state == .active {

@@ -42,14 +42,14 @@ struct EvidenceTests {
         let other = VerificationSubject.signed(VerifiedEvidence(try Self.item(ofApp: "com.example.other")))
         let options = UpstreamOptions(excludesOldTransactions: true)
         let keys = [
-            CacheKey(UpstreamQuestion(about: evidence), at: .verifyReceipt, with: nil),
-            CacheKey(UpstreamQuestion(about: evidence), at: .verifyReceipt, with: Secret("s")),
-            CacheKey(UpstreamQuestion(about: evidence, options: options), at: .verifyReceipt, with: nil),
-            CacheKey(UpstreamQuestion(about: lookup), at: .verifyReceipt, with: nil),
-            CacheKey(UpstreamQuestion(about: other), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamRequest(about: evidence), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamRequest(about: evidence), at: .verifyReceipt, with: Secret("s")),
+            CacheKey(UpstreamRequest(about: evidence, options: options), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamRequest(about: lookup), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamRequest(about: other), at: .verifyReceipt, with: nil),
         ]
         #expect(Set(keys).count == keys.count)
-        #expect(keys[0] == CacheKey(UpstreamQuestion(about: evidence), at: .verifyReceipt, with: nil))
+        #expect(keys[0] == CacheKey(UpstreamRequest(about: evidence), at: .verifyReceipt, with: nil))
     }
 
     @Test func `verifyReceipt answers for receipts, and nothing for a lookup`() throws {

@@ -46,7 +46,7 @@ struct PurgeHistoryTests {
             all.append(id)
             let since = Int.random(in: 0...all.count, using: &generator)
             let asked = "\(UInt8.random(in: 0..<20, using: &generator))"
-            let expected: PurgeJudgement =
+            let expected: PurgeDecision =
                 all.count - since > capacity ? .unknown : all[since...].contains(asked) ? .purged : .current
             #expect(history.judge(position(UInt64(since)), naming: [asked]) == expected)
         }

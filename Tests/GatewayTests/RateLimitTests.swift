@@ -35,7 +35,7 @@ struct RateLimitTests {
     @Test func `an app that is not the client's costs no token`() async throws {
         let gateway = Self.gateway()
         var foreign = Self.request(quota: 1)
-        foreign.question.expectations.bundleID = "com.example.other"
+        foreign.options.expectations.bundleID = "com.example.other"
         foreign.caller.permittedApps = .only([Samples.app])
         for _ in 1...2 { #expect(await Self.error(of: foreign, from: gateway) == .appNotPermitted) }
         #expect(await Self.error(of: Self.request(quota: 1), from: gateway) == nil)

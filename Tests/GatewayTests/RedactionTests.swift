@@ -19,14 +19,14 @@ struct RedactionTests {
             evidence: .appReceipt(Self.receipt),
             expectations: Expectations(bundleID: "hush.app", deviceIdentifier: Self.receipt),
             permittedApps: .only(["hush.app"]))
-        request.question.callersSecret = Secret("hush-hush")
+        request.options.callersSecret = Secret("hush-hush")
         expectHidden(request, as: "VerificationRequest(Evidence(app receipt, 13 bytes))")
     }
 
-    @Test func `a question to Apple shows nothing of the receipt, the app or the secret`() {
+    @Test func `a options to Apple shows nothing of the receipt, the app or the secret`() {
         let subject = VerificationSubject.lookup(bundleID: "hush.app", transactionID: "hush-1")
-        let question = UpstreamQuestion(about: subject, callersSecret: Secret("hush-hush"))
-        expectHidden(question, as: "UpstreamQuestion(VerificationSubject(lookup))")
+        let options = UpstreamRequest(about: subject, callersSecret: Secret("hush-hush"))
+        expectHidden(options, as: "UpstreamRequest(VerificationSubject(lookup))")
     }
 
     private func expectHidden(_ value: some Any, as description: String) {

@@ -10,7 +10,7 @@ import Synchronization
 extension VerificationService {
     /// Answers one request, waiting as long as it takes. Clients are not limited.
     func verify(_ request: VerificationRequest, at now: Timestamp) async throws -> Answer {
-        try request.question.checkExpectedApp(for: request.caller)
+        try request.options.checkExpectedApp(for: request.caller)
         return try await answer(request, at: now).value()
     }
 }
@@ -18,7 +18,7 @@ extension VerificationService {
 /// A service that limits clients and repeats its answers, as the server does.
 final class RememberingService: Sendable {
     private struct Known: Sendable {
-        let terms: KnownAnswer
+        let terms: CachedAnswer
         let again: Answer
     }
 
@@ -35,18 +35,18 @@ final class RememberingService: Sendable {
     }
 
     func verify(_ request: VerificationRequest, at now: Timestamp) async throws -> Answer {
-        try request.question.checkExpectedApp(for: request.caller)
+        try request.options.checkExpectedApp(for: request.caller)
         return try await admission.admit(request.caller) { try self.answer(request, at: now) }.value()
     }
 
     private func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
         let key = request.sameness
-        if let before = known.withLock({ $0[key] }), before.terms.holds(for: request.question, at: now) {
+        if let before = known.withLock({ $0[key] }), before.terms.holds(for: request.options, at: now) {
             try before.terms.checkApp(for: request.caller)
             return .done(before.again)
         }
         return try service.answer(request, at: now).map { answer in
-            if let terms = KnownAnswer(answer, at: now) {
+            if let terms = CachedAnswer(answer, at: now) {
                 self.known.withLock { $0[key] = Known(terms: terms, again: answer.again) }
             }
             return answer
@@ -59,7 +59,7 @@ extension VerificationRequest {
     fileprivate var sameness: String {
         guard case .appReceipt(let bytes) = evidence else { return "" }
         return
-            "\(bytes) \(question.expectations) \(question.mode) \(question.maximumAge ?? .zero) \(question.excludesOldTransactions)"
+            "\(bytes) \(options.expectations) \(options.mode) \(options.maximumAge ?? .zero) \(options.excludesOldTransactions)"
     }
 }
 
@@ -67,7 +67,7 @@ extension FleetPorts {
     /// The ports of a fleet of one node.
     static func embedded() -> FleetPorts {
         FleetPorts(
-            cache: EmbeddedFindingCache(maximumBytes: 1 << 20), limiter: EmbeddedRateLimiter(),
-            leases: EmbeddedFlightLeases(), notes: EmbeddedFleetNotes())
+            cache: EmbeddedUpstreamCache(maximumBytes: 1 << 20), limiter: EmbeddedRateLimiter(),
+            leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState())
     }
 }

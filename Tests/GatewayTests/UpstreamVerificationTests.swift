@@ -28,7 +28,7 @@ private struct Scene {
     init(
         _ script: ScriptedUpstream.Script, hasSecret: Bool = true, gate: Gate? = nil,
         dates: LifecycleDates = LifecycleDates(), guardPolicy: UpstreamGuardPolicy = UpstreamGuardPolicy(),
-        patience: UpstreamPatience = .unhurried, remembers: Bool = false, chance: Double = 0
+        timeouts: UpstreamTimeouts = .unhurried, remembers: Bool = false, randomness: Double = 0
     ) {
         upstream = ScriptedUpstream(script, hasSecret: hasSecret, gate: gate)
         lifecycle = UpstreamLifecycle(configured: dates)
@@ -36,8 +36,8 @@ private struct Scene {
         let ports = FleetPorts.embedded()
         verification = UpstreamVerification(
             UpstreamConnection(
-                upstream, guards: guards, lifecycle: lifecycle, patience: patience, verifier: Samples.verifier),
-            fleet: ports, policy: CachePolicy { chance }, observer: events, clock: { [clock] in clock.time })
+                upstream, guards: guards, lifecycle: lifecycle, timeouts: timeouts, verifier: Samples.verifier),
+            fleet: ports, policy: CachePolicy { randomness }, observer: events, clock: { [clock] in clock.time })
         invalidation = CacheInvalidation(of: ports.cache, observer: events)
         forgetful = VerificationService(verifier: Samples.verifier, apple: verification)
         service = RememberingService(forgetful)
@@ -56,12 +56,12 @@ private struct Scene {
     }
 }
 
-extension UpstreamPatience {
+extension UpstreamTimeouts {
     /// Time for everybody, however busy the machine is.
-    fileprivate static let unhurried: UpstreamPatience = {
-        var patience = UpstreamPatience()
-        (patience.deadline, patience.whenLocalSuffices) = (.seconds(600), .seconds(600))
-        return patience
+    fileprivate static let unhurried: UpstreamTimeouts = {
+        var timeouts = UpstreamTimeouts()
+        (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
+        return timeouts
     }()
 }
 
@@ -113,8 +113,8 @@ struct UpstreamVerificationTests {
 
     @Test func `a caller who wants it newer has Apple asked`() async throws {
         let scene = Scene(sandboxKnows)
-        #expect(try await scene.ask(at: 10) { $0.question.maximumAge = .seconds(10) }.provenance.source == .local)
-        #expect(try await scene.ask(at: 10) { $0.question.maximumAge = .seconds(9) }.provenance.source == .apple)
+        #expect(try await scene.ask(at: 10) { $0.options.maximumAge = .seconds(10) }.provenance.source == .local)
+        #expect(try await scene.ask(at: 10) { $0.options.maximumAge = .seconds(9) }.provenance.source == .apple)
     }
 
     @Test func `without purchases nothing can have changed`() async throws {
@@ -128,7 +128,7 @@ struct UpstreamVerificationTests {
         let scene = Scene(sandboxKnows, hasSecret: false)
         #expect(try await scene.ask(at: 150).provenance.source == .local)
         #expect(
-            try await scene.ask(at: 150) { $0.question.callersSecret = Secret("s") }.provenance.source == .apple)
+            try await scene.ask(at: 150) { $0.options.callersSecret = Secret("s") }.provenance.source == .apple)
         #expect(scene.upstream.questions.map(\.callersSecret) == [Secret("s"), Secret("s")])
     }
 
@@ -182,10 +182,10 @@ struct UpstreamVerificationTests {
         #expect(try await scene.ask(at: 1000).provenance.cache == .miss)
     }
 
-    @Test func `another secret is another question`() async throws {
+    @Test func `another secret is another options`() async throws {
         let scene = Scene(sandboxKnows)
         for secret in ["a", "b", nil, "a"].map({ $0.map(Secret.init) }) {
-            _ = try await scene.ask(at: 150) { $0.question.callersSecret = secret }
+            _ = try await scene.ask(at: 150) { $0.options.callersSecret = secret }
         }
         #expect(scene.upstream.questions.count == 6)
     }
@@ -202,9 +202,9 @@ struct UpstreamVerificationTests {
     }
 
     @Test(arguments: [(0, false), (1e-12, false), (1e12, true)]) func `who is unlucky fetches the next answer early`(
-        chance: Double, isRefreshed: Bool
+        randomness: Double, isRefreshed: Bool
     ) async throws {
-        let scene = Scene(sandboxKnows, chance: chance)
+        let scene = Scene(sandboxKnows, randomness: randomness)
         _ = try await scene.ask(at: 150)
         #expect(try await scene.ask(at: 160).provenance.cache == .shared)
         while scene.verification.flightCount > 0 { await Task.yield() }
@@ -215,7 +215,7 @@ struct UpstreamVerificationTests {
     }
 
     @Test func `what ends with a period is not fetched early, for Apple would say the same`() async throws {
-        let scene = Scene(sandboxKnows, chance: 1e12)
+        let scene = Scene(sandboxKnows, randomness: 1e12)
         _ = try await scene.ask(at: 980)
         for second in 981...999 as ClosedRange<Int64> {
             #expect(try await scene.ask(at: second).provenance.cache == .shared)
@@ -228,14 +228,14 @@ struct UpstreamVerificationTests {
             (10, 0, 0.9, false), (10, 0, 1.1, true), (10, 5, 0.4, false), (10, 5, 0.6, true), (10, 9, 0.05, false),
         ] as [(Int64, Int64, Double, Bool)])
     func `the longer asking takes, the earlier it is done again`(
-        took: Int64, at now: Int64, chance: Double, isDue: Bool
+        took: Int64, at now: Int64, randomness: Double, isDue: Bool
     ) {
-        let known = KnownFinding(
+        let known = CachedResult(
             .answered(.renewed), askedAt: Samples.time(150), freshUntil: Samples.time(160), took: .seconds(took))
-        #expect(known.isDue(at: Samples.time(150 + now), chance: chance) == isDue)
-        let gone = KnownFinding(
+        #expect(known.isDue(at: Samples.time(150 + now), randomness: randomness) == isDue)
+        let gone = CachedResult(
             .accountNotFound, askedAt: Samples.time(150), freshUntil: Samples.time(160), took: .seconds(took))
-        #expect(!gone.isDue(at: Samples.time(159), chance: 1e12))
+        #expect(!gone.isDue(at: Samples.time(159), randomness: 1e12))
     }
 
     // MARK: Forgetting
@@ -258,7 +258,7 @@ struct UpstreamVerificationTests {
         _ = try await scene.ask(.apple, at: 150)
         let questions = scene.upstream.asked.count
         gate.close()
-        async let late = scene.ask(.apple, at: 151) { $0.question.maximumAge = .zero }
+        async let late = scene.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
         while gate.waitingCount == 0 { await Task.yield() }
         try await scene.invalidation.purge(originalTransactionID: "1")
         gate.open()
@@ -281,7 +281,7 @@ struct UpstreamVerificationTests {
         _ = try await scene.ask(.apple, at: 150)
         let questions = scene.upstream.asked.count
         gate.close()
-        async let early = scene.ask(.apple, at: 151) { $0.question.maximumAge = .zero }
+        async let early = scene.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
         while gate.waitingCount == 0 { await Task.yield() }
         try await scene.invalidation.purge(originalTransactionID: "1")
         async let late = scene.ask(.apple, at: 152)
@@ -303,7 +303,7 @@ struct UpstreamVerificationTests {
                 == CacheStatus(handling: .forwarded(.miss), freshUntil: end, isStored: true, isCollapsed: false))
         #expect(try await scene.ask(at: 151).cacheStatus == .hit(freshUntil: end))
         #expect(try await scene.ask(.apple, at: 151).cacheStatus == .hit(freshUntil: end))
-        let newer = try await scene.ask(at: 160) { $0.question.maximumAge = .seconds(5) }
+        let newer = try await scene.ask(at: 160) { $0.options.maximumAge = .seconds(5) }
         #expect(
             newer.cacheStatus
                 == CacheStatus(
@@ -362,12 +362,12 @@ struct UpstreamVerificationTests {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(.appleFirst, at: 150)
         scene.upstream.rewrite([.production: [.failure(.tls)]])
-        let answer = try await scene.ask(.appleFirst, at: 151) { $0.question.excludesOldTransactions = true }
+        let answer = try await scene.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.upstreamBody == nil)
         #expect(answer.earlierUpstreamBody == Self.body)
         // Whoever reads the gateway's own form has no use for it.
         for mode in [Mode.auto, .local, .apple] {
-            let other = try await scene.ask(mode, at: 151) { $0.question.excludesOldTransactions = true }
+            let other = try await scene.ask(mode, at: 151) { $0.options.excludesOldTransactions = true }
             #expect(other.earlierUpstreamBody == nil, "\(mode)")
         }
     }
@@ -384,12 +384,12 @@ struct UpstreamVerificationTests {
 
     @Test func `what was learned with one secret is not handed on with another`() async throws {
         let scene = Scene(sandboxKnows)
-        _ = try await scene.ask(.appleFirst, at: 150) { $0.question.callersSecret = Secret("right") }
+        _ = try await scene.ask(.appleFirst, at: 150) { $0.options.callersSecret = Secret("right") }
         scene.upstream.rewrite([.production: [.failure(.tls)]])
         for excludesOld in [false, true] {
             let answer = try await scene.ask(.appleFirst, at: 151) {
-                $0.question.callersSecret = Secret("wrong")
-                $0.question.excludesOldTransactions = excludesOld
+                $0.options.callersSecret = Secret("wrong")
+                $0.options.excludesOldTransactions = excludesOld
             }
             #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
         }
@@ -400,7 +400,7 @@ struct UpstreamVerificationTests {
         _ = try await scene.ask(.appleFirst, at: 150)
         try await scene.invalidation.purge(originalTransactionID: "1")
         scene.upstream.rewrite([.production: [.failure(.tls)]])
-        let answer = try await scene.ask(.appleFirst, at: 151) { $0.question.excludesOldTransactions = true }
+        let answer = try await scene.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
     }
 
@@ -409,7 +409,7 @@ struct UpstreamVerificationTests {
         scene.receipt = Samples.receipt(with: [Period(item: "9", at: 0)])
         #expect(try await scene.ask(.appleFirst, at: 150).provenance.source == .apple)
         scene.upstream.rewrite([.production: [.failure(.tls)]])
-        let answer = try await scene.ask(.appleFirst, at: 151) { $0.question.excludesOldTransactions = true }
+        let answer = try await scene.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
     }
 
@@ -436,7 +436,7 @@ struct UpstreamVerificationTests {
         let assessment = Assessment(
             .signed(VerifiedEvidence(.appReceipt(receipt))), for: VerificationRequest(evidence: .appReceipt([])),
             at: Samples.time(150), policy: FreshnessPolicy(), skew: .zero)
-        let known = KnownFinding(.answered(.renewed), askedAt: Samples.time(140), freshUntil: Samples.time(160))
+        let known = CachedResult(.answered(.renewed), askedAt: Samples.time(140), freshUntil: Samples.time(160))
         #expect(assessment.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
     }
 
@@ -477,7 +477,7 @@ struct UpstreamVerificationTests {
 
     @Test func `what is said of a receipt to its owner is not said to a stranger afterwards`() async throws {
         let scene = Scene([.production: [.refusal(.accountNotFound)]], remembers: true)
-        for edit in [{ (_: inout VerificationRequest) in }, { $0.question.expectations.deviceIdentifier = [1] }] {
+        for edit in [{ (_: inout VerificationRequest) in }, { $0.options.expectations.deviceIdentifier = [1] }] {
             let owner = try await scene.ask(at: 150, edit)
             guard case .rejected = owner.verdict else {
                 Issue.record("\(owner.verdict)")
@@ -496,7 +496,7 @@ struct UpstreamVerificationTests {
         for reply in [UpstreamReply.refusal(.malformed), .failure(.requestRefused), .refusal(.secretRejected)] {
             let scene = Scene([.production: [reply]])
             for number in 1...60 {
-                _ = try await scene.ask(.appleFirst, at: 150) { $0.question.callersSecret = Secret("\(number)") }
+                _ = try await scene.ask(.appleFirst, at: 150) { $0.options.callersSecret = Secret("\(number)") }
             }
             #expect(scene.guards.health(of: .production).breaker == .closed)
         }
@@ -548,7 +548,7 @@ struct UpstreamVerificationTests {
 
     // MARK: Flights
 
-    @Test func `a thousand identical requests make one question`() async throws {
+    @Test func `a thousand identical requests make one options`() async throws {
         let gate = Gate()
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate)
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
@@ -563,7 +563,7 @@ struct UpstreamVerificationTests {
         #expect(scene.events.lines.count { $0 == "joined" } == 999)
     }
 
-    @Test func `who hangs up cancels nobody else's question`() async throws {
+    @Test func `who hangs up cancels nobody else's options`() async throws {
         let gate = Gate()
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate)
         let first = Task { try await scene.ask(.auto, at: 150) }
@@ -577,11 +577,11 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == 1)
     }
 
-    @Test func `who has no more patience is answered from the receipt, and the next one from what came`() async throws {
+    @Test func `who has no more timeouts is answered from the receipt, and the next one from what came`() async throws {
         let gate = Gate()
-        var patience = UpstreamPatience.unhurried
-        patience.whenLocalSuffices = .milliseconds(1)
-        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, patience: patience)
+        var timeouts = UpstreamTimeouts.unhurried
+        timeouts.softTimeout = .milliseconds(1)
+        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, timeouts: timeouts)
         let early = try await scene.ask(at: 150)
         #expect(early.provenance.source == .local && early.provenance.degradedReasons == [.upstreamSlow])
         gate.open()
@@ -598,7 +598,7 @@ struct UpstreamVerificationTests {
         try await withThrowingTaskGroup(of: Answer.self) { group in
             for number in 1...10 {
                 group.addTask {
-                    try await scene.ask(.apple, at: 150) { $0.question.callersSecret = Secret("\(number)") }
+                    try await scene.ask(.apple, at: 150) { $0.options.callersSecret = Secret("\(number)") }
                 }
             }
             while scene.guards.health(of: .production).waiting != 8 { await Task.yield() }
@@ -615,11 +615,11 @@ struct UpstreamVerificationTests {
         policy.concurrency = ConcurrencyLimit.Policy(minimum: 1, maximum: 1, initial: 1)
         policy.maximumWaiting = 1
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
-        async let first = scene.ask(.apple, at: 150) { $0.question.callersSecret = Secret("1") }
+        async let first = scene.ask(.apple, at: 150) { $0.options.callersSecret = Secret("1") }
         while scene.guards.health(of: .production).inFlight != 1 { await Task.yield() }
-        async let second = scene.ask(.apple, at: 150) { $0.question.callersSecret = Secret("2") }
+        async let second = scene.ask(.apple, at: 150) { $0.options.callersSecret = Secret("2") }
         while scene.guards.health(of: .production).waiting != 1 { await Task.yield() }
-        let third = try await scene.ask(.auto, at: 150) { $0.question.callersSecret = Secret("3") }
+        let third = try await scene.ask(.auto, at: 150) { $0.options.callersSecret = Secret("3") }
         #expect(third.provenance.degradedReasons == [.upstreamSaturated])
         gate.open()
         #expect(try await (first.provenance.source, second.provenance.source) == (.apple, .apple))
@@ -630,9 +630,9 @@ struct UpstreamVerificationTests {
     @Test func `what is read of a receipt is reserved while Apple is asked, and the call while it lasts`() async throws
     {
         let gate = Gate()
-        var patience = UpstreamPatience.unhurried
-        patience.whenLocalSuffices = .milliseconds(1)
-        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, patience: patience)
+        var timeouts = UpstreamTimeouts.unhurried
+        timeouts.softTimeout = .milliseconds(1)
+        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, timeouts: timeouts)
         var reservation: TestReservation? = TestReservation(most: .max)
         let ledger = try #require(reservation?.ledger)
         let answer = try await scene.ask(at: 150) { [reservation] in $0.reservation = reservation }

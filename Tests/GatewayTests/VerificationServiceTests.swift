@@ -74,7 +74,7 @@ struct VerificationServiceTests {
         var request = Self.request(Samples.receipt(with: periods + [Period(item: "9", at: 0)]))
         let gateway = Self.gateway()
         let all = try await gateway.verify(request, at: Samples.created)
-        request.question.excludesOldTransactions = true
+        request.options.excludesOldTransactions = true
         let latest = try await gateway.verify(request, at: Samples.created)
         #expect(Set(all.transactions.map(\.transactionID)) == ["1", "2", "3", "9"])
         #expect(Set(latest.transactions.map(\.transactionID)) == ["3", "9"] && latest.provenance.cache == .miss)
@@ -189,7 +189,7 @@ struct VerificationServiceTests {
     @Test func `a caller who accepts no old answer gets a new one`() async throws {
         let gateway = Self.gateway()
         var strict = Self.request()
-        strict.question.maximumAge = .seconds(5)
+        strict.options.maximumAge = .seconds(5)
         _ = try await gateway.verify(strict, at: Samples.time(0))
         #expect(try await gateway.verify(strict, at: Samples.time(5)).provenance.verifiedAt == Samples.time(0))
         #expect(try await gateway.verify(strict, at: Samples.time(6)).provenance.verifiedAt == Samples.time(6))

@@ -12,8 +12,8 @@ struct IPAddressTests {
         [172, 32, 0, 0], [192, 167, 255, 255], [192, 169, 0, 0], [198, 17, 255, 255], [198, 20, 0, 0],
         [223, 255, 255, 255],
     ])
-    func `the world can reach this IPv4 address, and IPv6 addresses that wrap it`(_ octets: [UInt8]) {
-        #expect(Self.forms(of: octets).allSatisfy { $0?.isGloballyReachable == true })
+    func `the world can reach this IPv4 address, and IPv6 addresses that wrap it`(_ bytes: [UInt8]) {
+        #expect(Self.forms(of: bytes).allSatisfy { $0?.isGloballyReachable == true })
     }
 
     @Test(arguments: [
@@ -23,16 +23,16 @@ struct IPAddressTests {
         [198, 19, 255, 255], [198, 51, 100, 1], [203, 0, 113, 1], [224, 0, 0, 1], [239, 255, 255, 255],
         [240, 0, 0, 1], [255, 255, 255, 255],
     ])
-    func `the world cannot reach this IPv4 address, nor IPv6 addresses that wrap it`(_ octets: [UInt8]) {
-        #expect(Self.forms(of: octets).allSatisfy { $0?.isGloballyReachable == false })
+    func `the world cannot reach this IPv4 address, nor IPv6 addresses that wrap it`(_ bytes: [UInt8]) {
+        #expect(Self.forms(of: bytes).allSatisfy { $0?.isGloballyReachable == false })
     }
 
     /// As it is, IPv4-mapped, and behind NAT64.
-    private static func forms(of octets: [UInt8]) -> [IPAddress?] {
+    private static func forms(of bytes: [UInt8]) -> [IPAddress?] {
         let zeros = [UInt8](repeating: 0, count: 16)
         return [
-            IPAddress(octets), IPAddress(zeros.prefix(10) + [0xFF, 0xFF] + octets),
-            IPAddress([0, 0x64, 0xFF, 0x9B] + zeros.prefix(8) + octets),
+            IPAddress(bytes), IPAddress(zeros.prefix(10) + [0xFF, 0xFF] + bytes),
+            IPAddress([0, 0x64, 0xFF, 0x9B] + zeros.prefix(8) + bytes),
         ]
     }
 
@@ -50,7 +50,7 @@ struct IPAddressTests {
     }
 
     @Test(arguments: [0, 3, 5, 15, 17])
-    func `an address has 4 or 16 octets`(_ count: Int) {
+    func `an address has 4 or 16 bytes`(_ count: Int) {
         #expect(IPAddress([UInt8](repeating: 1, count: count)) == nil)
     }
 }

@@ -123,7 +123,7 @@ struct DocumentationTests {
         let dataPlane = paths.filter { $0.value["servers"] == nil }.keys
         var configuration = GatewayConfiguration()
         configuration.apple.isEnabled = false
-        let dependencies = GatewaySurroundings(
+        let dependencies = Dependencies(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, shutdownRequests: AsyncStream { nil })
         let routes = try buildGatewayServer(configuration, in: dependencies).routes
         #expect(dataPlane.sorted() == routes.templates.sorted())
@@ -131,11 +131,11 @@ struct DocumentationTests {
     }
 
     @Test func `every runbook that the status page names exists`() throws {
-        for runbook in StatusFinding.Runbook.allCases {
+        for runbook in StatusIssue.Runbook.allCases {
             #expect(try Repository.text("docs/runbooks/\(runbook.rawValue).md").hasPrefix("# \(runbook.rawValue)"))
         }
         let alerts = try Repository.text("helm/receipt-gateway/files/alerts.yaml")
-        #expect(alerts.contains("runbook_url: \(StatusFinding.Runbook.errors.address)\n"))
+        #expect(alerts.contains("runbook_url: \(StatusIssue.Runbook.errors.address)\n"))
     }
 
     // MARK: - Rules

@@ -24,7 +24,7 @@ struct FaultTests {
         #expect(Fault(named: "no-such-fault") == nil)
     }
 
-    @Test func `every fault makes other octets than every other fault and than an ordinary receipt`() {
+    @Test func `every fault makes other bytes than every other fault and than an ordinary receipt`() {
         let texts = Self.evidence.values + [ForgedEvidence.der(Self.forge.wellFormed).base64]
         #expect(Set(texts).count == Fault.allCases.count + 1)
     }

@@ -99,11 +99,11 @@
 
         private static var stored: [(String, [UInt8])] {
             let asked = Timestamp(millisecondsSince1970: 1_790_000_000_000)
-            let findings: [Finding] = [.accountNotFound, .unanswered(.upstreamDisagrees), .answered(answer)]
-            let values = findings.compactMap { finding in
-                let known = KnownFinding(
-                    finding, askedAt: asked, freshUntil: asked.advanced(by: .seconds(60)), took: .milliseconds(250))
-                return StoredFinding(known: known, retention: .seconds(3600)).bytes
+            let results: [UpstreamResult] = [.accountNotFound, .unanswered(.upstreamDisagrees), .answered(answer)]
+            let values = results.compactMap { result in
+                let known = CachedResult(
+                    result, askedAt: asked, freshUntil: asked.advanced(by: .seconds(60)), took: .milliseconds(250))
+                return StoredResult(known: known, retention: .seconds(3600)).bytes
             }
             let note = #"{"deprecation_ms":1,"sunset_ms":2,"links":[{"rel":"sunset","href":"https://a.example/"}]}"#
             let sealed = [0, 1, 5] + Array("2026a".utf8) + [UInt8](repeating: 7, count: 40)

@@ -50,7 +50,7 @@
 
         /// One octet more than a seed's length needs: a reader that lets it pass breaks the promise of one form (X.690
         /// §10.1), from where the search needs no luck to get.
-        private static let longer = DERLengthForm.long(octets: 3)
+        private static let longer = DERLengthForm.long(bytes: 3)
 
         private static var payloads: [(String, [UInt8])] {
             var filled = smallContents

@@ -14,8 +14,8 @@
             switch (input.first ?? 0) % 4 {
             case 0: try checkForgedSeal(bytes)
             case 1: try checkChangedSeal(bytes)
-            case 2: try checkFinding(bytes)
-            default: try checkNote(bytes)
+            case 2: try checkResult(bytes)
+            default: try checkUpdate(bytes)
             }
         }
 
@@ -40,25 +40,25 @@
         }
 
         /// A finding is fresh and kept for no longer than the policy has it, and is written as it was read.
-        private static func checkFinding(_ bytes: [UInt8]) throws {
+        private static func checkResult(_ bytes: [UInt8]) throws {
             let policy = FreshnessPolicy()
-            guard let stored = try? StoredFinding(bytes, policy: policy) else { return }
+            guard let stored = try? StoredResult(bytes, policy: policy) else { return }
             let known = stored.known, freshness = known.askedAt.duration(to: known.freshUntil)
             try expect(freshness >= .zero && freshness <= policy.longestFreshness, "fresh for \(freshness)")
             try expect(
                 stored.retention > .zero && stored.retention <= policy.longestRetention, "kept for \(stored.retention)")
-            try expect(known.took >= .zero && known.took <= StoredFindingLimits.took, "took \(known.took)")
+            try expect(known.took >= .zero && known.took <= StoredResultLimits.took, "took \(known.took)")
             // At the ends of what can be represented a span is shorter than it was written.
             guard known.askedAt.millisecondsSince1970.magnitude < 1 << 60 else { return }
             try expect(stored.bytes == bytes, "a finding that is written otherwise than it was read")
         }
 
         /// A note's links may be published, and it is written as it was read.
-        private static func checkNote(_ bytes: [UInt8]) throws {
-            guard let note = LifecycleNote(json: bytes) else { return }
-            try expect(LifecycleNote(json: note.json) == note, "a note that is written otherwise than it was read")
+        private static func checkUpdate(_ bytes: [UInt8]) throws {
+            guard let note = LifecycleUpdate(json: bytes) else { return }
+            try expect(LifecycleUpdate(json: note.json) == note, "a note that is written otherwise than it was read")
             for date in [note.dates.deprecation, note.dates.sunset].compactMap(\.self) {
-                try expect(LifecycleNote.Limits.milliseconds.contains(date.millisecondsSince1970), "noted: \(date)")
+                try expect(LifecycleUpdate.Limits.milliseconds.contains(date.millisecondsSince1970), "noted: \(date)")
             }
             for link in note.links { try checkPublishable(link.target) }
         }

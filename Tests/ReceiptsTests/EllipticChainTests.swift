@@ -25,8 +25,8 @@ struct EllipticChainTests {
     @Test func `a chain of P-384 and P-256 leads from its signer to a root that is known by its fingerprint`() throws {
         let chain = try CertificateChain(x5c: Self.x5c, trustStore: Self.store)
         #expect(chain.environments == [.sandbox])
-        #expect(chain.sight.belowAnchor.map(\.fingerprint) == Self.x5c.prefix(2).map { Fingerprint(of: $0.span) })
-        #expect(chain.sight.anchor.fingerprint == Fingerprint(of: Self.pki.root.der.span))
+        #expect(chain.info.belowAnchor.map(\.fingerprint) == Self.x5c.prefix(2).map { Fingerprint(of: $0.span) })
+        #expect(chain.info.anchor.fingerprint == Fingerprint(of: Self.pki.root.der.span))
         #expect(chain.validity.notBefore == Timestamp(UTCDate(2016, 1, 1)))
         #expect(try chain.key.verifies(Self.pki.sign(Self.message), over: Self.message, .es256))
     }
@@ -35,13 +35,13 @@ struct EllipticChainTests {
         var store = TrustStore(anchors: [])
         try store.add(pem: Self.pki.root.pem, environments: [.production])
         let chain = try CertificateChain(x5c: Self.x5c.dropLast(), trustStore: store)
-        #expect(chain.environments == [.production] && chain.sight.belowAnchor.count == 2)
+        #expect(chain.environments == [.production] && chain.info.belowAnchor.count == 2)
     }
 
     @Test func `an elliptic certificate that signs for Xcode is its own chain`() throws {
         let anchor = TrustAnchor(fingerprint: Fingerprint(of: Self.pki.root.der.span), environments: [.xcode])
         let chain = try CertificateChain(x5c: [Self.x5c[2]], trustStore: TrustStore(anchors: [anchor]))
-        #expect(chain.environments == [.xcode] && chain.sight.belowAnchor.isEmpty)
+        #expect(chain.environments == [.xcode] && chain.info.belowAnchor.isEmpty)
     }
 
     @Test(arguments: [ReceiptForge.DigestAlgorithm.sha256, .sha384], [ECPrivateKey.Curve.p256, .p384])

@@ -134,7 +134,7 @@ struct PublicKeyTests {
     @Test func `a signature and its mirror image are both genuine`() throws {
         let key = try Self.key.publicKey(),
             signature = Self.key.fixedLengthSignature(over: Self.message, digest: .sha256)
-        let mirrored = BigNumber(Self.order).subtracting(BigNumber(Array(signature.suffix(32)))).octets
+        let mirrored = BigNumber(Self.order).subtracting(BigNumber(Array(signature.suffix(32)))).bytes
         let padded = [UInt8](repeating: 0, count: 32 - mirrored.count) + mirrored
         #expect(try key.verifies((signature.prefix(32) + padded), over: Self.message, .es256))
     }

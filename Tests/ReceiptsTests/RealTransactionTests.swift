@@ -25,9 +25,9 @@ struct RealTransactionTests {
     func `the certificates lead to Apple Root CA - G3, and the signature is ES256`(_ row: RealTransactions.Row) throws {
         let jws = try #require(row.jws), date = try #require(row.signedDate_ms)
         let chain = try CertificateChain(x5c: jws.x5c, trustStore: .apple)
-        #expect(chain.sight.isApples && !chain.sight.hasUnknownIntermediate && chain.sight.belowAnchor.count == 2)
+        #expect(chain.info.isApples && !chain.info.hasUnknownIntermediate && chain.info.belowAnchor.count == 2)
         #expect(
-            chain.sight.anchor.fingerprint.description
+            chain.info.anchor.fingerprint.description
                 == "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179")
         #expect(chain.environments == [.production, .sandbox])
         try chain.validity.check(at: Timestamp(millisecondsSince1970: Int64(date)), grace: .zero)

@@ -102,7 +102,7 @@ class Stage:
             "GATEWAY_SHUTDOWN_GRACE": "1s",
             # Apple's simulator may be slow on a busy machine, and is waited for.
             "GATEWAY_APPLE_DEADLINE": "30s",
-            "GATEWAY_APPLE_PATIENCE": "30s",
+            "GATEWAY_APPLE_SOFT_TIMEOUT": "30s",
             "GATEWAY_TRUST_ROOTS": str(self.receipts / "root.pem"),
             "GATEWAY_APPLE_PRODUCTION_URL": self.apple["production"],
             "GATEWAY_APPLE_SANDBOX_URL": self.apple["sandbox"],

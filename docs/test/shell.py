@@ -83,7 +83,7 @@ class Shell:
             "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s",
             # Apple's simulator may be slow on a busy machine, and is waited for.
             "GATEWAY_APPLE_DEADLINE": "30s",
-            "GATEWAY_APPLE_PATIENCE": "30s",
+            "GATEWAY_APPLE_SOFT_TIMEOUT": "30s",
         }
 
     # Running

@@ -59,10 +59,10 @@ public final class AppleSimulator: Sendable {
         let tls = try configuration.tls.map(TLSContexts.init)
         let connections = Connections(maximumConnections: limits.maximumConnections)
         let production = try await Listener.start(
-            Desk(store: store, endpoint: .production), port: configuration.productionPort, tls, connections)
+            RequestResponder(store: store, endpoint: .production), port: configuration.productionPort, tls, connections)
         do throws(SimulatorError) {
             let sandbox = try await Listener.start(
-                Desk(store: store, endpoint: .sandbox), port: configuration.sandboxPort, tls, connections)
+                RequestResponder(store: store, endpoint: .sandbox), port: configuration.sandboxPort, tls, connections)
             return AppleSimulator(store, connections, production, sandbox)
         } catch {
             await production.stop()

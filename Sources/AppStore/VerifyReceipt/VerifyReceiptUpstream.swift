@@ -17,7 +17,7 @@ package struct VerifyReceiptUpstream: Upstream {
     private let sandbox: VerifyReceiptEndpoint
     private let secrets: @Sendable (String?) -> Secret?
     private let lifecycle: UpstreamLifecycle
-    private let notes: any FleetNotes
+    private let fleetState: any FleetState
     private let log: VerifyReceiptLog
     private let follow: Follow
 
@@ -32,14 +32,14 @@ package struct VerifyReceiptUpstream: Upstream {
     ///   - follow: called around each request.
     package init(
         production: VerifyReceiptEndpoint, sandbox: VerifyReceiptEndpoint,
-        secrets: @escaping @Sendable (String?) -> Secret?, lifecycle: UpstreamLifecycle, notes: any FleetNotes,
+        secrets: @escaping @Sendable (String?) -> Secret?, lifecycle: UpstreamLifecycle, fleetState: any FleetState,
         logger: Logger, follow: @escaping Follow
     ) {
         self.production = production
         self.sandbox = sandbox
         self.secrets = secrets
         self.lifecycle = lifecycle
-        self.notes = notes
+        self.fleetState = fleetState
         log = VerifyReceiptLog(logger: logger)
         self.follow = follow
     }
@@ -47,16 +47,16 @@ package struct VerifyReceiptUpstream: Upstream {
     package func secret(forApp bundleID: String?) -> Secret? { secrets(bundleID) }
 
     package func ask(
-        _ question: UpstreamQuestion, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
+        _ request: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse {
         // `UpstreamAPI` chooses `verifyReceipt` for receipts only.
-        guard let receipt = question.subject.evidence?.receipt else {
+        guard let receipt = request.subject.evidence?.receipt else {
             return UpstreamResponse(.failure(.requestRefused))
         }
         let request = VerifyReceiptRequest(
             receipt: receipt.bytes,
-            sharedSecret: question.callersSecret ?? secret(forApp: question.subject.bundleID),
-            excludesOldTransactions: question.options.excludesOldTransactions)
+            sharedSecret: request.callersSecret ?? secret(forApp: request.subject.bundleID),
+            excludesOldTransactions: request.options.excludesOldTransactions)
         return await follow(endpoint) { await exchange(request, endpoint, deadline: deadline) }
     }
 
@@ -97,7 +97,7 @@ package struct VerifyReceiptUpstream: Upstream {
             }, sunset: announcements.sunset)
         let links = announcements.links.compactMap { LifecycleLink($0) }
         guard lifecycle.learn(dates, links: links, of: endpoint) else { return }
-        notes.tell(.lifecycle(dates, links: links), of: endpoint)
+        fleetState.tell(.lifecycle(dates, links: links), of: endpoint)
     }
 }
 

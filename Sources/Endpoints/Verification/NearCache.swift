@@ -20,8 +20,8 @@ package final class NearCache: Sendable {
         static let bodyBytes = BodyBudget.ordinaryBodyBytes
     }
 
-    private let genuine: Mutex<SharedGenerations<String, Key, KnownReply>>
-    private let others: Mutex<SharedGenerations<String, Key, KnownReply>>
+    private let genuine: Mutex<SharedGenerations<String, Key, CachedReply>>
+    private let others: Mutex<SharedGenerations<String, Key, CachedReply>>
 
     /// - Parameter maximumBytes: what all answers together may take, with the requests; 0 keeps none.
     package init(maximumBytes: Int) {
@@ -31,12 +31,12 @@ package final class NearCache: Sendable {
     }
 
     /// What was answered to the same request; whether it still holds is for others to say.
-    func reply(to key: Key) -> KnownReply? {
+    func reply(to key: Key) -> CachedReply? {
         genuine.withLock { $0.find(key, of: key.client) } ?? others.withLock { $0.find(key, of: key.client) }
     }
 
     /// Remembers an answer.
-    func insert(_ known: KnownReply, for key: Key) {
+    func insert(_ known: CachedReply, for key: Key) {
         let kept = key.kept
         let byteCount = kept.byteCount + known.byteCount
         if known.isGenuine {
@@ -133,11 +133,11 @@ enum BodyDigest {
 // MARK: - Values
 
 /// An answer that may be given again. A class, because it is handed out for each request and never changes.
-final class KnownReply: Sendable {
+final class CachedReply: Sendable {
     /// When it may be given.
-    let terms: KnownAnswer
+    let terms: CachedAnswer
     /// What it is an answer to.
-    let question: Question
+    let options: VerificationOptions
     /// How it is known, in header fields.
     let origin: AnswerOrigin
     /// What the log says of it.
@@ -150,9 +150,9 @@ final class KnownReply: Sendable {
     let isGenuine: Bool
 
     /// - Parameter answer: as it is when it is given again.
-    init(_ answer: Answer, to question: Question, terms: KnownAnswer, tally: VerdictTally, reply: Reply) {
+    init(_ answer: Answer, to options: VerificationOptions, terms: CachedAnswer, tally: VerdictTally, reply: Reply) {
         self.terms = terms
-        self.question = question
+        self.options = options
         self.tally = tally
         self.reply = reply.repeatable
         origin = AnswerOrigin(answer)
@@ -163,7 +163,7 @@ final class KnownReply: Sendable {
     /// What it takes in memory, roughly: its octets, and a fixed part for everything around them. Callers choose how long
     /// their expectations are.
     var byteCount: Int {
-        let expected = question.expectations
+        let expected = options.expectations
         let texts = (expected.bundleID?.utf8.count ?? 0) + (expected.applicationVersion?.utf8.count ?? 0)
         return Self.fixedByteCount + reply.body.storageCapacity + texts + (expected.deviceIdentifier?.count ?? 0)
     }

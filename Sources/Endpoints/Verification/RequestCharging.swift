@@ -27,12 +27,12 @@ package struct RequestCharging: Sendable {
     }
 
     /// The client as one that asks this: what it may know, and whose buckets and places it takes from.
-    package func caller(asking question: Question, in context: RequestContext) -> Caller {
+    package func caller(asking options: VerificationOptions, in context: RequestContext) -> Caller {
         let limits = context.client.limits
         var caller = Caller(permittedApps: context.client.apps)
         caller.inFlight = context.client.inFlightLimit
         guard !limits.policies.isEmpty else { return caller }
-        caller.charges = context.client.charges(for: question, from: address(of: context))
+        caller.charges = context.client.charges(for: options, from: address(of: context))
         caller.onAdmission = { note($0, by: limits.policies, in: context) }
         return caller
     }

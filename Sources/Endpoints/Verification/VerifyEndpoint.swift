@@ -20,7 +20,7 @@ package protocol VerifyEndpoint: Sendable {
     func read(_ body: ByteBuffer) throws -> VerifyInput
 
     /// Writes an answer, and what it will be if it is given again.
-    func replies(to question: Question, with answer: Answer, at now: Timestamp) -> Replies
+    func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies
 
     /// Whether the end of Apple's endpoint concerns who reads an answer from this source; nil for none.
     func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool

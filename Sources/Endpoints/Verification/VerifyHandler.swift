@@ -62,7 +62,7 @@ package final class VerifyHandler: Sendable {
     private typealias Progress = Step<Reply, any Error>
 
     /// A request on its way.
-    private struct Visit: Sendable {
+    private struct Call: Sendable {
         let context: RequestContext
         let endpoint: any VerifyEndpoint
         let now: Timestamp
@@ -74,101 +74,102 @@ package final class VerifyHandler: Sendable {
         _ context: RequestContext, _ body: ReservedBody, at endpoint: any VerifyEndpoint
     ) throws -> Progress {
         try endpoint.check(contentType: context.header.contentType)
-        let visit = Visit(context: context, endpoint: endpoint, now: clock())
+        let call = Call(context: context, endpoint: endpoint, now: clock())
         let key = NearCache.Key(
             endpoint: endpoint.path, body: body.bytes, edition: access.now.edition, client: context.client.name)
-        guard let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: visit.now) else {
-            return .compute { try self.verify(body, key, visit) }
+        guard let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: call.now) else {
+            return .compute { try self.verify(body, key, call) }
         }
-        let caller = charging.caller(asking: known.question, in: context)
-        try known.question.checkExpectedApp(for: caller)
+        let caller = charging.caller(asking: known.options, in: context)
+        try known.options.checkExpectedApp(for: caller)
         return try admission.admit(caller) {
             // The tokens may have been waited for.
-            guard known.holds(at: visit.now) else { return .compute { try self.decideAgain(caller, body, key, visit) } }
-            return .done(try self.again(known, to: caller, visit))
+            guard known.holds(at: call.now) else { return .compute { try self.decideAgain(caller, body, key, call) } }
+            return .done(try self.again(known, to: caller, call))
         }
     }
 
     /// Reads nothing for a client that is known to be limited, and nothing for free.
-    private func verify(_ body: ReservedBody, _ key: NearCache.Key?, _ visit: Visit) throws -> Progress {
-        let sender = charging.sender(of: visit.context)
+    private func verify(_ body: ReservedBody, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
+        let sender = charging.sender(of: call.context)
         try admission.refuseIfLimited(sender)
         let input: VerifyInput
         do {
-            input = try read(body, visit, for: sender)
+            input = try read(body, call, for: sender)
         } catch {
             return try admission.charge(sender) { throw error }
         }
         switch input {
-        case .reply(let reply): return try admission.charge(sender) { .done(self.announcing(reply, from: nil, visit)) }
+        case .reply(let reply): return try admission.charge(sender) { .done(self.announcing(reply, from: nil, call)) }
         case .request(var request):
-            request.caller = charging.caller(asking: request.question, in: visit.context)
+            request.caller = charging.caller(asking: request.options, in: call.context)
             let kept = body.hold(&request, key)
-            return try admission.admit(request.caller) { [request] in try self.decide(request, kept, visit) }
+            return try admission.admit(request.caller) { [request] in try self.decide(request, kept, call) }
         }
     }
 
     /// A body that names an app of others is as good as unreadable.
-    private func read(_ body: ReservedBody, _ visit: Visit, for sender: Caller) throws -> VerifyInput {
-        let input = try visit.endpoint.read(body.bytes)
-        if case .request(let request) = input { try request.question.checkExpectedApp(for: sender) }
+    private func read(_ body: ReservedBody, _ call: Call, for sender: Caller) throws -> VerifyInput {
+        let input = try call.endpoint.read(body.bytes)
+        if case .request(let request) = input { try request.options.checkExpectedApp(for: sender) }
         return input
     }
 
     /// Decides on a request that was admitted because its answer was known, and is known no longer.
     private func decideAgain(
-        _ caller: Caller, _ body: ReservedBody, _ key: NearCache.Key?, _ visit: Visit
+        _ caller: Caller, _ body: ReservedBody, _ key: NearCache.Key?, _ call: Call
     ) throws -> Progress {
-        switch try visit.endpoint.read(body.bytes) {
-        case .reply(let reply): return .done(announcing(reply, from: nil, visit))
+        switch try call.endpoint.read(body.bytes) {
+        case .reply(let reply): return .done(announcing(reply, from: nil, call))
         case .request(var request):
             request.caller = caller
             let kept = body.hold(&request, key)
-            return try decide(request, kept, visit)
+            return try decide(request, kept, call)
         }
     }
 
     /// Decides on an admitted request, unless another with the same body was decided on while this one waited for its turn
     /// or its tokens.
     /// - Parameter key: the key that the answer is kept under; nil if it is not to be kept.
-    private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ visit: Visit) throws -> Progress {
-        if let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: visit.now) {
-            return .done(try again(known, to: request.caller, visit))
+    private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
+        if let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: call.now) {
+            return .done(try again(known, to: request.caller, call))
         }
-        let question = request.question
-        return try verification.answer(request, at: visit.now).map { self.first($0, to: question, key, visit) }
+        let options = request.options
+        return try verification.answer(request, at: call.now).map { self.first($0, to: options, key, call) }
     }
 
     /// Gives an answer that was worked out for this request, and remembers it.
-    private func first(_ answer: Answer, to question: Question, _ key: NearCache.Key?, _ visit: Visit) -> Reply {
-        let replies = visit.endpoint.replies(to: question, with: answer, at: visit.now)
+    private func first(_ answer: Answer, to options: VerificationOptions, _ key: NearCache.Key?, _ call: Call) -> Reply
+    {
+        let replies = call.endpoint.replies(to: options, with: answer, at: call.now)
         metrics.tally(answer).count()
-        visit.context.record { $0.answer = AnswerFacts(answer) }
-        if let key, let terms = KnownAnswer(answer, at: visit.now) {
+        call.context.record { $0.answer = AnswerFacts(answer) }
+        if let key, let terms = CachedAnswer(answer, at: call.now) {
             let again = answer.again
-            let known = KnownReply(
-                again, to: question, terms: terms, tally: metrics.tally(again), reply: replies.again)
+            let known = CachedReply(
+                again, to: options, terms: terms, tally: metrics.tally(again), reply: replies.again)
             nearCache.insert(known, for: key)
         }
-        return finish(replies.now, AnswerOrigin(answer), visit)
+        return finish(replies.now, AnswerOrigin(answer), call)
     }
 
     /// Gives a known answer. Permissions are checked each time: they may have changed since.
-    private func again(_ known: KnownReply, to caller: Caller, _ visit: Visit) throws -> Reply {
+    private func again(_ known: CachedReply, to caller: Caller, _ call: Call) throws -> Reply {
         try known.terms.checkApp(for: caller)
         known.tally.count()
-        visit.context.record { $0.answer = known.facts }
-        return finish(known.reply, known.origin, visit)
+        call.context.record { $0.answer = known.facts }
+        return finish(known.reply, known.origin, call)
     }
 
-    private func finish(_ reply: Reply, _ origin: AnswerOrigin, _ visit: Visit) -> Reply {
-        announcing(reply.telling(of: origin, at: visit.now), from: origin.source, visit)
+    private func finish(_ reply: Reply, _ origin: AnswerOrigin, _ call: Call) -> Reply {
+        announcing(reply.telling(of: origin, at: call.now), from: origin.source, call)
     }
 
-    private func announcing(_ reply: consuming Reply, from source: Provenance.Source?, _ visit: Visit) -> Reply {
-        guard visit.endpoint.announcesEnd(withAnswerFrom: source) else { return reply }
+    private func announcing(_ reply: consuming Reply, from source: Provenance.Source?, _ call: Call) -> Reply {
+        guard call.endpoint.announcesEnd(withAnswerFrom: source) else { return reply }
         var fields: HTTPFields = [:]
-        fields.announce(lifecycle.knowledge(of: UpstreamEndpoint(.verifyReceipt, .production)))
+        fields.announce(lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
         reply.added.append(contentsOf: fields)
         return reply
     }
@@ -188,9 +189,9 @@ extension ReservedBody {
     }
 }
 
-extension KnownReply {
+extension CachedReply {
     /// Whether it may be given at `now`.
-    fileprivate func holds(at now: Timestamp) -> Bool { terms.holds(for: question, at: now) }
+    fileprivate func holds(at now: Timestamp) -> Bool { terms.holds(for: options, at: now) }
 }
 
 extension AnswerFacts {

@@ -25,15 +25,15 @@ package struct VerdictEndpoint: VerifyEndpoint {
         let fields = try VerifyRequestBody(decoding: bytes)
         var request = VerificationRequest(
             evidence: .appReceipt(try decode(fields.receipt, in: bytes, of: .receipt, as: Base64.decode)))
-        request.question.expectations.bundleID = fields.bundleID
-        request.question.expectations.applicationVersion = fields.appVersion
-        request.question.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
+        request.options.expectations.bundleID = fields.bundleID
+        request.options.expectations.applicationVersion = fields.appVersion
+        request.options.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
             try decode(text, in: bytes, of: .deviceIdentifier, as: DeviceIdentifier.bytes)
         }
-        request.question.mode = fields.mode
-        request.question.maximumAge = fields.maximumAge
-        request.question.excludesOldTransactions = fields.excludesOldTransactions
-        request.question.wantsLatestReceipt = fields.wantsLatestReceipt
+        request.options.mode = fields.mode
+        request.options.maximumAge = fields.maximumAge
+        request.options.excludesOldTransactions = fields.excludesOldTransactions
+        request.options.wantsLatestReceipt = fields.wantsLatestReceipt
         return .request(request)
     }
 
@@ -49,8 +49,8 @@ package struct VerdictEndpoint: VerifyEndpoint {
     }
 
     /// What is answered again differs in how it is known only.
-    package func replies(to question: Question, with answer: Answer, at now: Timestamp) -> Replies {
-        let body = AnswerBody(answer, latestReceipt: question.wantsLatestReceipt ? answer.latestReceipt : nil)
+    package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
+        let body = AnswerBody(answer, latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
         return Replies(
             now: Reply(body: ByteBuffer(bytes: body.now)), again: Reply(body: ByteBuffer(bytes: body.again)))
     }

@@ -45,7 +45,7 @@ package struct DropInEndpoint: VerifyEndpoint {
             var request = VerificationRequest(
                 evidence: .appReceipt(try fields.receipt.bytes(in: bytes, as: Base64.decode)), mode: .appleFirst,
                 excludesOldTransactions: fields.excludesOldTransactions)
-            request.question.callersSecret = fields.secret
+            request.options.callersSecret = fields.secret
             return request
         } catch {
             throw MalformedRequest(fault: "\(error)")
@@ -61,7 +61,7 @@ extension Route {
     package static func verifyReceiptByGet(announcing lifecycle: UpstreamLifecycle) -> Route {
         Route(.get, "/verifyReceipt") { _ in
             var reply = Reply(status: .notPOST, because: nil)
-            reply.fields.announce(lifecycle.knowledge(of: UpstreamEndpoint(.verifyReceipt, .production)))
+            reply.fields.announce(lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
             return reply
         }
     }
@@ -76,24 +76,24 @@ private struct MalformedRequest: Error {
 
 extension DropInEndpoint {
     /// Apple's form does not tell how an answer is known: given again, it is the same.
-    package func replies(to question: Question, with answer: Answer, at now: Timestamp) -> Replies {
-        let reply = reply(to: question, answer, at: now)
+    package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
+        let reply = reply(to: options, answer, at: now)
         return Replies(now: reply, again: reply)
     }
 
-    private func reply(to question: Question, _ answer: Answer, at now: Timestamp) -> Reply {
+    private func reply(to options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
         switch answer.verdict {
         case .rejected(.rule(let rule)): Reply(status: rule.appleStatus, because: rule.rawValue)
         case .rejected(.accountNotFound): Reply(status: .accountNotFound, because: nil, from: .apple)
         case .undecided: nothingToSay(nil)
-        case .genuine: genuine(question, answer, at: now)
+        case .genuine: genuine(options, answer, at: now)
         }
     }
 
-    private func genuine(_ question: Question, _ answer: Answer, at now: Timestamp) -> Reply {
+    private func genuine(_ options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
         let provenance = answer.provenance
         // Who sent a secret wants to know that Apple does not accept it; whose secret is configured is not to blame.
-        if question.callersSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
+        if options.callersSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
         guard let receipt = answer.receipt else { return nothingToSay(nil) }

@@ -3,12 +3,12 @@
 
 /// Makes cached findings useless before their time.
 public struct CacheInvalidation: Sendable {
-    private let cache: any FindingCache
-    private let observer: any GatewayObserver
+    private let cache: any UpstreamCache
+    private let observer: any UpstreamObserver
 
     /// Creates the invalidation of one cache.
     /// - Parameter observer: counts purges.
-    public init(of cache: any FindingCache, observer: any GatewayObserver) {
+    public init(of cache: any UpstreamCache, observer: any UpstreamObserver) {
         self.cache = cache
         self.observer = observer
     }

@@ -87,7 +87,7 @@ public struct PurgeHistory: Sendable {
     /// Whether a result from `position` about these original transactions may be used.
     public func judge(
         _ position: PurgePosition, naming originalTransactionIDs: some Sequence<String>
-    ) -> PurgeJudgement {
+    ) -> PurgeDecision {
         guard isKnown(position) else { return .unknown }
         guard position.number < self.position.number else { return .current }
         let isPurged = originalTransactionIDs.contains { (numbers[$0.hashValue] ?? 0) > position.number }
@@ -105,7 +105,7 @@ public struct PurgeHistory: Sendable {
 }
 
 /// The use of a cached result, as far as purges decide it.
-public enum PurgeJudgement: Hashable, Sendable {
+public enum PurgeDecision: Hashable, Sendable {
     /// None of its original transactions was purged since.
     case current
     /// One of them was.

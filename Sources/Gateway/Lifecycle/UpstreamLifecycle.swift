@@ -10,7 +10,7 @@ internal import Synchronization
 /// dates changes nothing.
 public final class UpstreamLifecycle: Sendable {
     /// What is known of one endpoint.
-    public struct Knowledge: Hashable, Sendable {
+    public struct State: Hashable, Sendable {
         /// The dates that count: the earlier of each.
         public var dates: LifecycleDates
         /// What Apple announced.
@@ -21,7 +21,7 @@ public final class UpstreamLifecycle: Sendable {
     }
 
     private let configured: LifecycleDates
-    private let learnt: Mutex<[UpstreamEndpoint: Knowledge]>
+    private let learnt: Mutex<[UpstreamEndpoint: State]>
 
     /// - Parameter configured: the operator's dates, for all endpoints.
     public init(configured: LifecycleDates = LifecycleDates()) {
@@ -36,13 +36,13 @@ public final class UpstreamLifecycle: Sendable {
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
         guard dates != LifecycleDates() || !links.isEmpty else { return false }
-        let knowledge = Knowledge(dates: configured.earliest(dates), announced: dates, links: links)
-        return learnt.withLock { $0.updateValue(knowledge, forKey: endpoint) } != knowledge
+        let state = State(dates: configured.earliest(dates), announced: dates, links: links)
+        return learnt.withLock { $0.updateValue(state, forKey: endpoint) } != state
     }
 
     /// What is known of an endpoint.
-    public func knowledge(of endpoint: UpstreamEndpoint) -> Knowledge {
-        learnt.withLock { $0[endpoint] } ?? Knowledge(dates: configured)
+    public func state(of endpoint: UpstreamEndpoint) -> State {
+        learnt.withLock { $0[endpoint] } ?? State(dates: configured)
     }
 }
 

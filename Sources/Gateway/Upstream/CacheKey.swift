@@ -22,12 +22,12 @@ public struct CacheKey: Hashable, Sendable {
     public let credentials: Fingerprint?
 
     /// - Parameter secret: the one that Apple is asked with.
-    init(_ question: UpstreamQuestion, at api: UpstreamAPI, with secret: Secret?) {
-        bundleID = question.subject.bundleID
-        environment = question.subject.environment
-        subject = question.subject.identity
+    init(_ request: UpstreamRequest, at api: UpstreamAPI, with secret: Secret?) {
+        bundleID = request.subject.bundleID
+        environment = request.subject.environment
+        subject = request.subject.identity
         self.api = api
-        options = question.options
+        options = request.options
         credentials = secret?.fingerprint
     }
 }

@@ -31,10 +31,10 @@ public struct CachePolicy: Sendable {
     }
 
     /// Returns the use of a finding for a request.
-    func use(of known: KnownFinding, for assessment: Assessment) -> Use {
-        let now = assessment.now, maximumAge = assessment.request.question.maximumAge
+    func use(of known: CachedResult, for assessment: Assessment) -> Use {
+        let now = assessment.now, maximumAge = assessment.request.options.maximumAge
         if known.isFresh(at: now, maximumAge: maximumAge) {
-            return known.isDue(at: now, chance: randomness()) ? .dueForRefresh : .fresh
+            return known.isDue(at: now, randomness: randomness()) ? .dueForRefresh : .fresh
         }
         let isUsable =
             maximumAge == nil && known.isStale(within: freshness.staleWhileRevalidate, at: now)
@@ -43,7 +43,7 @@ public struct CachePolicy: Sendable {
     }
 
     /// Whether a finding still answers where Apple does not (RFC 5861 §4).
-    func answersWithoutUpstream(_ known: KnownFinding, at now: Timestamp) -> Bool {
+    func answersWithoutUpstream(_ known: CachedResult, at now: Timestamp) -> Bool {
         known.answerHolds(for: freshness.staleIfError, at: now)
     }
 }

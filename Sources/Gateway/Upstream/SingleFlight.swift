@@ -9,7 +9,7 @@ internal import Synchronization
 /// cancels nobody else's.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let flights = Mutex<[Key: [Waiter<Value>]]>([:])
-    private let alarms = Alarms()
+    private let timeouts = Timeouts()
 
     /// How many values are being worked out.
     var count: Int { flights.withLock { $0.count } }
@@ -21,12 +21,12 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Waits for the work for `key`, which is started unless it is under way.
     func value(
-        for key: Key, patience: Duration, _ work: @escaping @Sendable () async -> Value
-    ) async -> Boarding<Value> {
+        for key: Key, waitLimit: Duration, _ work: @escaping @Sendable () async -> Value
+    ) async -> FlightResult<Value> {
         let waiter = Waiter<Value>()
         let isFirst = enter(key, [waiter])
         if isFirst { fly(key, work) }
-        return Boarding(value: await waiter.value(patience: patience, alarms), isFirst: isFirst)
+        return FlightResult(value: await waiter.value(waitLimit: waitLimit, timeouts), isFirst: isFirst)
     }
 
     /// - Returns: whether nobody works on the value yet.
@@ -48,7 +48,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 }
 
 /// What came of waiting.
-struct Boarding<Value: Sendable>: Sendable {
+struct FlightResult<Value: Sendable>: Sendable {
     /// The value; nil if the waiter's patience ended first, or the waiter was cancelled.
     let value: Value?
     /// Whether this waiter's request started the work.

@@ -12,7 +12,7 @@ public protocol Upstream: Sendable {
 
     /// Asks once. Every fault is a reply; none is thrown, so none is forgotten.
     func ask(
-        _ question: UpstreamQuestion, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
+        _ request: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse
 }
 
@@ -34,7 +34,7 @@ public struct UpstreamResponse: Sendable {
 }
 
 /// What Apple is asked.
-public struct UpstreamQuestion: Sendable {
+public struct UpstreamRequest: Sendable {
     /// The purchase that it is asked about.
     public var subject: VerificationSubject
     /// The shared secret the caller sent; nil takes the one that is configured for the app.
@@ -52,14 +52,14 @@ public struct UpstreamQuestion: Sendable {
     }
 }
 
-extension UpstreamQuestion {
+extension UpstreamRequest {
     /// The bytes of the evidence as it was sent.
     var sentByteCount: Int { subject.evidence?.receipt?.bytes.count ?? 0 }
 }
 
-extension UpstreamQuestion: CustomStringConvertible, CustomReflectable {
+extension UpstreamRequest: CustomStringConvertible, CustomReflectable {
     /// No byte of the evidence, no secret, and no app.
-    public var description: String { "UpstreamQuestion(\(subject))" }
+    public var description: String { "UpstreamRequest(\(subject))" }
     /// Empty, for the same reason.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

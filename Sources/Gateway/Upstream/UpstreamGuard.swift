@@ -61,7 +61,7 @@ final class UpstreamGuard: Sendable {
     /// Whether Apple may be asked.
     enum Entry: Sendable {
         case pass(Pass)
-        case heldBack(DegradedReason)
+        case rejected(DegradedReason)
     }
 
     fileprivate struct State: Sendable {
@@ -78,7 +78,7 @@ final class UpstreamGuard: Sendable {
     private let budget: UpstreamBudget?
     private let maximumWaiting: Int
     private let retryPolicy = RetryPolicy()
-    private let alarms = Alarms()
+    private let timeouts = Timeouts()
 
     init(_ policy: UpstreamGuardPolicy, of endpoint: UpstreamEndpoint) {
         budget = policy.budget.map { UpstreamBudget($0, of: endpoint) }
@@ -99,9 +99,9 @@ extension UpstreamGuard {
         if let budget {
             // Only who would be let in pays.
             if let reason = state.withLock({ $0.obstacle(maximumWaiting, at: .now, by: deadline) }) {
-                return .heldBack(reason)
+                return .rejected(reason)
             }
-            guard await budget.take(from: limiter) else { return .heldBack(.upstreamBudget) }
+            guard await budget.take(from: limiter) else { return .rejected(.upstreamBudget) }
         }
         return await lineUp(by: deadline)
     }
@@ -109,11 +109,11 @@ extension UpstreamGuard {
     private func lineUp(by deadline: Instant) async -> Entry {
         let now = Instant.now
         switch state.withLock({ $0.line(up: maximumWaiting, at: now, by: deadline) }) {
-        case .heldBack(let reason): return .heldBack(reason)
+        case .rejected(let reason): return .rejected(reason)
         case .slot(let slot): return pass(for: slot)
         case .wait(let waiter):
-            guard let slot = await waiter.value(patience: now.duration(to: deadline), alarms) else {
-                return .heldBack(.upstreamSaturated)
+            guard let slot = await waiter.value(waitLimit: now.duration(to: deadline), timeouts) else {
+                return .rejected(.upstreamSaturated)
             }
             return pass(for: slot)
         }
@@ -129,7 +129,7 @@ extension UpstreamGuard {
                 return .pass(Pass(startedAt: now, slot: slot, permit: permit))
             case .reject:
                 state.release(slot, .neutral)
-                return .heldBack(.circuitOpen)
+                return .rejected(.circuitOpen)
             }
         }
     }
@@ -145,10 +145,10 @@ extension UpstreamGuard {
 }
 
 extension UpstreamGuard.State {
-    fileprivate enum Place {
+    fileprivate enum Admission {
         case slot(ConcurrencyLimit.Slot)
         case wait(Waiter<ConcurrencyLimit.Slot>)
-        case heldBack(DegradedReason)
+        case rejected(DegradedReason)
     }
 
     /// Why nobody is let in, or into the line, now.
@@ -161,8 +161,8 @@ extension UpstreamGuard.State {
         return hasRoom ? nil : .upstreamSaturated
     }
 
-    fileprivate mutating func line(up maximumWaiting: Int, at now: Instant, by deadline: Instant) -> Place {
-        if let reason = obstacle(maximumWaiting, at: now, by: deadline) { return .heldBack(reason) }
+    fileprivate mutating func line(up maximumWaiting: Int, at now: Instant, by deadline: Instant) -> Admission {
+        if let reason = obstacle(maximumWaiting, at: now, by: deadline) { return .rejected(reason) }
         if waiting.isEmpty, case .acquired(let slot) = limit.acquire() { return .slot(slot) }
         let waiter = Waiter<ConcurrencyLimit.Slot>()
         waiting.append(waiter)

@@ -18,9 +18,9 @@ package final class Waiter<Value: Sendable>: Sendable {
 
     /// Waits, once.
     /// - Returns: the value; nil if patience ended first, or the task was cancelled.
-    package func value(patience: Duration, _ alarms: Alarms) async -> Value? {
-        let alarm = alarms.set(for: .now + patience) { self.end(with: nil) }
-        defer { alarms.remove(alarm) }
+    package func value(waitLimit: Duration, _ timeouts: Timeouts) async -> Value? {
+        let alarm = timeouts.set(for: .now + waitLimit) { self.end(with: nil) }
+        defer { timeouts.remove(alarm) }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { wait($0) }
         } onCancel: {

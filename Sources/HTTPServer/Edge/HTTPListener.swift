@@ -111,7 +111,7 @@ private final class ConnectionLimit: ChannelDuplexHandler {
     private let logger: Logger
     private var count = 0
     /// True while an accept was wanted and not made.
-    private var isHeldBack = false
+    private var isRejected = false
     /// The time before which the limit is not logged again: it may be reached with each connection that ends.
     private var nextWarning = NIODeadline.uptimeNanoseconds(0)
 
@@ -132,8 +132,8 @@ private final class ConnectionLimit: ChannelDuplexHandler {
 
     func read(context: ChannelHandlerContext) {
         guard count >= maximum else { return context.read() }
-        guard !isHeldBack else { return }
-        isHeldBack = true
+        guard !isRejected else { return }
+        isRejected = true
         guard nextWarning <= .now() else { return }
         nextWarning = .now() + .seconds(10)
         logger.warning("Connection limit reached", metadata: ["connections": .stringConvertible(maximum)])
@@ -153,8 +153,8 @@ private final class ConnectionLimit: ChannelDuplexHandler {
 
     private func connectionClosed(_ context: ChannelHandlerContext) {
         count -= 1
-        guard isHeldBack, count < maximum else { return }
-        isHeldBack = false
+        guard isRejected, count < maximum else { return }
+        isRejected = false
         context.read()
     }
 }

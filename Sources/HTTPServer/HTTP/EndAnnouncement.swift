@@ -19,11 +19,11 @@ enum EndAnnouncementLimits {
 extension HTTPFields {
     /// Adds what is known of the end of the endpoint an answer depends on: `Deprecation` (RFC 9745), `Sunset` (RFC 8594)
     /// and `Link` (RFC 8288). Nothing where nothing is known.
-    package mutating func announce(_ knowledge: UpstreamLifecycle.Knowledge) {
-        guard knowledge.dates != LifecycleDates() || !knowledge.links.isEmpty else { return }
-        self[.deprecation] = knowledge.dates.deprecationField
-        self[.sunset] = knowledge.dates.sunset.flatMap { HTTPDate.text($0) }
-        self[.link] = knowledge.linkField
+    package mutating func announce(_ state: UpstreamLifecycle.State) {
+        guard state.dates != LifecycleDates() || !state.links.isEmpty else { return }
+        self[.deprecation] = state.dates.deprecationField
+        self[.sunset] = state.dates.sunset.flatMap { HTTPDate.text($0) }
+        self[.link] = state.linkField
     }
 }
 
@@ -36,7 +36,7 @@ extension LifecycleDates {
     }
 }
 
-extension UpstreamLifecycle.Knowledge {
+extension UpstreamLifecycle.State {
     fileprivate var linkField: String? {
         var field = ""
         for link in links {

@@ -28,9 +28,9 @@ enum RequestID: Hashable, Sendable {
 
     /// As it stands in the log.
     var text: String {
-        var octets = ByteBuffer()
-        octets.write(self)
-        return String(buffer: octets)
+        var bytes = ByteBuffer()
+        bytes.write(self)
+        return String(buffer: bytes)
     }
 
     /// A number that no other process has.

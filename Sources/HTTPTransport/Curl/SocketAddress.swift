@@ -23,15 +23,15 @@ enum SocketAddress {
 
     private static func ipAddress(_ address: UnsafeMutablePointer<curl_sockaddr>) -> IPAddress? {
         switch unsafe address.pointee.family {
-        case AF_INET: unsafe IPAddress(octets(address, at: \sockaddr_in.sin_addr))
-        case AF_INET6: unsafe IPAddress(octets(address, at: \sockaddr_in6.sin6_addr))
+        case AF_INET: unsafe IPAddress(bytes(address, at: \sockaddr_in.sin_addr))
+        case AF_INET6: unsafe IPAddress(bytes(address, at: \sockaddr_in6.sin6_addr))
         default: nil
         }
     }
 
     /// SAFETY: libcurl says how many bytes of address there are (`addrlen`); they begin at `addr`, whose declared type
     /// is shorter than an IPv6 address.
-    private static func octets<Whole, Part>(
+    private static func bytes<Whole, Part>(
         _ address: UnsafeMutablePointer<curl_sockaddr>, at part: KeyPath<Whole, Part>
     ) -> [UInt8] {
         guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr),

@@ -32,45 +32,45 @@ package struct Doctor: Sendable {
     }
 
     /// Everything that was seen, by area.
-    package func examine() async -> [Observation] {
-        await withTaskGroup(of: (Observation.Area, [Observation]).self) { group in
-            for area in Observation.Area.allCases {
+    package func examine() async -> [CheckResult] {
+        await withTaskGroup(of: (CheckResult.Area, [CheckResult]).self) { group in
+            for area in CheckResult.Area.allCases {
                 group.addTask { (area, await examine(area)) }
             }
             let byArea = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
-            return Observation.Area.allCases.flatMap { byArea[$0] ?? [] }
+            return CheckResult.Area.allCases.flatMap { byArea[$0] ?? [] }
         }
     }
 
-    private func examine(_ area: Observation.Area) async -> [Observation] {
-        let chart = Chart(area)
-        let ended: Void? = await value(within: Limits.examination) { await examine(area, chart) }
+    private func examine(_ area: CheckResult.Area) async -> [CheckResult] {
+        let report = CheckReport(area)
+        let ended: Void? = await value(within: Limits.examination) { await examine(area, report) }
         if ended == nil {
-            chart.fail(
+            report.fail(
                 "time", "not everything was seen within \(Limits.examination.configurationText)",
                 do: "Mend what stands above, and look again.")
         }
-        return chart.close()
+        return report.close()
     }
 
-    private func examine(_ area: Observation.Area, _ chart: Chart) async {
+    private func examine(_ area: CheckResult.Area, _ report: CheckReport) async {
         switch area {
-        case .configuration: noteSettings(chart)
-        case .clients: ClientsExamination(configuration: configuration, chart: chart, now: clock()).run()
-        case .redis: await RedisExamination(configuration: configuration, chart: chart, clock: clock)?.run()
+        case .configuration: noteSettings(report)
+        case .clients: ClientsCheck(configuration: configuration, report: report, now: clock()).run()
+        case .redis: await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
         case .apple:
-            await AppleExamination(
-                configuration: configuration, environment: environment, chart: chart, clock: clock
+            await AppleCheck(
+                configuration: configuration, environment: environment, report: report, clock: clock
             ).run()
-        case .certificates: CertificatesExamination(configuration: configuration, chart: chart, now: clock()).run()
-        case .limits: LimitsExamination(configuration: configuration, chart: chart).run()
-        case .ports: await PortsExamination(configuration: configuration, chart: chart).run()
+        case .certificates: CertificatesCheck(configuration: configuration, report: report, now: clock()).run()
+        case .limits: LimitsCheck(configuration: configuration, report: report).run()
+        case .ports: await PortsCheck(configuration: configuration, report: report).run()
         }
     }
 
-    private func noteSettings(_ chart: Chart) {
+    private func noteSettings(_ report: CheckReport) {
         let set = ConfigurationKeys.all.count { $0.text(configuration) != $0.defaultText }
-        chart.ok(
+        report.ok(
             "settings",
             "\(ConfigurationKeys.all.count) settings, \(set) of them not the default; check-config lists them")
     }

@@ -6,10 +6,10 @@ internal import Settings
 
 /// What the doctor has to say.
 package struct DoctorReport: Sendable {
-    let observations: [Observation]
+    let observations: [CheckResult]
 
     /// Creates a report.
-    package init(observations: [Observation]) {
+    package init(observations: [CheckResult]) {
         self.observations = observations
     }
 
@@ -22,7 +22,7 @@ package struct DoctorReport: Sendable {
     }
 
     /// The worst of all levels.
-    package var level: Observation.Level {
+    package var level: CheckResult.Level {
         let levels = Set(observations.map(\.level))
         return levels.contains(.failed) ? .failed : levels.contains(.warning) ? .warning : .ok
     }
@@ -36,7 +36,7 @@ package struct DoctorReport: Sendable {
 extension DoctorReport {
     /// A heading for each area and a line for each observation.
     package func text(hasColours: Bool) -> String {
-        let areas = Observation.Area.allCases.compactMap { area in
+        let areas = CheckResult.Area.allCases.compactMap { area in
             let lines = observations.filter { $0.area == area }.map { "  \($0.line(hasColours: hasColours))\n" }
             return lines.isEmpty ? nil : "\(area.rawValue.capitalizedFirst)\n\(lines.joined())"
         }
@@ -44,14 +44,14 @@ extension DoctorReport {
     }
 
     private var summary: String {
-        func count(_ level: Observation.Level) -> Int { observations.count { $0.level == level } }
+        func count(_ level: CheckResult.Level) -> Int { observations.count { $0.level == level } }
         let warnings = count(.warning) == 1 ? "1 warning" : "\(count(.warning)) warnings"
         let counts = "\(count(.ok)) ok, \(warnings), \(count(.failed)) failed"
         return isMisconfigured ? "\(counts); nothing else is looked at while the configuration is wrong" : counts
     }
 }
 
-extension Observation {
+extension CheckResult {
     /// The columns of a line; longer subjects push the rest aside.
     private enum Width {
         static let level = 9
@@ -66,7 +66,7 @@ extension Observation {
     }
 }
 
-extension Observation.Level {
+extension CheckResult.Level {
     /// Select Graphic Rendition of ECMA-48: green, yellow, bold red.
     fileprivate var colour: String {
         switch self {
@@ -103,7 +103,7 @@ extension DoctorReport {
     }
 }
 
-extension Observation {
+extension CheckResult {
     fileprivate func write(to json: inout JSONWriter) {
         json.object { json in
             json.member("area", .string(area.rawValue))

@@ -12,7 +12,7 @@ package struct LocalGateway: Sendable {
 
     enum Limits {
         /// For a question: an event loop that needs longer is not alive.
-        static let patience: Duration = .seconds(2)
+        static let timeout: Duration = .seconds(2)
         /// The metrics are the longest answer.
         static let answerBytes = 4 << 20
     }
@@ -30,8 +30,8 @@ package struct LocalGateway: Sendable {
     /// - Parameter admin: where it listens. Who listens on all addresses is asked on loopback.
     package init(_ admin: ListenerConfiguration) throws(TransportError) {
         var configuration = TransportConfiguration()
-        configuration.connectTimeout = Limits.patience
-        configuration.totalTimeout = Limits.patience
+        configuration.connectTimeout = Limits.timeout
+        configuration.totalTimeout = Limits.timeout
         configuration.lowSpeedTime = .zero
         configuration.maximumResponseBytes = Limits.answerBytes
         (configuration.allowsPlainHTTP, configuration.allowsPrivateAddresses) = (true, true)
@@ -60,7 +60,7 @@ package struct LocalGateway: Sendable {
     }
 
     private func get(_ path: String) async throws(TransportError) -> TransportResponse {
-        try await transport.send(TransportRequest(.get, url: base + path), deadline: .now + Limits.patience)
+        try await transport.send(TransportRequest(.get, url: base + path), deadline: .now + Limits.timeout)
     }
 }
 

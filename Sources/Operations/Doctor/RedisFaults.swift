@@ -78,41 +78,41 @@ struct RedisServerInfo {
         fields = Dictionary(pairs) { first, _ in first }
     }
 
-    func note(on chart: Chart) {
-        noteVersion(on: chart)
-        noteMemory(on: chart)
+    func note(on report: CheckReport) {
+        noteVersion(on: report)
+        noteMemory(on: report)
     }
 
-    private func noteVersion(on chart: Chart) {
+    private func noteVersion(on report: CheckReport) {
         let version = String(fields["valkey_version"] ?? fields["redis_version"] ?? "").printable()
         let name = fields["valkey_version"] == nil ? "Redis" : "Valkey"
         let major = (fields["redis_version"] ?? "").prefix { $0 != "." }
         guard let major = Int(major), major < Self.oldestMajorVersion else {
-            return chart.ok("server", "\(name) \(version)")
+            return report.ok("server", "\(name) \(version)")
         }
-        chart.fail("server", "\(name) \(version) is too old", do: "The gateway needs Redis 6 or later.")
+        report.fail("server", "\(name) \(version) is too old", do: "The gateway needs Redis 6 or later.")
     }
 
-    private func noteMemory(on chart: Chart) {
+    private func noteMemory(on report: CheckReport) {
         let policy = String(fields["maxmemory_policy"] ?? "").printable()
         guard let maximum = fields["maxmemory"].flatMap({ Int($0) }), !policy.isEmpty else {
-            return chart.ok("memory", "INFO says nothing of it")
+            return report.ok("memory", "INFO says nothing of it")
         }
         let used = ByteCount.bytes(Int(fields["used_memory"] ?? "") ?? 0).rounded
         guard maximum > 0 else {
-            return chart.warn(
+            return report.warn(
                 "memory", "\(used) used, and no limit: Redis grows until the system ends it",
                 do: "Set maxmemory, and maxmemory-policy volatile-lru.")
         }
         let seen = "\(used) used of \(ByteCount.bytes(maximum).rounded), maxmemory-policy \(policy)"
         switch policy {
-        case "volatile-lru", "volatile-lfu", "volatile-ttl", "volatile-random": chart.ok("memory", seen)
+        case "volatile-lru", "volatile-lfu", "volatile-ttl", "volatile-random": report.ok("memory", seen)
         case "noeviction":
-            chart.warn(
+            report.warn(
                 "memory", "\(seen): once it is full, nothing is kept and no limit is shared",
                 do: "Set maxmemory-policy volatile-lru, unless this Redis is also somebody else's.")
         default:
-            chart.warn(
+            report.warn(
                 "memory", "\(seen): what Apple announced may be evicted",
                 do: "Set maxmemory-policy volatile-lru, unless this Redis is also somebody else's.")
         }

@@ -16,7 +16,7 @@ struct RedisProbes: Sendable {
     /// - Parameter token: makes the names of the keys.
     init(token: String = .randomName()) {
         commands =
-            Self.findings(RedisWord("\(FindingNames.findingPrefix)doctor-\(token)"))
+            Self.findings(RedisWord("\(SharedCacheNames.resultPrefix)doctor-\(token)"))
             + Self.nodes(RedisWord("gw:doctor:nodes-\(token)")) + Self.purges(RedisWord("gw:doctor:purges-\(token)"))
             + [RedisCommand("TIME")] + Self.scripts(token)
     }
@@ -53,10 +53,10 @@ struct RedisProbes: Sendable {
             RedisFlightLeases.release.call(keys: [lease], [RedisWord(token), "", life]),
             // One request of one token from a bucket of one, which is full again after a millisecond.
             RedisTokenBuckets.script.call(keys: [bucket], [1, 1, 1000, 1, 0, 0, 0, 0]),
-            RedisFleetNotes.pause.call(keys: [RedisWord("\(RedisFleetNotes.pausePrefix)doctor-\(token)")], [life, 0]),
+            RedisFleetState.pause.call(keys: [RedisWord("\(RedisFleetState.pausePrefix)doctor-\(token)")], [life, 0]),
             // Nothing is announced: what it would write has no end.
-            RedisFleetNotes.lifecycle.call(
-                keys: [RedisWord("\(RedisFleetNotes.lifecyclePrefix)doctor-\(token)")], ["", 0, life]),
+            RedisFleetState.lifecycle.call(
+                keys: [RedisWord("\(RedisFleetState.lifecyclePrefix)doctor-\(token)")], ["", 0, life]),
             // A history that there is not stays as it is.
             RedisPurges.restart.call(
                 keys: [RedisWord("gw:{doctor-\(token)}:head"), RedisWord("gw:{doctor-\(token)}:log")], ["none", "1"]),

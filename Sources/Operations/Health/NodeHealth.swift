@@ -36,34 +36,34 @@ package struct NodeHealth: Sendable {
     }
 
     /// What an operator should know of the process and its store.
-    var findings: [StatusFinding] { stageFindings + storeFindings }
+    var issues: [StatusIssue] { stageIssues + storeIssues }
 
     /// Redis's own line is left to the log: it may name users and keys.
     private var storeAdvice: String { store.configurationFault?.advice ?? "See the log of the gateway." }
 
-    private var stageFindings: [StatusFinding] {
+    private var stageIssues: [StatusIssue] {
         switch lifecycle.stage {
         case .starting:
-            [StatusFinding(.info, "This node is starting.", "It takes requests as soon as it listens.")]
+            [StatusIssue(.info, "This node is starting.", "It takes requests as soon as it listens.")]
         case .draining:
-            [StatusFinding(.warning, "This node is draining.", "It finishes what is in flight, then it ends.")]
+            [StatusIssue(.warning, "This node is draining.", "It finishes what is in flight, then it ends.")]
         case .ready: []
         }
     }
 
-    private var storeFindings: [StatusFinding] {
+    private var storeIssues: [StatusIssue] {
         switch store.condition {
         case .embedded, .connected: []
         case .connecting:
-            [StatusFinding(.info, "The first connection to Redis is being made.", "It gets half a second as a rule.")]
+            [StatusIssue(.info, "The first connection to Redis is being made.", "It gets half a second as a rule.")]
         case .degraded:
             [
-                StatusFinding(
+                StatusIssue(
                     .warning, "Redis does not answer; this node decides alone meanwhile.",
                     "Answers stay right. See whether Redis runs and can be reached from here.", .redisAway)
             ]
         case .misconfigured:
-            [StatusFinding(.critical, "Redis refuses this gateway.", storeAdvice, .redisMisconfigured)]
+            [StatusIssue(.critical, "Redis refuses this gateway.", storeAdvice, .redisMisconfigured)]
         }
     }
 }

@@ -13,7 +13,7 @@ internal import Resilience
 extension JSONWriter {
     /// Writes how one of Apple's endpoints stands at `now`.
     mutating func upstream(
-        isEnabled: Bool, _ health: UpstreamHealth, _ knowledge: UpstreamLifecycle.Knowledge, at now: Timestamp
+        isEnabled: Bool, _ health: UpstreamHealth, _ state: UpstreamLifecycle.State, at now: Timestamp
     ) {
         object { json in
             json.key("enabled")
@@ -26,7 +26,7 @@ extension JSONWriter {
             json.member("requests_waiting", health.waiting)
             json.member("budget_remaining", health.budgetRemaining)
             json.key("lifecycle")
-            json.lifecycle(knowledge, at: now)
+            json.lifecycle(state, at: now)
         }
     }
 
@@ -47,20 +47,20 @@ extension JSONWriter {
         }
     }
 
-    private mutating func lifecycle(_ knowledge: UpstreamLifecycle.Knowledge, at now: Timestamp) {
-        let stage = knowledge.dates.stage(at: now)
+    private mutating func lifecycle(_ state: UpstreamLifecycle.State, at now: Timestamp) {
+        let stage = state.dates.stage(at: now)
         object { json in
             json.member("stage", stage.name)
             json.key("share_moved")
             json.number(stage.shareMoved)
-            json.members(knowledge.dates)
-            if knowledge.announced != LifecycleDates() {
+            json.members(state.dates)
+            if state.announced != LifecycleDates() {
                 json.key("announced")
-                json.object { $0.members(knowledge.announced) }
+                json.object { $0.members(state.announced) }
             }
             json.key("links")
             json.array { json in
-                for link in knowledge.links { json.link(link) }
+                for link in state.links { json.link(link) }
             }
         }
     }

@@ -42,7 +42,7 @@ package struct StatusRoute: Sendable {
     private var reply: Reply {
         var reply = Reply(json: status(at: clock()))
         reply.fields[.cacheControl] = "no-store"
-        reply.fields.announce(upstreams.lifecycle.knowledge(of: UpstreamEndpoint(.verifyReceipt, .production)))
+        reply.fields.announce(upstreams.lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
         return reply
     }
 
@@ -60,7 +60,7 @@ package struct StatusRoute: Sendable {
                     json.key(environment.rawValue)
                     json.upstream(
                         isEnabled: asksApple, upstreams.guards.health(of: endpoint),
-                        upstreams.lifecycle.knowledge(of: endpoint), at: now)
+                        upstreams.lifecycle.state(of: endpoint), at: now)
                 }
             }
         }

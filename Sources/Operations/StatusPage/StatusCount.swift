@@ -11,14 +11,14 @@ internal import Telemetry
 /// What the status page follows: sums of series that are counted anyhow.
 enum StatusCount: Int, CaseIterable, Sendable {
     case genuine, rejected, undecided
-    case fromNearCache, fromFindings, fromReceipts, fromApple
+    case fromNearCache, fromSharedCache, fromReceipts, fromApple
     case degraded, secretRejected, contradicted, unreachableForCallers
-    case productionAnswered, productionFailed, productionThrottled, productionHeldBack
-    case sandboxAnswered, sandboxFailed, sandboxThrottled, sandboxHeldBack
-    case findingsFresh, findingsStale, findingsMissing, flightsJoined, leasesFound, findingsFaulty, findingsForged
+    case productionAnswered, productionFailed, productionThrottled, productionRejected
+    case sandboxAnswered, sandboxFailed, sandboxThrottled, sandboxRejected
+    case cacheHits, cacheStale, cacheMisses, coalescedRequests, leasesFound, cacheFaults, cacheForgeries
     case limitsAdmitted, limitsAlone, limitsInShadow, refusedByRate, refusedByConcurrency
     case answers, serverErrors, refusedAtEdge, overloaded
-    case storeDone, storeFailed, storeHeldBack, invalidations
+    case storeDone, storeFailed, storeRejected, invalidations
 }
 
 /// What the status page follows of how long something takes.
@@ -54,7 +54,7 @@ struct StatusInstruments: Sendable {
 
 extension StatusCount {
     fileprivate func counters(_ registry: PrometheusRegistry) -> [PrometheusCounter] {
-        verdictCounters(registry) ?? upstreamCounters(registry) ?? findingCounters(registry)
+        verdictCounters(registry) ?? upstreamCounters(registry) ?? cacheCounters(registry)
             ?? limitCounters(registry) ?? storeCounters(registry) ?? []
     }
 
@@ -67,7 +67,7 @@ extension StatusCount {
         case .rejected: verifications { $0.verdict == .rejected }
         case .undecided: verifications { $0.verdict == .undecided }
         case .fromNearCache: verifications { $0.cache == .near }
-        case .fromFindings: verifications { $0.cache == .shared || $0.cache == .stale }
+        case .fromSharedCache: verifications { $0.cache == .shared || $0.cache == .stale }
         case .fromReceipts: verifications { $0.cache == .miss && $0.source == .local }
         case .fromApple: verifications { $0.cache == .miss && $0.source == .apple }
         case .degraded:
@@ -93,35 +93,35 @@ extension StatusCount {
         case .productionAnswered: questions(.production, \.isAnswer)
         case .productionFailed: questions(.production, \.isFailure)
         case .productionThrottled: questions(.production) { $0 == .throttled }
-        case .productionHeldBack: Self.heldBack(.production, registry)
+        case .productionRejected: Self.rejected(.production, registry)
         case .sandboxAnswered: questions(.sandbox, \.isAnswer)
         case .sandboxFailed: questions(.sandbox, \.isFailure)
         case .sandboxThrottled: questions(.sandbox) { $0 == .throttled }
-        case .sandboxHeldBack: Self.heldBack(.sandbox, registry)
+        case .sandboxRejected: Self.rejected(.sandbox, registry)
         default: nil
         }
     }
 
-    private static func heldBack(
+    private static func rejected(
         _ environment: UpstreamEnvironment, _ registry: PrometheusRegistry
     ) -> [PrometheusCounter] {
-        registry.counters(MetricCatalogue.upstreamHeldBack) { (labels: HeldBackLabels) in
+        registry.counters(MetricCatalogue.upstreamRejected) { (labels: UpstreamRejectionLabels) in
             labels.endpoint == UpstreamEndpoint(.verifyReceipt, environment)
         }
     }
 
-    private func findingCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
+    private func cacheCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
         let lookups = { (result: Provenance.Cache) in
-            registry.counters(MetricCatalogue.findingLookups) { (label: FindingLookupLabel) in label.cache == result }
+            registry.counters(MetricCatalogue.cacheLookups) { (label: CacheLookupLabel) in label.cache == result }
         }
         return switch self {
-        case .findingsFresh: lookups(.shared)
-        case .findingsStale: lookups(.stale)
-        case .findingsMissing: lookups(.miss)
-        case .flightsJoined: [registry.counter(MetricCatalogue.flightsJoined)]
+        case .cacheHits: lookups(.shared)
+        case .cacheStale: lookups(.stale)
+        case .cacheMisses: lookups(.miss)
+        case .coalescedRequests: [registry.counter(MetricCatalogue.coalescedRequests)]
         case .leasesFound: registry.counters(MetricCatalogue.flightLeases) { (what: LeaseOutcome) in what == .found }
-        case .findingsFaulty: registry.counters(MetricCatalogue.sharedCacheFaults) { (_: SharedCacheFault) in true }
-        case .findingsForged:
+        case .cacheFaults: registry.counters(MetricCatalogue.sharedCacheFaults) { (_: SharedCacheFault) in true }
+        case .cacheForgeries:
             registry.counters(MetricCatalogue.sharedCacheFaults) { (fault: SharedCacheFault) in fault == .sealInvalid }
         default: nil
         }
@@ -158,8 +158,8 @@ extension StatusCount {
         }
         return switch self {
         case .storeDone: commands { $0 == .ok }
-        case .storeFailed: commands { $0 != .ok && $0 != .heldBack }
-        case .storeHeldBack: commands { $0 == .heldBack }
+        case .storeFailed: commands { $0 != .ok && $0 != .rejected }
+        case .storeRejected: commands { $0 == .rejected }
         case .invalidations: [registry.counter(MetricCatalogue.storeInvalidations)]
         default: nil
         }

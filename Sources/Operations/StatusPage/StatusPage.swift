@@ -92,18 +92,18 @@ extension StatusPage {
         <section id="verdict" data-tone="\(report.verdict.tone.rawValue)" aria-labelledby="word">
         <div role="status"><h2 id="word">\(report.verdict.title)</h2>
         <p id="summary">\(escaped(report.summary))</p></div>
-        <ul id="findings">\(report.findings.map(item).joined())</ul>
+        <ul id="findings">\(report.issues.map(item).joined())</ul>
         </section>
         """
     }
 
-    private func item(_ finding: StatusFinding) -> String {
-        let link = finding.runbook.map {
+    private func item(_ result: StatusIssue) -> String {
+        let link = result.runbook.map {
             " <a href=\"\(escaped($0.address))\" rel=\"noreferrer\">\(escaped($0.rawValue))</a>"
         }
         return """
-            <li data-severity="\(finding.severity.rawValue)"><span class="severity">\(finding.severity.rawValue)</span> \
-            <strong>\(escaped(finding.text))</strong> <span>\(escaped(finding.advice))</span>\(link ?? "")</li>
+            <li data-severity="\(result.severity.rawValue)"><span class="severity">\(result.severity.rawValue)</span> \
+            <strong>\(escaped(result.text))</strong> <span>\(escaped(result.advice))</span>\(link ?? "")</li>
             """
     }
 

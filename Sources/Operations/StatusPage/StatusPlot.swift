@@ -40,7 +40,7 @@ enum StatusPlot: Int, CaseIterable, Sendable {
         case .origins:
             [
                 Line("near_cache", "near cache", .fromNearCache),
-                Line("findings", "what Apple said before", .fromFindings),
+                Line("findings", "what Apple said before", .fromSharedCache),
                 Line("receipts", "the receipt itself", .fromReceipts), Line("apple", "Apple, just asked", .fromApple),
             ]
         case .questions:
@@ -48,7 +48,7 @@ enum StatusPlot: Int, CaseIterable, Sendable {
                 Line("answered", "answered", .productionAnswered, .sandboxAnswered),
                 Line(
                     "failed", "failed", .productionFailed, .sandboxFailed, .productionThrottled, .sandboxThrottled),
-                Line("held_back", "held back here", .productionHeldBack, .sandboxHeldBack),
+                Line("rejected", "held back here", .productionRejected, .sandboxRejected),
             ]
         }
     }

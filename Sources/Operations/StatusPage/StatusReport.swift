@@ -10,7 +10,7 @@ struct StatusReport: Sendable {
     let time: Timestamp
     let host: String
     /// What somebody should know, what matters most first.
-    let findings: [StatusFinding]
+    let issues: [StatusIssue]
     /// Those with a plot first.
     let tables: [StatusTable]
     /// One sentence below the verdict.
@@ -20,7 +20,7 @@ struct StatusReport: Sendable {
         let windows = StatusWindows(history), now = sources.clock()
         time = now
         host = sources.host
-        findings = sources.findings(windows, at: now)
+        issues = sources.issues(windows, at: now)
         tables = StatusPlot.allCases.map { $0.table(windows) } + sources.tables(windows, at: now)
         summary = Self.summary(windows.minute)
     }
@@ -33,7 +33,7 @@ struct StatusReport: Sendable {
 }
 
 /// The word at the top of the page.
-enum StatusVerdict: String, Sendable {
+enum StatusSummary: String, Sendable {
     case well, degraded, failing
 
     /// What people read.
@@ -56,8 +56,8 @@ enum StatusVerdict: String, Sendable {
 
 extension StatusReport {
     /// How this node is, in one word: as bad as the worst of the findings.
-    var verdict: StatusVerdict {
-        switch findings.map(\.severity).max() {
+    var verdict: StatusSummary {
+        switch issues.map(\.severity).max() {
         case nil, .info: .well
         case .warning: .degraded
         case .critical: .failing
@@ -77,7 +77,7 @@ extension StatusReport {
             json.member("host", host)
             json.member("verdict", verdict.rawValue)
             json.member("summary", summary)
-            json.findings(findings)
+            json.issues(issues)
             for table in tables { json.table(table) }
             json.key("history")
             json.history(history)
@@ -87,16 +87,16 @@ extension StatusReport {
 }
 
 extension JSONWriter {
-    fileprivate mutating func findings(_ findings: [StatusFinding]) {
+    fileprivate mutating func issues(_ issues: [StatusIssue]) {
         key("findings")
         array { json in
-            for finding in findings {
+            for result in issues {
                 json.object { json in
-                    json.member("severity", finding.severity.rawValue)
-                    json.member("text", finding.text)
-                    json.member("advice", finding.advice)
-                    json.member("runbook", finding.runbook?.rawValue)
-                    json.member("address", finding.runbook?.address)
+                    json.member("severity", result.severity.rawValue)
+                    json.member("text", result.text)
+                    json.member("advice", result.advice)
+                    json.member("runbook", result.runbook?.rawValue)
+                    json.member("address", result.runbook?.address)
                 }
             }
         }
@@ -157,7 +157,7 @@ extension StatusReport {
             json.member("title", verdict.title)
             json.member("tone", verdict.tone.rawValue)
             json.member("summary", summary)
-            json.findings(findings)
+            json.issues(issues)
             json.key("texts")
             json.object { json in for (name, cell) in cells { json.member(name, cell.value.text) } }
             json.key("tones")

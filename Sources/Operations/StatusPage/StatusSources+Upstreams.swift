@@ -20,7 +20,7 @@ extension StatusSources {
         StatusTable(
             heading: .init("apple", "The way to Apple"),
             note: asksApple ? "the last minute" : "Apple is not asked: gateway.apple.enabled is false",
-            columns: Self.columns, rows: guardRows + questionRows(windows.minute))
+            columns: Self.columns, rows: guardRows + requestRows(windows.minute))
     }
 
     private var guardRows: [Row] {
@@ -39,7 +39,7 @@ extension StatusSources {
         ]
     }
 
-    private func questionRows(_ minute: StatusWindow) -> [Row] {
+    private func requestRows(_ minute: StatusWindow) -> [Row] {
         func row(_ name: String, _ title: String, _ cell: (UpstreamEndpoint) -> Cell) -> Row {
             Row(heading: .init(name, title), cells: UpstreamEndpoint.allCases.map(cell))
         }
@@ -49,7 +49,7 @@ extension StatusSources {
                 let failures = endpoint.failed.reduce(0) { $0 + minute.count($1) }
                 return .init(value: .rate(minute.rate(endpoint.failed)), tone: failures > 0 ? .notable : .plain)
             },
-            row("held_back", "Held back here") { .init(value: .rate(minute.rate($0.heldBack))) },
+            row("rejected", "Held back here") { .init(value: .rate(minute.rate($0.rejected))) },
             row("median", "Half within") { .init(value: .latency(minute.quantile(0.5, of: $0.timing))) },
             row("p99", "99 of 100 within") { .init(value: .latency(minute.quantile(0.99, of: $0.timing))) },
         ]
@@ -57,8 +57,8 @@ extension StatusSources {
 
     /// How far `verifyReceipt` is on its way out.
     func sunset(at now: Timestamp) -> StatusTable {
-        let known = UpstreamEndpoint.allCases.map { upstreams.lifecycle.knowledge(of: $0) }
-        func row(_ name: String, _ title: String, _ cell: (UpstreamLifecycle.Knowledge) -> Cell) -> Row {
+        let known = UpstreamEndpoint.allCases.map { upstreams.lifecycle.state(of: $0) }
+        func row(_ name: String, _ title: String, _ cell: (UpstreamLifecycle.State) -> Cell) -> Row {
             Row(heading: .init(name, title), cells: known.map(cell))
         }
         return StatusTable(
@@ -67,8 +67,8 @@ extension StatusSources {
                 row("stage", "Stage") { .init(value: .word($0.dates.stage(at: now).name)) },
                 row("deprecation", "Deprecated from") { .init(value: .time($0.dates.deprecation)) },
                 row("sunset", "Ends on") { .init(value: .time($0.dates.sunset)) },
-                row("left_seconds", "Time left") { knowledge in
-                    let left = knowledge.dates.sunset.map { max(.zero, $0.since(now)) }
+                row("left_seconds", "Time left") { state in
+                    let left = state.dates.sunset.map { max(.zero, $0.since(now)) }
                     return .init(value: .span(left), tone: left == .zero ? .bad : .plain)
                 },
                 row("share_moved", "Answered without it") { .init(value: .share($0.dates.stage(at: now).shareMoved)) },
@@ -109,7 +109,7 @@ extension UpstreamHealth {
     fileprivate var budgetTone: StatusTone { budgetRemaining == 0 ? .notable : .plain }
 }
 
-extension UpstreamLifecycle.Knowledge {
+extension UpstreamLifecycle.State {
     fileprivate var source: StatusValue {
         if dates == LifecycleDates() { return .word("nobody", shown: "nobody yet") }
         return announced == LifecycleDates() ? .word("configuration") : .word("apple", shown: "Apple")
@@ -127,6 +127,6 @@ extension UpstreamEndpoint {
         environment == .production ? [.productionFailed, .productionThrottled] : [.sandboxFailed, .sandboxThrottled]
     }
 
-    fileprivate var heldBack: StatusCount { environment == .production ? .productionHeldBack : .sandboxHeldBack }
+    fileprivate var rejected: StatusCount { environment == .production ? .productionRejected : .sandboxRejected }
     fileprivate var timing: StatusTiming { environment == .production ? .production : .sandbox }
 }

@@ -18,7 +18,7 @@ package struct StatusSources: Sendable {
     /// How Apple's endpoints stand.
     let upstreams: UpstreamState
     /// What came of the last reload.
-    let reloads: ReloadLedger
+    let reloads: ReloadHistory
     /// Whether Apple is asked at all.
     let asksApple: Bool
     /// The memory for request bodies.
@@ -39,7 +39,7 @@ package struct StatusSources: Sendable {
 
     package init(
         _ configuration: GatewayConfiguration, health: NodeHealth, upstreams: UpstreamState,
-        reloads: ReloadLedger, bodyBudget: BodyBudget, registry: PrometheusRegistry,
+        reloads: ReloadHistory, bodyBudget: BodyBudget, registry: PrometheusRegistry,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.health = health
@@ -103,17 +103,17 @@ extension StatusSources {
 
     private func caches(_ windows: StatusWindows) -> StatusTable {
         let minute = windows.minute
-        let lookups: [StatusCount] = [.findingsFresh, .findingsStale, .findingsMissing]
-        let faults = windows.all.count(.findingsFaulty)
+        let lookups: [StatusCount] = [.cacheHits, .cacheStale, .cacheMisses]
+        let faults = windows.all.count(.cacheFaults)
         return StatusTable(
             heading: .init("caches", "Caches"), note: "the last minute", columns: StatusTable.onlyColumn,
             rows: [
                 Row("near_share", "Answers from the near cache", .share(minute.share(.fromNearCache, of: .verdicts))),
                 Row("near_limit_bytes", "Near cache, at most", .bytes(nearCacheBytes)),
-                Row("found_share", "Findings of Apple's: fresh", .share(minute.share(.findingsFresh, of: lookups))),
-                Row("stale_share", "past their time", .share(minute.share(.findingsStale, of: lookups))),
+                Row("found_share", "Findings of Apple's: fresh", .share(minute.share(.cacheHits, of: lookups))),
+                Row("stale_share", "past their time", .share(minute.share(.cacheStale, of: lookups))),
                 Row("lookups", "looked up", .rate(minute.rate(lookups))),
-                Row("joined", "Joined a question under way", .rate(minute.rate(.flightsJoined))),
+                Row("joined", "Joined a question under way", .rate(minute.rate(.coalescedRequests))),
                 Row("found_by_others", "Asked by another node", .rate(minute.rate(.leasesFound))),
                 Row("faults", "not read or not kept, in 10 min", .count(faults), faults > 0 ? .notable : .plain),
             ])
@@ -156,7 +156,7 @@ extension StatusSources {
                 Row(
                     "failed", "Commands failed", .rate(minute.rate(.storeFailed)),
                     minute.count(.storeFailed) > 0 ? .notable : .plain),
-                Row("held_back", "Commands held back", .rate(minute.rate(.storeHeldBack))),
+                Row("rejected", "Commands held back", .rate(minute.rate(.storeRejected))),
                 Row("round_trip_p99", "Round trip, 99 of 100 within", .latency(minute.quantile(0.99, of: .store))),
                 Row("invalidations", "Changes heard of", .rate(minute.rate(.invalidations))),
             ])

@@ -10,7 +10,7 @@ struct CertificateChain: Sendable {
     /// The environments whose receipts the signer may sign.
     let environments: Set<Environment>
     /// What it is made of.
-    let sight: SeenChain
+    let info: VerifiedChainInfo
 
     /// Verifies the certificates that came with a signature made with this algorithm. Everything that costs no
     /// cryptography is checked before what does, and a key is used only after its certificate was verified.
@@ -38,7 +38,7 @@ struct CertificateChain: Sendable {
         environments = try path.permittedEnvironments()
         try path.checkKeyKinds(for: algorithm)
         key = try path.verifySignatures(in: bytes, verified)
-        sight = SeenChain(path, in: bytes)
+        info = VerifiedChainInfo(path, in: bytes)
         validity = path.certificates.reduce(path.anchorCertificate.fields.validity) { $0.intersection($1.validity) }
     }
 }

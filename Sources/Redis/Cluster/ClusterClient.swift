@@ -13,14 +13,14 @@ final class ClusterClient: RedisTopology {
         /// How long a command waits that is better sent a moment later.
         static let pause = Duration.milliseconds(4)
         /// How many are asked for the map before the next look.
-        static let maximumGuidesAsked = 4
+        static let maximumSeedsAsked = 4
     }
 
     private let configuration: RedisClientConfiguration
     private let observer: any RedisObserver
-    private let guides: [RedisNode]
+    private let seeds: [RedisNode]
     private let nodes: ClusterNodes
-    private let lookout: Lookout
+    private let refresher: TopologyRefresher
     private let eventLoop: any EventLoop
     private let map = Mutex(SlotMap())
 
@@ -29,38 +29,38 @@ final class ClusterClient: RedisTopology {
         self.configuration = configuration
         self.observer = observer
         let eventLoop = eventLoops.next()
-        let lookout = Lookout(Self.rule, on: eventLoop)
-        self.lookout = lookout
+        let refresher = TopologyRefresher(Self.rule, on: eventLoop)
+        self.refresher = refresher
         self.eventLoop = eventLoop
         nodes = ClusterNodes { address in
             RedisNode(
                 configuration.master(at: address), eventLoops: eventLoops,
-                observer: NodeObserver(observer: observer, lookout: lookout))
+                observer: NodeObserver(observer: observer, refresher: refresher))
         }
-        guides = configuration.url.addresses.map { address in
+        seeds = configuration.url.addresses.map { address in
             RedisNode(
-                configuration.guide(at: address), eventLoops: eventLoop,
-                observer: NodeObserver(observer: nil, lookout: lookout))
+                configuration.seed(at: address), eventLoops: eventLoop,
+                observer: NodeObserver(observer: nil, refresher: refresher))
         }
     }
 
     /// Between reasons, a look now and then finds masters that were added.
-    private static let rule = LookoutRule(
+    private static let rule = TopologyRefreshRule(
         pace: .milliseconds(100), interval: .seconds(15), retryInterval: .milliseconds(500))
 
     func start() {
-        for guide in guides { guide.start() }
-        lookout.start { [weak self] in await self?.look() ?? true }
+        for seed in seeds { seed.start() }
+        refresher.start { [weak self] in await self?.look() ?? true }
     }
 
     func shutdown() async {
-        lookout.stop()
-        for node in nodes.close() + guides { await node.shutdown() }
+        refresher.stop()
+        for node in nodes.close() + seeds { await node.shutdown() }
     }
 
     var health: RedisHealth {
         let known = masters.values
-        return .together(known.isEmpty ? guides.map(\.health).map(\.withoutConnections) : Array(known))
+        return .together(known.isEmpty ? seeds.map(\.health).map(\.withoutConnections) : Array(known))
     }
 
     var masters: [RedisAddress: RedisHealth] {
@@ -108,7 +108,8 @@ extension ClusterClient {
     }
 
     private func send(_ batch: ClusterPipeline.Batch, until end: NIODeadline?) async -> Replies {
-        guard let node = batch.isForGuest ? nodes.guest(at: batch.node) : nodes.node(at: batch.node) else {
+        guard let node = batch.isForRedirectTarget ? nodes.redirectTarget(at: batch.node) : nodes.node(at: batch.node)
+        else {
             return batch.commands.map { _ in .failure(nodes.isClosed ? .shutDown : .notConnected) }
         }
         guard let end else { return await node.send(batch.commands) }
@@ -120,7 +121,7 @@ extension ClusterClient {
             observer.observe(.topology(.redirected(redirection.kind)))
             if case .moved(let slot, let master) = redirection { map.withLock { $0.move(slot, to: master) } }
         }
-        if news.isMapInDoubt || news.redirections.contains(where: \.changesMap) { lookout.want() }
+        if news.isMapInDoubt || news.redirections.contains(where: \.changesMap) { refresher.want() }
     }
 }
 
@@ -131,9 +132,9 @@ extension ClusterClient {
     private func look() async -> Bool {
         let masters = map.withLock { $0.masters }.shuffled().compactMap { nodes.existing(at: $0) }
         var asked = 0
-        for guide in masters + guides.shuffled() where asked < Limits.maximumGuidesAsked && guide.health.isConnected {
+        for seed in masters + seeds.shuffled() where asked < Limits.maximumSeedsAsked && seed.health.isConnected {
             asked += 1
-            guard let found = await ask(guide) else { continue }
+            guard let found = await ask(seed) else { continue }
             await adopt(found)
             return found.isComplete && self.masters.values.allSatisfy(\.isConnected)
         }
@@ -142,9 +143,9 @@ extension ClusterClient {
     }
 
     /// A node that was taken out of its cluster has a map without a master.
-    private func ask(_ guide: RedisNode) async -> SlotMap? {
-        guard let reply = try? await guide.send(RedisCommand("CLUSTER", "SLOTS")),
-            let map = try? SlotMap(reply, from: guide.configuration.address), !map.masters.isEmpty
+    private func ask(_ seed: RedisNode) async -> SlotMap? {
+        guard let reply = try? await seed.send(RedisCommand("CLUSTER", "SLOTS")),
+            let map = try? SlotMap(reply, from: seed.configuration.address), !map.masters.isEmpty
         else { return nil }
         return map
     }

@@ -8,7 +8,7 @@ final class ClusterNodes: Sendable {
     private struct State {
         var nodes: [RedisAddress: RedisNode] = [:]
         /// Who was pointed to since the last look, and may not be in the map yet.
-        var guests: Set<RedisAddress> = []
+        var redirectTargets: Set<RedisAddress> = []
         var isClosed = false
     }
 
@@ -37,9 +37,9 @@ final class ClusterNodes: Sendable {
     }
 
     /// The same, for a node that a master pointed to: it outlives the next look, also if the map does not name it.
-    func guest(at address: RedisAddress) -> RedisNode? {
+    func redirectTarget(at address: RedisAddress) -> RedisNode? {
         let node = node(at: address)
-        if node != nil { state.withLock { _ = $0.guests.insert(address) } }
+        if node != nil { state.withLock { _ = $0.redirectTargets.insert(address) } }
         return node
     }
 
@@ -54,8 +54,8 @@ final class ClusterNodes: Sendable {
     /// Forgets the others, but for guests, and returns them for their shutdown.
     func removeAll(except addresses: Set<RedisAddress>) -> [RedisNode] {
         state.withLock { state in
-            let kept = addresses.union(state.guests)
-            state.guests = []
+            let kept = addresses.union(state.redirectTargets)
+            state.redirectTargets = []
             let removed = state.nodes.filter { !kept.contains($0.key) }
             for address in removed.keys { state.nodes[address] = nil }
             return Array(removed.values)

@@ -13,7 +13,7 @@ struct ClusterPipeline {
         /// Of each command sent, whose reply it gets; nil for `ASKING`.
         fileprivate var steps: [Step?] = []
         /// Whether some other node pointed to this one.
-        var isForGuest: Bool { steps.contains { $0 == nil } }
+        var isForRedirectTarget: Bool { steps.contains { $0 == nil } }
 
         fileprivate mutating func append(_ command: RedisCommand, _ step: Step) {
             if step.way != .byMap {

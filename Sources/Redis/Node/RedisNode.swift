@@ -20,7 +20,7 @@ public final class RedisNode: RedisCommands {
     /// One for each event loop.
     private let lanes: [Lane]
     private let subscriber: ConnectionKeeper<SubscriberConnection>?
-    private let ledger: NodeLedger
+    private let status: NodeStatus
     private let isShutDown = Atomic(false)
 
     /// A node that is not connected yet.
@@ -30,14 +30,14 @@ public final class RedisNode: RedisCommands {
     public init(
         _ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver
     ) {
-        let ledger = NodeLedger(observer)
+        let status = NodeStatus(observer)
         self.configuration = configuration
         self.eventLoops = eventLoops
-        self.ledger = ledger
-        lanes = eventLoops.makeIterator().map { Lane(on: $0, .commands(configuration, ledger)) }
+        self.status = status
+        lanes = eventLoops.makeIterator().map { Lane(on: $0, .commands(configuration, status)) }
         subscriber =
             configuration.trackedPrefixes.isEmpty && configuration.channels.isEmpty
-            ? nil : ConnectionKeeper(on: eventLoops.next(), .subscriber(configuration, ledger))
+            ? nil : ConnectionKeeper(on: eventLoops.next(), .subscriber(configuration, status))
     }
 
     /// Begins to connect, and does so again for as long as it takes. Does nothing the second time.
@@ -57,7 +57,7 @@ public final class RedisNode: RedisCommands {
     public var health: RedisHealth {
         let faults = lanes.map(\.fault) + [subscriber?.fault]
         for case .refused(let refusal) in faults where !refusal.isPassing { return .misconfigured(refusal) }
-        if let refusal = ledger.forbiddenCommand { return .misconfigured(refusal) }
+        if let refusal = status.forbiddenCommand { return .misconfigured(refusal) }
         let ready = lanes.count(where: \.isReady)
         return ready > 0 ? .connected(ready) : .disconnected(lanes.lazy.compactMap(\.fault).first)
     }
@@ -69,10 +69,10 @@ public final class RedisNode: RedisCommands {
         guard !commands.isEmpty else { return [] }
         let since = NIODeadline.now()
         guard let lane = readyLane else {
-            return ledger.refuse(commands.count, isShutDown.load(ordering: .relaxed) ? .shutDown : .notConnected)
+            return status.refuse(commands.count, isShutDown.load(ordering: .relaxed) ? .shutDown : .notConnected)
         }
         guard let bytes = ByteBuffer(commands: commands) else {
-            return ledger.refuse(commands.count, .protocolViolation)
+            return status.refuse(commands.count, .protocolViolation)
         }
         return await withCheckedContinuation { caller in
             lane.submit(Request(bytes: bytes, commands: commands.count, since: since, caller: caller))
@@ -88,30 +88,30 @@ public final class RedisNode: RedisCommands {
 }
 
 extension ConnectionKeeper.Parts where Machine == CommandConnection<RedisNode.Caller> {
-    fileprivate static func commands(_ configuration: RedisNodeConfiguration, _ ledger: NodeLedger) -> Self {
+    fileprivate static func commands(_ configuration: RedisNodeConfiguration, _ status: NodeStatus) -> Self {
         Self(
             role: .commands, configuration: configuration,
             makeMachine: { CommandConnection(configuration, until: $0) },
             deliver: { delivery in
-                ledger.count(delivery.results, since: delivery.since)
+                status.count(delivery.results, since: delivery.since)
                 delivery.waiter.resume(returning: delivery.results)
             },
-            observe: ledger.observe)
+            observe: status.observe)
     }
 }
 
 extension ConnectionKeeper.Parts where Machine == SubscriberConnection {
-    fileprivate static func subscriber(_ configuration: RedisNodeConfiguration, _ ledger: NodeLedger) -> Self {
+    fileprivate static func subscriber(_ configuration: RedisNodeConfiguration, _ status: NodeStatus) -> Self {
         Self(
             role: .subscriber, configuration: configuration,
             makeMachine: { SubscriberConnection(configuration, until: $0) },
             deliver: { _ in },
             observe: { event in
-                ledger.observe(event)
+                status.observe(event)
                 guard !configuration.trackedPrefixes.isEmpty else { return }
                 switch event {
-                case .connected: ledger.observe(.flushed(.subscribed))
-                case .disconnected: ledger.observe(.flushed(.subscriberLost))
+                case .connected: status.observe(.flushed(.subscribed))
+                case .disconnected: status.observe(.flushed(.subscriberLost))
                 default: break
                 }
             })

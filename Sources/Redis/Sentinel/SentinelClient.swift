@@ -24,7 +24,7 @@ final class SentinelClient: RedisTopology {
     private let eventLoops: any EventLoopGroup
     private let observer: any RedisObserver
     private let sentinels: [RedisNode]
-    private let lookout: Lookout
+    private let refresher: TopologyRefresher
     private let state = Mutex(State())
 
     /// The way there that is taken.
@@ -38,26 +38,26 @@ final class SentinelClient: RedisTopology {
         self.eventLoops = eventLoops
         self.observer = observer
         let eventLoop = eventLoops.next()
-        let lookout = Lookout(Self.rule, on: eventLoop)
-        self.lookout = lookout
+        let refresher = TopologyRefresher(Self.rule, on: eventLoop)
+        self.refresher = refresher
         sentinels = configuration.url.addresses.map { address in
             RedisNode(
                 configuration.sentinel(at: address), eventLoops: eventLoop,
-                observer: NodeObserver(observer: nil, lookout: lookout))
+                observer: NodeObserver(observer: nil, refresher: refresher))
         }
     }
 
     /// One question per second to one sentinel, and ten while there is no master.
-    private static let rule = LookoutRule(
+    private static let rule = TopologyRefreshRule(
         pace: .milliseconds(50), interval: .seconds(1), retryInterval: .milliseconds(100))
 
     func start() {
         for sentinel in sentinels { sentinel.start() }
-        lookout.start { [weak self] in await self?.look() ?? true }
+        refresher.start { [weak self] in await self?.look() ?? true }
     }
 
     func shutdown() async {
-        lookout.stop()
+        refresher.stop()
         let nodes = state.withLock { state in
             state.isShutDown = true
             return [state.master, state.candidate].compactMap(\.self)
@@ -71,7 +71,7 @@ final class SentinelClient: RedisTopology {
             return commands.map { _ in .failure(isShutDown ? .shutDown : .notConnected) }
         }
         let results = await master.send(commands)
-        if results.contains(where: \.castsDoubtOnTopology) { lookout.want() }
+        if results.contains(where: \.castsDoubtOnTopology) { refresher.want() }
         return results
     }
 
@@ -144,7 +144,7 @@ extension SentinelClient {
             if let node = known.first(where: { $0.configuration.address == address }) { return (node, nil) }
             let node = RedisNode(
                 configuration.master(at: address), eventLoops: eventLoops,
-                observer: NodeObserver(observer: observer, lookout: lookout))
+                observer: NodeObserver(observer: observer, refresher: refresher))
             defer { state.candidate = node }
             return (node, state.candidate)
         }

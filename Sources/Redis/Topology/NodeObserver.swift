@@ -6,12 +6,12 @@ struct NodeObserver: RedisObserver {
     /// Who is told everything; nil for nodes that are only asked where others are.
     let observer: (any RedisObserver)?
     /// Who looks where the masters are.
-    let lookout: Lookout
+    let refresher: TopologyRefresher
 
     func observe(_ event: RedisEvent) {
         observer?.observe(event)
         switch event {
-        case .connected(.commands), .disconnected(.commands, _), .published: lookout.want()
+        case .connected(.commands), .disconnected(.commands, _), .published: refresher.want()
         default: break
         }
     }

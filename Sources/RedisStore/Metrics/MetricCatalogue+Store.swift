@@ -39,9 +39,9 @@ extension MetricCatalogue {
     static let liveNodes = MetricFamily(
         "receipt_gateway_fleet_live_nodes", .gauge,
         "Nodes that share the store and are alive, as far as this one knows.")
-    static let fleetNotes = MetricFamily(
-        "receipt_gateway_fleet_notes_total", .counter, "What nodes tell one another of Apple's endpoints.",
-        by: FleetNoteLabels.self)
+    static let fleetUpdates = MetricFamily(
+        "receipt_gateway_fleet_state_updates_total", .counter, "What nodes tell one another of Apple's endpoints.",
+        by: FleetUpdateLabels.self)
     package static let sharedCacheFaults = MetricFamily(
         "receipt_gateway_shared_cache_faults_total", .counter,
         "What was to be found or kept in the store that all nodes share, and could not be used.",
@@ -49,6 +49,6 @@ extension MetricCatalogue {
     /// The families of the shared store, and of the fleet around it.
     package static let store = [
         storeState, storeCommands, storeRefusals, storeRoundTrips, storeConnections, storeConnects, storeDisconnects,
-        storeBreakerState, storeBreakerTransitions, storeInvalidations, liveNodes, fleetNotes, sharedCacheFaults,
+        storeBreakerState, storeBreakerTransitions, storeInvalidations, liveNodes, fleetUpdates, sharedCacheFaults,
     ]
 }

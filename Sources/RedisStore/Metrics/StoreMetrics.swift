@@ -17,7 +17,7 @@ package final class StoreMetrics: Sendable {
     private let disconnects: [RedisConnectionRole: PrometheusCounter]
     private let transitions: [StoreBreakerLabels: PrometheusCounter]
     private let invalidations: PrometheusCounter
-    private let notes: [FleetNoteLabels: PrometheusCounter]
+    private let fleetState: [FleetUpdateLabels: PrometheusCounter]
     private let cacheFaults: [SharedCacheFault: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry) {
@@ -32,7 +32,7 @@ package final class StoreMetrics: Sendable {
         disconnects = registry.counters(MetricCatalogue.storeDisconnects)
         transitions = registry.counters(MetricCatalogue.storeBreakerTransitions)
         invalidations = registry.counter(MetricCatalogue.storeInvalidations)
-        notes = registry.counters(MetricCatalogue.fleetNotes)
+        fleetState = registry.counters(MetricCatalogue.fleetUpdates)
         cacheFaults = registry.counters(MetricCatalogue.sharedCacheFaults)
     }
 
@@ -46,7 +46,7 @@ package final class StoreMetrics: Sendable {
     }
 
     /// Commands that were not sent, because the breaker is open.
-    func countHeldBack(_ count: Int) { commands[.heldBack]?.increment(by: Int64(count)) }
+    func countRejected(_ count: Int) { commands[.rejected]?.increment(by: Int64(count)) }
 
     /// The breaker moved so often in this way.
     func breakerMoved(_ transition: CircuitBreaker.Transition, _ times: Int) {
@@ -71,8 +71,8 @@ package final class StoreMetrics: Sendable {
     }
 
     /// A note was exchanged, or was not.
-    func count(_ note: FleetNoteLabels.Note, _ result: FleetNoteLabels.Result) {
-        notes[FleetNoteLabels(note: note, result: result)]?.increment()
+    func count(_ note: FleetUpdateLabels.Note, _ result: FleetUpdateLabels.Result) {
+        fleetState[FleetUpdateLabels(note: note, result: result)]?.increment()
     }
 
     /// Something of the shared cache was of no use.
@@ -87,7 +87,7 @@ package enum StoreCommandOutcome: String, SeriesLabels {
     case pipelineFull = "pipeline_full"
     case protocolViolation = "protocol_violation"
     case shutDown = "shut_down"
-    case heldBack = "held_back"
+    case rejected = "rejected"
 
     static let labelNames = ["outcome"]
 
@@ -146,7 +146,7 @@ struct StoreBreakerLabels: SeriesLabels {
 }
 
 /// One note between the nodes of a fleet.
-struct FleetNoteLabels: SeriesLabels {
+struct FleetUpdateLabels: SeriesLabels {
     enum Note: String, CaseIterable, Sendable {
         case pause, lifecycle
     }
@@ -162,7 +162,7 @@ struct FleetNoteLabels: SeriesLabels {
     var labelValues: [String] { [note.rawValue, result.rawValue] }
 
     static let allCases = Note.allCases.flatMap { note in
-        Result.allCases.map { FleetNoteLabels(note: note, result: $0) }
+        Result.allCases.map { FleetUpdateLabels(note: note, result: $0) }
     }
 }
 

@@ -32,9 +32,9 @@ struct CheckConfigurationCommand: AsyncParsableCommand {
 extension GatewayConfiguration {
     /// Puts a gateway together as `serve` would, and lets it go: some problems show only then. Opens no socket.
     func tryOut() throws(ConfigurationProblems) {
-        let surroundings = GatewaySurroundings(
+        let dependencies = Dependencies(
             logger: Logger(label: "check-config") { _ in SwiftLogNoOpLogHandler() },
             shutdownRequests: AsyncStream { $0.finish() })
-        _ = try buildGatewayServer(self, in: surroundings)
+        _ = try buildGatewayServer(self, in: dependencies)
     }
 }

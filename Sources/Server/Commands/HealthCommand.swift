@@ -45,13 +45,13 @@ struct HealthCommand: AsyncParsableCommand {
 extension LocalGateway.Condition {
     /// In one line, for whoever looks at a failed health check.
     fileprivate func line(asked word: String, at admin: ListenerConfiguration) -> String {
-        let place = "\(admin.reachableHost):\(admin.port)"
+        let location = "\(admin.reachableHost):\(admin.port)"
         return switch self {
         case .well: word
         case .unwell(let status, let detail): "not \(word): HTTP \(status): \(detail)"
-        case .silent(.connect): "not \(word): nobody listens on \(place) (gateway.admin.host and port)"
-        case .silent(.timeout): "not \(word): no answer from \(place) within two seconds"
-        case .silent(let error): "not \(word): no answer from \(place) (\(error))"
+        case .silent(.connect): "not \(word): nobody listens on \(location) (gateway.admin.host and port)"
+        case .silent(.timeout): "not \(word): no answer from \(location) within two seconds"
+        case .silent(let error): "not \(word): no answer from \(location) (\(error))"
         }
     }
 }

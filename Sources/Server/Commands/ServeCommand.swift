@@ -52,12 +52,12 @@ struct ServeCommand: AsyncParsableCommand {
         let requestLines = LogBatcher(handOn: StandardError.log.append)
         // Before the log itself is flushed.
         defer { requestLines.flush() }
-        var surroundings = GatewaySurroundings(
+        var dependencies = Dependencies(
             logger: logger, logSettings: settings, requestLines: requestLines,
             droppedLogLines: { StandardError.log.droppedLines }, tracer: .linked, shutdownRequests: await .signals())
-        surroundings.reloading = Reloading(source: options.source, files: files, occasions: await .ofProcess())
-        let server = try options.orExit { [surroundings] () throws(ConfigurationProblems) in
-            try buildGatewayServer(configuration, in: surroundings)
+        dependencies.reloading = Reloading(source: options.source, files: files, occasions: await .ofProcess())
+        let server = try options.orExit { [dependencies] () throws(ConfigurationProblems) in
+            try buildGatewayServer(configuration, in: dependencies)
         }
         MetricsSystem.bootstrap(server.metrics)
         logger.notice("Starting", metadata: ["version": "\(Version.current)"])

@@ -24,7 +24,7 @@ struct ReloadService: Service {
     /// When.
     let occasions: AsyncStream<ReloadOccasion>
     /// Remembers the last one.
-    let ledger: ReloadLedger
+    let history: ReloadHistory
     /// Counts.
     let metrics: ReloadMetrics
     /// The time.
@@ -44,7 +44,7 @@ struct ReloadService: Service {
 
     private func tell(_ reload: LastReload, _ occasion: ReloadOccasion) {
         log(reload, occasion == .signal ? "SIGHUP" : "a file changed")
-        ledger.record(reload)
+        history.record(reload)
         metrics.count(reload)
     }
 

@@ -28,21 +28,21 @@ struct GatewayMetrics: Sendable {
     /// Counts readings of the configuration.
     let reload: ReloadMetrics
     /// Knows when certificates end.
-    let certificates: CertificateLedger
+    let certificates: CertificateInventory
 
     /// Counts from now on, when the configuration has just been read.
     init(
         lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, upstreams: UpstreamState,
-        store health: StoreHealth, sampling: RequestSampling = RequestSampling(), in surroundings: GatewaySurroundings
+        store health: StoreHealth, sampling: RequestSampling = RequestSampling(), in dependencies: Dependencies
     ) {
         let sampler = RequestSampler(sampling)
         self.sampler = sampler
-        certificates = CertificateLedger(logger: surroundings.logger)
+        certificates = CertificateInventory(logger: dependencies.logger)
         let readings =
-            bodyBudget.readings + lifecycle.readings + access.readings(clock: surroundings.clock)
-            + upstreams.readings(clock: surroundings.clock) + health.readings + certificates.readings
+            bodyBudget.readings + lifecycle.readings + access.readings(clock: dependencies.clock)
+            + upstreams.readings(clock: dependencies.clock) + health.readings + certificates.readings
             + sampler.readings + ProcessStatistics.readings
-            + [MetricReading(MetricCatalogue.logLinesDropped) { Double(surroundings.droppedLogLines()) }]
+            + [MetricReading(MetricCatalogue.logLinesDropped) { Double(dependencies.droppedLogLines()) }]
         do throws(CatalogueError) {
             registry = try PrometheusRegistry(MetricCatalogue.all, readings: readings)
         } catch {
@@ -51,9 +51,9 @@ struct GatewayMetrics: Sendable {
         edge = EdgeMetrics(registry)
         verification = VerificationMetrics(registry)
         limits = LimitMetrics(registry)
-        upstream = UpstreamMetrics(registry, logger: surroundings.logger)
+        upstream = UpstreamMetrics(registry, logger: dependencies.logger)
         store = StoreMetrics(registry)
-        reload = ReloadMetrics(registry, at: surroundings.clock())
+        reload = ReloadMetrics(registry, at: dependencies.clock())
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
     }
 }

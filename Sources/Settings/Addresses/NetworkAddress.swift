@@ -38,10 +38,10 @@ package struct NetworkAddress: Hashable, Sendable {
         var bits: UInt32 = 0
         for part in parts {
             // Numbers may begin with a sign where Swift reads them; and with a zero, other readers count in eights.
-            guard let octet = UInt8(part), part.first != "+", part == "0" || part.first != "0" else {
+            guard let byte = UInt8(part), part.first != "+", part == "0" || part.first != "0" else {
                 return nil
             }
-            bits = bits << 8 | UInt32(octet)
+            bits = bits << 8 | UInt32(byte)
         }
         return bits
     }

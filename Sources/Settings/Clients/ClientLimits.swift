@@ -32,9 +32,9 @@ package struct ClientPolicy: Hashable, Sendable {
     var costs: [Mode: Int] = [:]
 
     /// The tokens that this request takes. One that wants a new answer may be a question to Apple, as those in mode `apple`.
-    func cost(of question: Question) -> Int {
-        let cost = costs[question.mode] ?? 1
-        return question.mode == .auto && question.maximumAge != nil ? max(cost, costs[.apple] ?? 1) : cost
+    func cost(of options: VerificationOptions) -> Int {
+        let cost = costs[options.mode] ?? 1
+        return options.mode == .auto && options.maximumAge != nil ? max(cost, costs[.apple] ?? 1) : cost
     }
 
     /// The tokens that a request takes at least, whatever it asks; and one that cannot be read.
@@ -49,11 +49,11 @@ extension ClientLimits {
 extension Client {
     /// What a request takes from which buckets: one charge for each policy, in their order.
     package func charges(
-        for question: Question, from address: @autoclosure () -> NetworkAddress?
+        for options: VerificationOptions, from address: @autoclosure () -> NetworkAddress?
     ) -> [RateCharge] {
         limits.policies.map { policy in
             RateCharge(
-                bucket(of: policy, app: app(of: question), address: address()), cost: policy.cost(of: question))
+                bucket(of: policy, app: app(of: options), address: address()), cost: policy.cost(of: options))
         }
     }
 
@@ -79,8 +79,8 @@ extension Client {
     /// The app that the request names, because the receipt's own is known only once work has been done for it. Nobody
     /// gains by naming another: then there is no verdict. Requests that name none share a bucket, unless there is but one app they
     /// can be about.
-    private func app(of question: Question) -> String {
-        if let named = question.expectations.bundleID { return named }
+    private func app(of options: VerificationOptions) -> String {
+        if let named = options.expectations.bundleID { return named }
         guard case .only(let bundleIDs) = apps, bundleIDs.count == 1 else { return "" }
         return bundleIDs.first ?? ""
     }

@@ -74,7 +74,7 @@ package struct ClientsFile {
             reportDuplicates()
             if let list = fields["apps"] { readApps(elements(of: list, named: "apps"), readFile: readFile) }
         } catch {
-            problems.append(ConfigurationProblem(place: path, fault: error.description))
+            problems.append(ConfigurationProblem(location: path, fault: error.description))
         }
     }
 
@@ -160,6 +160,6 @@ package struct ClientsFile {
     /// Takes note of a problem, with its line.
     mutating func report(_ fault: String, at node: Node?) {
         let line = node?.mark.map { ":\($0.line)" } ?? ""
-        problems.append(ConfigurationProblem(place: path + line, fault: fault))
+        problems.append(ConfigurationProblem(location: path + line, fault: fault))
     }
 }

@@ -24,11 +24,11 @@ package struct AppleConfiguration: Hashable, Sendable {
     /// From a question to its answer, a retry and the way through both endpoints included.
     package var deadline: Duration = .seconds(10)
     /// How long a request that can be answered without Apple waits for it.
-    package var patience: Duration = .seconds(4)
+    package var softTimeout: Duration = .seconds(4)
     /// The most questions under way to one endpoint.
     package var concurrency = 200
     /// The most questions to one endpoint in a second; 0 is any number.
-    package var questionsPerSecond = 0
+    package var maximumRequestsPerSecond = 0
     /// Who decides whether an endpoint is left alone.
     package var breaker = CircuitBreaker.Mode.auto
     /// When `verifyReceipt` becomes, or became, deprecated.

@@ -30,18 +30,18 @@ struct ConfigurationFile: Sendable {
             guard let root = try YAMLText.root(of: text) else { return }
             flatten(root, name: "")
         } catch {
-            problems.append(ConfigurationProblem(place: path, fault: error.description))
+            problems.append(ConfigurationProblem(location: path, fault: error.description))
         }
     }
 
     /// Where an entry stands: `gateway.http.port (gateway.yaml:3)`.
-    func place(of name: String) -> String {
-        place(name, line: entries[name]?.line)
+    func location(of name: String) -> String {
+        location(name, line: entries[name]?.line)
     }
 
-    private func place(_ name: String, line: Int?) -> String {
-        let place = path + (line.map { ":\($0)" } ?? "")
-        return name.isEmpty ? place : "\(name.printable()) (\(place))"
+    private func location(_ name: String, line: Int?) -> String {
+        let location = path + (line.map { ":\($0)" } ?? "")
+        return name.isEmpty ? location : "\(name.printable()) (\(location))"
     }
 
     /// The entries as a provider for swift-configuration.
@@ -61,8 +61,9 @@ struct ConfigurationFile: Sendable {
         case .scalar(let scalar) where !name.isEmpty:
             enter(scalar.string, as: name, line: line)
         default:
-            let place = name.isEmpty ? path : place(name, line: line)
-            problems.append(ConfigurationProblem(place: place, fault: "is neither a value nor a group of settings"))
+            let location = name.isEmpty ? path : location(name, line: line)
+            problems.append(
+                ConfigurationProblem(location: location, fault: "is neither a value nor a group of settings"))
         }
     }
 
@@ -70,12 +71,12 @@ struct ConfigurationFile: Sendable {
     private mutating func enter(_ text: String, as name: String, line: Int) {
         if let earlier = entries[name] {
             let fault = "is set on line \(earlier.line) already"
-            return problems.append(ConfigurationProblem(place: place(name, line: line), fault: fault))
+            return problems.append(ConfigurationProblem(location: location(name, line: line), fault: fault))
         }
         guard entries.count < Self.maximumEntries else {
             let fault = "has more than \(Self.maximumEntries) settings"
             if !problems.contains(where: { $0.fault == fault }) {
-                problems.append(ConfigurationProblem(place: path, fault: fault))
+                problems.append(ConfigurationProblem(location: path, fault: fault))
             }
             return
         }
@@ -87,7 +88,7 @@ struct ConfigurationFile: Sendable {
             guard let part = key.string else {
                 problems.append(
                     ConfigurationProblem(
-                        place: place(name, line: key.mark?.line), fault: "has a name that is no text"))
+                        location: location(name, line: key.mark?.line), fault: "has a name that is no text"))
                 continue
             }
             flatten(value, name: name.isEmpty ? part : "\(name).\(part)")

@@ -127,12 +127,12 @@ package enum ConfigurationKeys {
             "apple.deadline", \.apple.deadline, in: .milliseconds(100) ... .seconds(30),
             "From a question to Apple to its answer, a retry and both endpoints included."),
         ConfigurationKey(
-            "apple.patience", \.apple.patience, in: .milliseconds(10) ... .seconds(30),
+            "apple.soft_timeout", \.apple.softTimeout, in: .milliseconds(10) ... .seconds(30),
             "How long a request that can be answered without Apple waits for it."),
         ConfigurationKey(
             "apple.concurrency", \.apple.concurrency, in: 4...10_000, "Most questions under way to one endpoint."),
         ConfigurationKey(
-            "apple.questions_per_second", \.apple.questionsPerSecond, in: 0...100_000,
+            "apple.max_requests_per_second", \.apple.maximumRequestsPerSecond, in: 0...100_000,
             "Most questions to one endpoint in a second; 0 is any number."),
         ConfigurationKey(
             "apple.breaker", \.apple.breaker,

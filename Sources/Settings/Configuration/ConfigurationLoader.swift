@@ -78,7 +78,7 @@ package struct ConfigurationLoader {
     mutating func readAll() {
         for key in ConfigurationKeys.all { read(key) }
         problems += UnknownNames.problems(environment: environment, file: file)
-        problems += configuration.contradictions.filter { !faultyNames.contains($0.place) }
+        problems += configuration.contradictions.filter { !faultyNames.contains($0.location) }
         problems += configuration.problemsInNamedFiles(at: .now(), readFile: readFile)
     }
 
@@ -87,11 +87,11 @@ package struct ConfigurationLoader {
         let value = reader.string(forKey: ConfigKey(key.name), isSecret: key.isSecret)
         let secretFile = key.secretFileName.flatMap { reader.string(forKey: ConfigKey($0)) }
         switch (value, secretFile) {
-        case (let text?, nil): set(key, to: text, from: place(of: key.fileName))
+        case (let text?, nil): set(key, to: text, from: location(of: key.fileName))
         case (nil, let path?): setSecret(key, fromFile: path)
         case (nil, nil): return
         case (_?, _?):
-            report(key, "is set, and so is its _file variant; set only one", at: place(of: key.fileName))
+            report(key, "is set, and so is its _file variant; set only one", at: location(of: key.fileName))
         }
     }
 
@@ -99,26 +99,26 @@ package struct ConfigurationLoader {
         do throws(FileFault) {
             set(key, to: try readFile(path).withoutLineEnds, from: path)
         } catch {
-            report(key, "\(path) \(error)", at: place(of: key.fileName + "_file"))
+            report(key, "\(path) \(error)", at: location(of: key.fileName + "_file"))
         }
     }
 
-    private mutating func set(_ key: ConfigurationKey, to text: String, from place: String) {
+    private mutating func set(_ key: ConfigurationKey, to text: String, from location: String) {
         do throws(ConfigurationValueFault) {
             try key.set(&configuration, text)
         } catch {
-            report(key, "\(error.description); accepted: \(key.accepted)", at: place)
+            report(key, "\(error.description); accepted: \(key.accepted)", at: location)
         }
     }
 
-    private mutating func report(_ key: ConfigurationKey, _ fault: String, at place: String) {
+    private mutating func report(_ key: ConfigurationKey, _ fault: String, at location: String) {
         faultyNames.insert(key.fileName)
-        problems.append(ConfigurationProblem(place: place, fault: fault))
+        problems.append(ConfigurationProblem(location: location, fault: fault))
     }
 
-    private func place(of fileName: String) -> String {
+    private func location(of fileName: String) -> String {
         let environmentName = ConfigurationKey.environmentName(of: fileName)
         if environment[environmentName] != nil { return environmentName }
-        return file?.place(of: fileName) ?? fileName
+        return file?.location(of: fileName) ?? fileName
     }
 }

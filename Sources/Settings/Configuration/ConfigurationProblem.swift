@@ -4,19 +4,19 @@
 /// One thing wrong with the configuration, in a sentence that starts with where it is.
 package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
     /// Where: an environment variable, a key with its file and line, or a file.
-    let place: String
+    let location: String
     /// What is wrong and what to do.
     let fault: String
 
     /// Creates a problem.
-    package init(place: String, fault: String) {
-        self.place = place
+    package init(location: String, fault: String) {
+        self.location = location
         self.fault = fault
     }
 
     /// On one line, whatever stands in the texts that are quoted.
     package var description: String {
-        "\(place.printable(maximum: Self.maximumShownText)): \(fault.printable(maximum: Self.maximumShownText))"
+        "\(location.printable(maximum: Self.maximumShownText)): \(fault.printable(maximum: Self.maximumShownText))"
     }
 
     /// Longer than any place or fault of ours; values that are quoted may go beyond it.

@@ -16,7 +16,7 @@ extension GatewayConfiguration {
     private var openToTheNetworkWithoutClients: ConfigurationProblem? {
         guard clientsFile == nil, !Loopback.contains(http.listener.host) else { return nil }
         return ConfigurationProblem(
-            place: "gateway.http.host",
+            location: "gateway.http.host",
             fault: """
                 "\(http.listener.host)" is reachable from the network, and no clients are configured. Either listen on \
                 127.0.0.1, or make an API key with `receipt-gateway hash-key`, paste what it prints into a clients \
@@ -28,7 +28,7 @@ extension GatewayConfiguration {
     private var clientsWithoutPepper: ConfigurationProblem? {
         guard clientsFile != nil, apiKeyPepper == nil else { return nil }
         return ConfigurationProblem(
-            place: "gateway.api_key_pepper",
+            location: "gateway.api_key_pepper",
             fault: """
                 is missing, and the keys in the clients file cannot be checked without it; set GATEWAY_API_KEY_PEPPER \
                 or GATEWAY_API_KEY_PEPPER_FILE to the pepper `receipt-gateway hash-key` was used with
@@ -39,7 +39,7 @@ extension GatewayConfiguration {
     private var sharedWithoutKeys: ConfigurationProblem? {
         guard redis.url != nil, cacheKeys == nil else { return nil }
         return ConfigurationProblem(
-            place: "gateway.cache.keys",
+            location: "gateway.cache.keys",
             fault: """
                 is missing, and nothing is put into Redis that is not sealed; set GATEWAY_CACHE_KEYS or \
                 GATEWAY_CACHE_KEYS_FILE, the same on all nodes: \(Self.keyRecipe)
@@ -55,7 +55,7 @@ extension GatewayConfiguration {
             return nil
         } catch {
             return ConfigurationProblem(
-                place: "gateway.cache.keys",
+                location: "gateway.cache.keys",
                 fault: "\(error.description); make a key with: \(Self.keyRecipe)")
         }
     }
@@ -63,7 +63,7 @@ extension GatewayConfiguration {
     private var bodyBeyondBudget: ConfigurationProblem? {
         guard http.limits.body > http.limits.bodiesInFlight else { return nil }
         return ConfigurationProblem(
-            place: "gateway.http.limits.body",
+            location: "gateway.http.limits.body",
             fault: """
                 is \(http.limits.body.configurationText), more than all bodies together may take \
                 (gateway.http.limits.bodies_in_flight is \(http.limits.bodiesInFlight.configurationText))
@@ -74,6 +74,6 @@ extension GatewayConfiguration {
 extension ConfigurationProblem {
     /// `hash-key` was asked for a key and has nothing to hash it with.
     static let noPepper = ConfigurationProblem(
-        place: "GATEWAY_API_KEY_PEPPER",
+        location: "GATEWAY_API_KEY_PEPPER",
         fault: #"is not set; make one: export GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)""#)
 }

@@ -38,6 +38,6 @@ extension GatewayConfiguration {
 extension ConfigurationProblem {
     /// A file that a setting names and that cannot be read.
     package init(_ fault: FileFault) {
-        self.init(place: fault.path, fault: fault.description)
+        self.init(location: fault.path, fault: fault.description)
     }
 }

@@ -75,7 +75,7 @@ extension RedisConfiguration {
         guard url == nil, user != nil || password != nil || caFile != nil || certificateFile != nil || keyFile != nil
         else { return nil }
         return ConfigurationProblem(
-            place: "gateway.redis.url",
+            location: "gateway.redis.url",
             fault: """
                 is missing, and other settings of Redis are there; set GATEWAY_REDIS_URL, such as \
                 redis://redis.internal:6379, or remove them all to run without Redis
@@ -85,7 +85,7 @@ extension RedisConfiguration {
     private var filesWithoutTLS: ConfigurationProblem? {
         guard let url, !url.usesTLS, caFile != nil || certificateFile != nil || keyFile != nil else { return nil }
         return ConfigurationProblem(
-            place: "gateway.redis.url",
+            location: "gateway.redis.url",
             fault: """
                 is without TLS, and files with certificates are configured for it; write rediss in place of redis, or \
                 remove GATEWAY_REDIS_CA_FILE, GATEWAY_REDIS_CERTIFICATE_FILE and GATEWAY_REDIS_KEY_FILE
@@ -95,7 +95,7 @@ extension RedisConfiguration {
     private var halfACertificate: ConfigurationProblem? {
         guard (certificateFile == nil) != (keyFile == nil) else { return nil }
         return ConfigurationProblem(
-            place: certificateFile == nil ? "gateway.redis.certificate_file" : "gateway.redis.key_file",
+            location: certificateFile == nil ? "gateway.redis.certificate_file" : "gateway.redis.key_file",
             fault: """
                 is missing: a certificate is of no use without its key, nor a key without its certificate; set both \
                 GATEWAY_REDIS_CERTIFICATE_FILE and GATEWAY_REDIS_KEY_FILE, or neither
@@ -105,7 +105,7 @@ extension RedisConfiguration {
     private var passwordTwice: ConfigurationProblem? {
         guard password != nil, url?.credentials.password != nil else { return nil }
         return ConfigurationProblem(
-            place: "gateway.redis.password",
+            location: "gateway.redis.password",
             fault: """
                 is set, and gateway.redis.url holds a password as well; remove it from the URL, where it is easily \
                 shown by accident

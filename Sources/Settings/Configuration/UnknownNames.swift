@@ -14,12 +14,12 @@ enum UnknownNames {
         }
         let fileNames = (file?.entries.keys ?? [:].keys).filter { !known.contains($0) }
         return variables.sorted().map { problem($0, at: $0.printable(), known: knownVariables) }
-            + fileNames.sorted().map { problem($0, at: file?.place(of: $0) ?? $0, known: known) }
+            + fileNames.sorted().map { problem($0, at: file?.location(of: $0) ?? $0, known: known) }
     }
 
-    private static func problem(_ name: String, at place: String, known: [String]) -> ConfigurationProblem {
+    private static func problem(_ name: String, at location: String, known: [String]) -> ConfigurationProblem {
         let hint = NearestName.of(name, among: known).map { "; did you mean \($0)?" } ?? ""
-        return ConfigurationProblem(place: place, fault: "is no setting of the gateway\(hint)")
+        return ConfigurationProblem(location: location, fault: "is no setting of the gateway\(hint)")
     }
 
     /// Kubernetes puts the addresses of a Service named `gateway` into every container of its namespace: variables

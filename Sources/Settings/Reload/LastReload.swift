@@ -37,7 +37,7 @@ package struct LastReload: Hashable, Sendable {
 }
 
 /// Remembers the last reload.
-package final class ReloadLedger: Sendable {
+package final class ReloadHistory: Sendable {
     private let state = Mutex<LastReload?>(nil)
 
     /// Nothing was reloaded yet.

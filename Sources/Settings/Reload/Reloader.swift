@@ -97,7 +97,7 @@ extension AccessRules {
         guard count > 0 else { return [] }
         return [
             ConfigurationProblem(
-                place: "gateway.api_key_pepper",
+                location: "gateway.api_key_pepper",
                 fault: """
                     has changed, and \(count) of the hashes in the clients file were made with the one before: their \
                     clients would be locked out; make their keys anew with `receipt-gateway hash-key`, and replace the \

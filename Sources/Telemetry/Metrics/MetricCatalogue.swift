@@ -48,9 +48,9 @@ package enum MetricCatalogue {
         "receipt_gateway_upstream_request_duration_seconds",
         .histogram(buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 30]),
         "From a question to the end of Apple's answer.", by: UpstreamEndpoint.self)
-    package static let upstreamHeldBack = MetricFamily(
-        "receipt_gateway_upstream_held_back_total", .counter, "Questions that did not leave the gateway.",
-        by: HeldBackLabels.self)
+    package static let upstreamRejected = MetricFamily(
+        "receipt_gateway_upstream_rejected_total", .counter, "Questions that did not leave the gateway.",
+        by: UpstreamRejectionLabels.self)
     static let upstreamRetries = MetricFamily(
         "receipt_gateway_upstream_retries_total", .counter, "Questions asked again.", by: UpstreamEndpoint.self)
     static let upstreamInFlight = MetricFamily(
@@ -79,13 +79,13 @@ package enum MetricCatalogue {
     static let unprovenAnswers = MetricFamily(
         "receipt_gateway_upstream_unproven_answers_total", .counter,
         "Answers about subscriptions without a latest_receipt that verifies.", by: UpstreamEndpoint.self)
-    package static let flightsJoined = MetricFamily(
-        "receipt_gateway_flights_joined_total", .counter, "Requests that joined a question under way.")
-    package static let findingLookups = MetricFamily(
-        "receipt_gateway_finding_lookups_total", .counter, "Searches for what Apple said of a receipt.",
-        by: FindingLookupLabel.self)
+    package static let coalescedRequests = MetricFamily(
+        "receipt_gateway_coalesced_requests_total", .counter, "Requests that joined a question under way.")
+    package static let cacheLookups = MetricFamily(
+        "receipt_gateway_cache_lookups_total", .counter, "Searches for what Apple said of a receipt.",
+        by: CacheLookupLabel.self)
     static let earlyRefreshes = MetricFamily(
-        "receipt_gateway_finding_early_refreshes_total", .counter,
+        "receipt_gateway_cache_early_refreshes_total", .counter,
         "What Apple said of a receipt, fetched again before its time was over.")
     static let cachePurges = MetricFamily(
         "receipt_gateway_cache_purges_total", .counter,
@@ -94,9 +94,9 @@ package enum MetricCatalogue {
         "receipt_gateway_flight_leases_total", .counter,
         "Questions to Apple, by what the other nodes had to do with them.", by: LeaseOutcome.self)
     private static let upstream = [
-        upstreamRequests, upstreamDuration, upstreamHeldBack, upstreamRetries, upstreamInFlight, upstreamWaiting,
+        upstreamRequests, upstreamDuration, upstreamRejected, upstreamRetries, upstreamInFlight, upstreamWaiting,
         upstreamLimit, upstreamPause, breakerState, breakerTransitions, disagreements, contradictions,
-        unprovenAnswers, flightsJoined, findingLookups, earlyRefreshes, cachePurges, flightLeases,
+        unprovenAnswers, coalescedRequests, cacheLookups, earlyRefreshes, cachePurges, flightLeases,
     ]
 
     // MARK: - The end of Apple's endpoints
@@ -108,7 +108,7 @@ package enum MetricCatalogue {
         "receipt_gateway_upstream_sunset_timestamp_seconds", .gauge, "When the endpoint ends; 0 if nobody said.",
         by: UpstreamEndpoint.self)
     static let shareMoved = MetricFamily(
-        "receipt_gateway_upstream_share_moved", .gauge,
+        "receipt_gateway_sunset_ramp_ratio", .gauge,
         "Share of the receipts that are answered without the endpoint where they can be, from 0 to 1.",
         by: UpstreamEndpoint.self)
     private static let lifecycleOfUpstream = [deprecation, sunset, shareMoved]

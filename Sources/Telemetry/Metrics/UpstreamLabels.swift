@@ -18,7 +18,7 @@ package struct UpstreamRequestLabels: SeriesLabels {
 }
 
 /// A question that did not leave the gateway, and why.
-package struct HeldBackLabels: SeriesLabels {
+package struct UpstreamRejectionLabels: SeriesLabels {
     package let endpoint: UpstreamEndpoint
     let reason: DegradedReason
 
@@ -27,7 +27,7 @@ package struct HeldBackLabels: SeriesLabels {
 
     package static let allCases = UpstreamEndpoint.allCases.flatMap { endpoint in
         [DegradedReason.circuitOpen, .upstreamPaused, .upstreamBudget, .upstreamSaturated].map {
-            HeldBackLabels(endpoint: endpoint, reason: $0)
+            UpstreamRejectionLabels(endpoint: endpoint, reason: $0)
         }
     }
 }
@@ -59,13 +59,13 @@ struct BreakerStateLabels: SeriesLabels {
 }
 
 /// Whether what Apple said of a receipt was known.
-package struct FindingLookupLabel: SeriesLabels {
+package struct CacheLookupLabel: SeriesLabels {
     package let cache: Provenance.Cache
 
     package static let labelNames = ["result"]
     package var labelValues: [String] { [cache.rawValue] }
 
-    package static let allCases = [Provenance.Cache.miss, .shared, .stale].map { FindingLookupLabel(cache: $0) }
+    package static let allCases = [Provenance.Cache.miss, .shared, .stale].map { CacheLookupLabel(cache: $0) }
 }
 
 extension UpstreamEndpoint: SeriesLabels {

@@ -8,18 +8,18 @@ internal import Receipts
 internal import Resilience
 
 /// Counts what happens on the way to Apple, and logs what an operator should look at.
-package final class UpstreamMetrics: GatewayObserver {
+package final class UpstreamMetrics: UpstreamObserver {
     private let logger: Logger
     private let requests: [UpstreamRequestLabels: PrometheusCounter]
     private let durations: [UpstreamEndpoint: PrometheusHistogram]
-    private let heldBack: [HeldBackLabels: PrometheusCounter]
+    private let rejected: [UpstreamRejectionLabels: PrometheusCounter]
     private let retries: [UpstreamEndpoint: PrometheusCounter]
     private let transitions: [BreakerTransitionLabels: PrometheusCounter]
     private let disagreements: [UpstreamEndpoint: PrometheusCounter]
     private let contradictions: [Contradiction: PrometheusCounter]
     private let unproven: [UpstreamEndpoint: PrometheusCounter]
     private let joins: PrometheusCounter
-    private let lookups: [FindingLookupLabel: PrometheusCounter]
+    private let lookups: [CacheLookupLabel: PrometheusCounter]
     private let earlyRefreshes: PrometheusCounter
     private let purges: PrometheusCounter
     private let leases: [LeaseOutcome: PrometheusCounter]
@@ -32,27 +32,27 @@ package final class UpstreamMetrics: GatewayObserver {
             uniqueKeysWithValues: UpstreamEndpoint.allCases.map {
                 ($0, registry.histogram(MetricCatalogue.upstreamDuration, $0.labelValues))
             })
-        heldBack = registry.counters(MetricCatalogue.upstreamHeldBack)
+        rejected = registry.counters(MetricCatalogue.upstreamRejected)
         retries = registry.counters(MetricCatalogue.upstreamRetries)
         transitions = registry.counters(MetricCatalogue.breakerTransitions)
         disagreements = registry.counters(MetricCatalogue.disagreements)
         contradictions = registry.counters(MetricCatalogue.contradictions)
         unproven = registry.counters(MetricCatalogue.unprovenAnswers)
-        joins = registry.counter(MetricCatalogue.flightsJoined)
-        lookups = registry.counters(MetricCatalogue.findingLookups)
+        joins = registry.counter(MetricCatalogue.coalescedRequests)
+        lookups = registry.counters(MetricCatalogue.cacheLookups)
         earlyRefreshes = registry.counter(MetricCatalogue.earlyRefreshes)
         purges = registry.counter(MetricCatalogue.cachePurges)
         leases = registry.counters(MetricCatalogue.flightLeases)
         degraded = registry.counters(MetricCatalogue.degraded)
     }
 
-    func observe(_ event: GatewayEvent) {
+    func observe(_ event: UpstreamEvent) {
         switch event {
         case .asked(let endpoint, let outcome, let took):
             requests[UpstreamRequestLabels(endpoint: endpoint, outcome: outcome)]?.increment()
             durations[endpoint]?.record(took / .seconds(1))
-        case .heldBack(let endpoint, let reason):
-            heldBack[HeldBackLabels(endpoint: endpoint, reason: reason)]?.increment()
+        case .rejected(let endpoint, let reason):
+            rejected[UpstreamRejectionLabels(endpoint: endpoint, reason: reason)]?.increment()
         case .retried(let endpoint): retries[endpoint]?.increment()
         case .breakerMoved(let endpoint, let transition):
             transitions[BreakerTransitionLabels(endpoint: endpoint, transition: transition)]?.increment()
@@ -72,7 +72,7 @@ package final class UpstreamMetrics: GatewayObserver {
                 ])
         case .unproven(let endpoint): unproven[endpoint]?.increment()
         case .joinedFlight: joins.increment()
-        case .lookedUp(let result): lookups[FindingLookupLabel(cache: result)]?.increment()
+        case .lookedUp(let result): lookups[CacheLookupLabel(cache: result)]?.increment()
         case .refreshedEarly: earlyRefreshes.increment()
         case .purged: purges.increment()
         case .leased(let outcome): leases[outcome]?.increment()

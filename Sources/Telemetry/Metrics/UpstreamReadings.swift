@@ -40,13 +40,13 @@ extension UpstreamState {
         let lifecycle = lifecycle, labels = endpoint.labelValues
         return [
             MetricReading(MetricCatalogue.deprecation, labels) {
-                lifecycle.knowledge(of: endpoint).dates.deprecation?.seconds ?? 0
+                lifecycle.state(of: endpoint).dates.deprecation?.seconds ?? 0
             },
             MetricReading(MetricCatalogue.sunset, labels) {
-                lifecycle.knowledge(of: endpoint).dates.sunset?.seconds ?? 0
+                lifecycle.state(of: endpoint).dates.sunset?.seconds ?? 0
             },
             MetricReading(MetricCatalogue.shareMoved, labels) {
-                lifecycle.knowledge(of: endpoint).dates.stage(at: clock()).shareMoved
+                lifecycle.state(of: endpoint).dates.stage(at: clock()).shareMoved
             },
         ]
     }

@@ -35,8 +35,8 @@ extension Optional where Wrapped == any Tracer {
 
 extension RequestTracing {
     /// Keeps a span for each search in the cache that all nodes share.
-    package func traced(_ cache: any FindingCache) -> any FindingCache {
-        tracer.map { TracedFindingCache(cache: cache, tracer: $0) } ?? cache
+    package func traced(_ cache: any UpstreamCache) -> any UpstreamCache {
+        tracer.map { TracedUpstreamCache(cache: cache, tracer: $0) } ?? cache
     }
 
     /// Told of each receipt that was verified here; nil if nobody wants to know.

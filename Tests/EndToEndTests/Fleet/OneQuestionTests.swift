@@ -14,7 +14,7 @@ extension FleetTests {
         private static let patient = ["GATEWAY_REDIS_DEADLINE": "1s"]
 
         @Test func `crowds at three nodes who ask about forty receipts cost forty questions`() async throws {
-            try await withStore(["GATEWAY_APPLE_PATIENCE": "20s"], scenario: "faults: [{latency: 0.3}]") { fleet in
+            try await withStore(["GATEWAY_APPLE_SOFT_TIMEOUT": "20s"], scenario: "faults: [{latency: 0.3}]") { fleet in
                 let receipts = (0..<40).map { Sample.receipt($0) }
                 let verdicts = try await withThrowingTaskGroup { group in
                     for receipt in receipts {

@@ -82,7 +82,7 @@ extension FleetTests {
             let redis = try await RealServer.redis()
             var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
             // So that a busy machine is not taken for a store that does not answer.
-            plan.settings = ["GATEWAY_REDIS_DEADLINE": "1s", "GATEWAY_APPLE_PATIENCE": "20s"]
+            plan.settings = ["GATEWAY_REDIS_DEADLINE": "1s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s"]
             plan.scenario = scenario
             try await withFleet(plan) { try await test($0, redis) }
             redis.kill()

@@ -49,12 +49,12 @@ extension FleetTests {
 
         /// Whatever has 47 bytes of the receipt in a row has one of these, as they are or in base64.
         private static func pieces(of receipt: String) -> [Data] {
-            let octets = Data(base64Encoded: receipt) ?? Data()
-            return pieces(of: octets) + pieces(of: Data(receipt.utf8))
+            let bytes = Data(base64Encoded: receipt) ?? Data()
+            return pieces(of: bytes) + pieces(of: Data(receipt.utf8))
         }
 
-        private static func pieces(of octets: Data) -> [Data] {
-            stride(from: 0, to: octets.count - 24, by: 24).map { octets.dropFirst($0).prefix(24) }
+        private static func pieces(of bytes: Data) -> [Data] {
+            stride(from: 0, to: bytes.count - 24, by: 24).map { bytes.dropFirst($0).prefix(24) }
         }
 
         /// Everything that Redis holds.

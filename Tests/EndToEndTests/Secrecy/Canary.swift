@@ -6,23 +6,23 @@ import Foundation
 /// Something that must come to light nowhere: a secret, or a receipt.
 struct Canary: Sendable {
     /// Its octets, such as those of a receipt that was sent in base64.
-    let octets: [UInt8]
+    let bytes: [UInt8]
     /// As it is written where it belongs.
     let text: String
 
     init(receipt base64: String) {
-        octets = Array(Data(base64Encoded: base64) ?? Data())
+        bytes = Array(Data(base64Encoded: base64) ?? Data())
         text = base64
     }
 
     init(secret: String) {
-        (octets, text) = (Array(secret.utf8), secret)
+        (bytes, text) = (Array(secret.utf8), secret)
     }
 
     /// The ways in which somebody may write it; a seed chooses one.
     func written(_ form: Int) -> String {
         switch form % 5 {
-        case 0: octets.map { String(format: "%02x", $0) }.joined()
+        case 0: bytes.map { String(format: "%02x", $0) }.joined()
         case 1: text.utf8.map { String(format: "%%%02X", $0) }.joined()
         case 2: text.utf8.map { String(format: "\\u%04x", $0) }.joined()
         case 3: Data(text.utf8).base64EncodedString()
@@ -45,13 +45,13 @@ struct CanarySearch: Sendable {
     ///   in common with it.
     init(_ canaries: [Canary], except known: [String] = []) {
         for canary in canaries {
-            for octets in [canary.octets, Array(canary.text.utf8)] {
-                Self.forbid(octets, length: Self.length, in: &runs)
-                let digits = Array(octets.map { String(format: "%02x", $0) }.joined().utf8)
+            for bytes in [canary.bytes, Array(canary.text.utf8)] {
+                Self.forbid(bytes, length: Self.length, in: &runs)
+                let digits = Array(bytes.map { String(format: "%02x", $0) }.joined().utf8)
                 Self.forbid(digits, length: 2 * Self.length, in: &runs)
                 // An octet can stand at three places of a group.
-                for start in 0..<min(3, octets.count) {
-                    let text = Array(Data(octets.dropFirst(start)).base64EncodedString().utf8)
+                for start in 0..<min(3, bytes.count) {
+                    let text = Array(Data(bytes.dropFirst(start)).base64EncodedString().utf8)
                     Self.forbid(text, length: Self.length, in: &runs)
                     Self.forbid(text, length: Self.length, in: &base64)
                 }

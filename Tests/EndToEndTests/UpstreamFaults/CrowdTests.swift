@@ -6,7 +6,7 @@ import Testing
 
 /// Many ask at once, and some go away; the gateway, too. One after another: crowds would get in each other's way.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CrowdTests {
-    private static let patient = ["GATEWAY_APPLE_PATIENCE": "30s", "GATEWAY_APPLE_DEADLINE": "30s"]
+    private static let patient = ["GATEWAY_APPLE_SOFT_TIMEOUT": "30s", "GATEWAY_APPLE_DEADLINE": "30s"]
     /// Room for hundreds of questions, and time to end them.
     private static let wide = [
         "GATEWAY_APPLE_CONCURRENCY": "600", "GATEWAY_APPLE_BREAKER": "forced_closed", "GATEWAY_SHUTDOWN_GRACE": "60s",
@@ -18,7 +18,7 @@ import Testing
             #expect(verdicts.count == 1000)
             for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
             #expect(stage.apple.stats.production == 1)
-            #expect(try await stage.metric("flights_joined_total") > 0)
+            #expect(try await stage.metric("coalesced_requests_total") > 0)
         }
     }
 
@@ -28,7 +28,7 @@ import Testing
             try await eventually("Apple is asked") { stage.apple.stats.production == 1 }
             let stayer = Task { try await stage.verify(Sample.receipt(0)) }
             try await eventually("the other joins") {
-                try await stage.metric(#"finding_lookups_total{result="miss"}"#) == 2
+                try await stage.metric(#"cache_lookups_total{result="miss"}"#) == 2
             }
             try await leaver.hangUp()
             try await eventually("the gateway sees it") { try await stage.metric("http_connections") == 1 }
@@ -36,7 +36,7 @@ import Testing
             let verdict = try await stayer.value
             #expect(verdict.isApples, "\(verdict)")
             #expect(stage.apple.stats.production == 1)
-            #expect(try await stage.metric("flights_joined_total") == 1)
+            #expect(try await stage.metric("coalesced_requests_total") == 1)
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
     @Test func `who finds no place among the questions under way is told so, and Apple is not blamed`() async throws {
         // A request waits for a slot for half of its deadline. The first twenty hold theirs for longer than that, and
         // are answered long before their own deadline even on a slow machine.
-        let settings = ["GATEWAY_APPLE_PATIENCE": "20s", "GATEWAY_APPLE_DEADLINE": "20s"]
+        let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "20s", "GATEWAY_APPLE_DEADLINE": "20s"]
         try await withStage("", settings) { stage in
             // Quick answers keep the share of slow ones below what opens the breaker.
             for asked in 300..<320 { #expect(try await stage.verify(Sample.receipt(asked)).isApples) }

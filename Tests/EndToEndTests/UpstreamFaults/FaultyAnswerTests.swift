@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `an answer that trickles is cut off at the deadline`() async throws {
-        let settings = ["GATEWAY_APPLE_PATIENCE": "1s", "GATEWAY_APPLE_DEADLINE": "1s"]
+        let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "1s", "GATEWAY_APPLE_DEADLINE": "1s"]
         try await withStage("faults: [{fault: {slow_body: 100}}]", settings) { stage in
             #expect(try await stage.verify(Sample.receipt(0)).isLabelled)
             let apple = try await stage.verify(Sample.receipt(1), mode: "apple")

@@ -10,7 +10,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct HeldMemoryTests {
     private static let reserved = "http_bodies_in_flight_bytes"
     private static let settings = [
-        "GATEWAY_APPLE_PATIENCE": "20s", "GATEWAY_APPLE_DEADLINE": "20s", "GATEWAY_APPLE_BREAKER": "forced_closed",
+        "GATEWAY_APPLE_SOFT_TIMEOUT": "20s", "GATEWAY_APPLE_DEADLINE": "20s", "GATEWAY_APPLE_BREAKER": "forced_closed",
         "GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT": "64MiB",
     ]
     private static let limit = 64 << 20
@@ -30,7 +30,7 @@ import Testing
                     asking: stage.gateway, about: Sample.receipt(number), paddedTo: Self.bodyBytes)
                 // Each one's body is complete before its client leaves.
                 try await eventually("it waits for Apple") {
-                    try await stage.metric(#"finding_lookups_total{result="miss"}"#) == Double(number + 1)
+                    try await stage.metric(#"cache_lookups_total{result="miss"}"#) == Double(number + 1)
                 }
                 try await leaver.hangUp()
             }

@@ -91,7 +91,7 @@ import Testing
         async throws
     {
         // Time enough that on a slow machine, too, only the lost probe ends by its deadline.
-        let settings = ["GATEWAY_APPLE_DEADLINE": "3s", "GATEWAY_APPLE_PATIENCE": "3s"]
+        let settings = ["GATEWAY_APPLE_DEADLINE": "3s", "GATEWAY_APPLE_SOFT_TIMEOUT": "3s"]
         try await withStage("faults: [{fault: reset}]", settings) { stage in
             try await eventually("the breaker opens") {
                 try await stage.verify(Sample.receipt(0)).isLabelled("circuit_open")

@@ -62,7 +62,7 @@ import Testing
         #expect(apple.verdict == "undecided" && apple.degradedReasons == ["upstream_paused"], "\(apple)")
         #expect(stage.apple.stats.production == 1)
         let held = try await stage.metric(
-            #"upstream_held_back_total{api="verify_receipt",environment="production",reason="upstream_paused"}"#)
+            #"upstream_rejected_total{api="verify_receipt",environment="production",reason="upstream_paused"}"#)
         #expect(held == 11)
     }
 }

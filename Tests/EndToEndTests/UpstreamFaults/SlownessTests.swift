@@ -9,7 +9,7 @@ import Testing
     @Test func `nobody waits longer than his patience, and the late answer is there for the next who asks`()
         async throws
     {
-        let settings = ["GATEWAY_APPLE_PATIENCE": "200ms", "GATEWAY_APPLE_DEADLINE": "4s"]
+        let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "200ms", "GATEWAY_APPLE_DEADLINE": "4s"]
         try await withStage("faults: [{latency: 20}]", settings) { stage in
             // Who waited up to the deadline would be told `upstream_timeout`.
             let verdict = try await stage.verify(Sample.receipt(0))

@@ -96,10 +96,10 @@ private final class Simulation {
         let gap = Duration.microseconds(Int(2 * (policy.window / policy.quota / .microseconds(1)) / load))
         let start = clock.now
         for number in 0..<6000 {
-            if dice.chance(1), load < 1 { clock.advance(by: policy.tokenBucket.timeToFill) }
+            if dice.randomness(1), load < 1 { clock.advance(by: policy.tokenBucket.timeToFill) }
             clock.advance(by: dice.span(upTo: gap))
             if faults, number % 200 == 0 { breakOrMend() }
-            await ask(nodes[dice.number(0...nodes.count - 1)], cost: dice.chance(90) ? 1 : dice.number(1...4))
+            await ask(nodes[dice.number(0...nodes.count - 1)], cost: dice.randomness(90) ? 1 : dice.number(1...4))
         }
         let arrived = start.duration(to: clock.now) / policy.tokenBucket.emissionInterval
         return (ledger, Double(ledger.total) / arrived)
@@ -122,7 +122,7 @@ private final class Simulation {
     }
 
     private func breakOrMend() {
-        let fault: SharedBucketsFault? = dice.chance(50) ? .unreachable : nil
+        let fault: SharedBucketsFault? = dice.randomness(50) ? .unreachable : nil
         buckets.behave { $0.fault = fault }
     }
 
@@ -143,11 +143,11 @@ private final class Simulation {
 private struct Ruleless: SharedBuckets {
     let buckets: ModelBuckets
 
-    func take(_ order: TokenOrder) async throws(SharedBucketsFault) -> TokenDelivery {
+    func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant {
         let lines = order.lines.map {
-            TokenOrder.Line($0.charge, prepaid: $0.prepaid, inAdvance: $0.inAdvance, life: .zero)
+            TokenRequest.Line($0.charge, prepaid: $0.prepaid, inAdvance: $0.inAdvance, life: .zero)
         }
-        return try await buckets.take(TokenOrder(requests: order.requests, lines: lines))
+        return try await buckets.take(TokenRequest(requests: order.requests, lines: lines))
     }
 }
 

@@ -27,7 +27,7 @@ final class ModelBuckets: SharedBuckets {
     private let clock: SteadyClock
     private let fullAt = Mutex<[RateBucket: Instant]>([:])
     private let manners = Mutex(Manners())
-    private let log = Mutex<[(order: TokenOrder, instant: Instant)]>([])
+    private let log = Mutex<[(order: TokenRequest, instant: Instant)]>([])
     private let failures = Mutex<[SharedBucketsFault]>([])
 
     init(_ clock: SteadyClock) {
@@ -35,7 +35,7 @@ final class ModelBuckets: SharedBuckets {
     }
 
     /// What was ordered, and when it was carried out.
-    var orders: [(order: TokenOrder, instant: Instant)] { log.withLock(\.self) }
+    var orders: [(order: TokenRequest, instant: Instant)] { log.withLock(\.self) }
 
     /// Why orders were not carried out.
     var faults: [SharedBucketsFault] { failures.withLock(\.self) }
@@ -45,7 +45,7 @@ final class ModelBuckets: SharedBuckets {
     /// Forgets everything, as a Redis that was restarted.
     func flush() { fullAt.withLock { $0 = [:] } }
 
-    func take(_ order: TokenOrder) async throws(SharedBucketsFault) -> TokenDelivery {
+    func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant {
         let manners = manners.withLock(\.self)
         let way = manners.way()
         clock.advance(by: way.there)
@@ -61,17 +61,17 @@ final class ModelBuckets: SharedBuckets {
     }
 
     private static func carryOut(
-        _ order: TokenOrder, on fullAt: inout [RateBucket: Instant], at now: Instant
-    ) -> TokenDelivery {
+        _ order: TokenRequest, on fullAt: inout [RateBucket: Instant], at now: Instant
+    ) -> TokenGrant {
         let levels = order.lines.map { Level($0, fullAt: fullAt[$0.charge.bucket], requests: order.requests, at: now) }
         let enforced = zip(order.lines, levels).filter { !$0.0.charge.bucket.policy.isShadow }.map(\.1.requests)
         let admitted = ([order.requests] + enforced).min() ?? 0
-        var lines: [TokenDelivery.Line] = []
+        var lines: [TokenGrant.Line] = []
         for (line, var level) in zip(order.lines, levels) {
             lines.append(level.give(admitted: admitted, of: order.requests, for: line, at: now))
             fullAt[line.charge.bucket] = level.fullAt
         }
-        return TokenDelivery(admitted: admitted, lines: lines)
+        return TokenGrant(admitted: admitted, lines: lines)
     }
 
     private struct Level {
@@ -79,7 +79,7 @@ final class ModelBuckets: SharedBuckets {
         var fullAt: Instant
         let requests: Int
 
-        init(_ line: TokenOrder.Line, fullAt: Instant?, requests: Int, at now: Instant) {
+        init(_ line: TokenRequest.Line, fullAt: Instant?, requests: Int, at now: Instant) {
             policy = line.charge.bucket.policy.tokenBucket
             self.fullAt = max(now, fullAt ?? now)
             let tokens = Int((policy.timeToFill - now.duration(to: self.fullAt)).attoseconds / interval(policy))
@@ -91,8 +91,8 @@ final class ModelBuckets: SharedBuckets {
         }
 
         mutating func give(
-            admitted: Int, of all: Int, for line: TokenOrder.Line, at now: Instant
-        ) -> TokenDelivery.Line {
+            admitted: Int, of all: Int, for line: TokenRequest.Line, at now: Instant
+        ) -> TokenGrant.Line {
             let paid = min(admitted, requests) * line.charge.cost
             let price = policy.emissionInterval * max(0, paid - line.prepaid)
             var advance = 0
@@ -105,7 +105,7 @@ final class ModelBuckets: SharedBuckets {
             fullAt += price
             let short = line.charge.cost - max(0, line.prepaid - paid)
             let wait = policy.emissionInterval * short - (policy.timeToFill - now.duration(to: fullAt))
-            return TokenDelivery.Line(
+            return TokenGrant.Line(
                 requests: requests, inAdvance: advance,
                 timeUntilFull: now.duration(to: fullAt), timeUntilNext: max(.zero, wait))
         }
@@ -144,7 +144,7 @@ struct Ledger {
 
 extension SplitMix64 {
     mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &self) }
-    mutating func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
+    mutating func randomness(_ percent: Int) -> Bool { number(1...100) <= percent }
     mutating func span(upTo longest: Duration) -> Duration {
         .microseconds(number(0...Int(longest / .microseconds(1))))
     }

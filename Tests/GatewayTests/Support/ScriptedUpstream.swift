@@ -13,7 +13,7 @@ final class ScriptedUpstream: Upstream {
     private struct State {
         var script: Script
         var secret: Secret?
-        var questions: [(environment: UpstreamEnvironment, question: UpstreamQuestion)] = []
+        var questions: [(environment: UpstreamEnvironment, options: UpstreamRequest)] = []
     }
 
     private let state: Mutex<State>
@@ -30,7 +30,7 @@ final class ScriptedUpstream: Upstream {
 
     /// The endpoints in the order in which they were asked.
     var asked: [UpstreamEnvironment] { state.withLock { $0.questions.map(\.environment) } }
-    var questions: [UpstreamQuestion] { state.withLock { $0.questions.map(\.question) } }
+    var questions: [UpstreamRequest] { state.withLock { $0.questions.map(\.options) } }
 
     func secret(forApp bundleID: String?) -> Secret? { state.withLock { $0.secret } }
 
@@ -38,10 +38,10 @@ final class ScriptedUpstream: Upstream {
     func share(_ secret: Secret?) { state.withLock { $0.secret = secret } }
 
     func ask(
-        _ question: UpstreamQuestion, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
+        _ options: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse {
         let reply = state.withLock { state in
-            state.questions.append((endpoint.environment, question))
+            state.questions.append((endpoint.environment, options))
             let replies = state.script[endpoint.environment] ?? []
             if replies.count > 1 { state.script[endpoint.environment]?.removeFirst() }
             return replies.first ?? .failure(.unreachable)
@@ -108,20 +108,20 @@ final class Gate: Sendable {
 }
 
 /// Writes down what happens.
-final class EventLog: GatewayObserver {
-    private let events = Mutex<[GatewayEvent]>([])
+final class EventLog: UpstreamObserver {
+    private let events = Mutex<[UpstreamEvent]>([])
 
-    func observe(_ event: GatewayEvent) { events.withLock { $0.append(event) } }
+    func observe(_ event: UpstreamEvent) { events.withLock { $0.append(event) } }
 
     /// What happened, in words without times.
     var lines: [String] { events.withLock { $0.map(\.line) } }
 }
 
-extension GatewayEvent {
+extension UpstreamEvent {
     var line: String {
         switch self {
         case .asked(let endpoint, let outcome, _): "asked \(endpoint.environment) \(outcome)"
-        case .heldBack(let endpoint, let reason): "held back \(endpoint.environment) \(reason)"
+        case .rejected(let endpoint, let reason): "held back \(endpoint.environment) \(reason)"
         case .retried(let endpoint): "retried \(endpoint.environment)"
         case .breakerMoved(let endpoint, let transition): "breaker \(endpoint.environment) \(transition)"
         case .disagreed(let endpoint, let refusal): "disagreed \(endpoint.environment) \(refusal)"

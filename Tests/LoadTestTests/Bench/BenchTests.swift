@@ -152,7 +152,7 @@ struct BenchTests {
 
     @Test func `requests in turn begin again at the end`() {
         var traffic = RequestsInTurn(
-            ["a", "b"].map { PreparedRequest.verify($0, mode: .local).octets })
+            ["a", "b"].map { PreparedRequest.verify($0, mode: .local).bytes })
         let texts = (0..<3).map { _ in String(buffer: traffic.next()) }
         #expect(texts[0] == texts[2] && texts[0] != texts[1])
         #expect(texts[0].hasPrefix("POST /v1/verify HTTP/1.1\r\n"))

@@ -139,13 +139,13 @@ struct ClientLimitsTests {
 
     @Test func `a request is charged to its client, its app and its address`() throws {
         let client = try client(subjects: [.client, .app, .address])
-        var question = Question()
-        question.expectations.bundleID = "com.example.b"
-        let charges = client.charges(for: question, from: NetworkAddress("192.0.2.1"))
+        var options = VerificationOptions()
+        options.expectations.bundleID = "com.example.b"
+        let charges = client.charges(for: options, from: NetworkAddress("192.0.2.1"))
         #expect(charges.map(\.bucket.subject) == ["", "com.example.b", "c0000201"])
         #expect(charges.allSatisfy { $0.bucket.tenant == "shop" } && charges.map(\.cost) == [1, 1, 1])
-        question.mode = .apple
-        #expect(client.charges(for: question, from: nil).map(\.cost) == [7, 7, 7])
+        options.mode = .apple
+        #expect(client.charges(for: options, from: nil).map(\.cost) == [7, 7, 7])
     }
 
     @Test(
@@ -155,7 +155,7 @@ struct ClientLimitsTests {
         ] as [(PermittedApps, String)])
     func `without a name the app is the only one, or all share a bucket`(apps: PermittedApps, subject: String) throws {
         let client = try client(subjects: [.app], apps: apps)
-        let charges = client.charges(for: Question(), from: nil)
+        let charges = client.charges(for: VerificationOptions(), from: nil)
         #expect(charges.map(\.bucket.subject) == [subject])
     }
 

@@ -189,7 +189,7 @@ struct ConfigurationLoaderTests {
         let found = problems(file: lines)
         #expect(found.count == ConfigurationFile.maximumEntries + 1)
         #expect(found.first == "gateway.yaml: has more than 1000 settings")
-        let shown = ConfigurationProblems(problems: found.map { ConfigurationProblem(place: $0, fault: "") })
+        let shown = ConfigurationProblems(problems: found.map { ConfigurationProblem(location: $0, fault: "") })
         #expect(shown.description.hasSuffix("  and 901 more\n"))
     }
 

@@ -16,16 +16,16 @@ struct DoctorTests {
 
     // MARK: - Clients
 
-    private static func observations(ofClients yaml: String, secret: Secret? = nil) throws -> [Observation] {
+    private static func observations(ofClients yaml: String, secret: Secret? = nil) throws -> [CheckResult] {
         let file = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString).yaml")
         try Data(yaml.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         var configuration = GatewayConfiguration()
         configuration.clientsFile = file.path
         configuration.apple.sharedSecret = secret
-        let chart = Chart(.clients)
-        ClientsExamination(configuration: configuration, chart: chart, now: now).run()
-        return chart.close()
+        let report = CheckReport(.clients)
+        ClientsCheck(configuration: configuration, report: report, now: now).run()
+        return report.close()
     }
 
     private static func client(_ name: String, keys: [String?], _ more: String = "") -> String {
@@ -67,9 +67,9 @@ struct DoctorTests {
         var configuration = GatewayConfiguration()
         let allowed = try #require(SystemLimits.memory)
         configuration.nearCache.size = allowed
-        let chart = Chart(.limits)
-        LimitsExamination(configuration: configuration, chart: chart).run()
-        let memory = try #require(chart.close().first { $0.subject == "memory" })
+        let report = CheckReport(.limits)
+        LimitsCheck(configuration: configuration, report: report).run()
+        let memory = try #require(report.close().first { $0.subject == "memory" })
         #expect(memory.level == .failed && memory.seen.contains(allowed.rounded), "\(memory)")
     }
 
@@ -91,18 +91,18 @@ struct DoctorTests {
         defer { try? FileManager.default.removeItem(at: file) }
         configuration.trustRoots = [TrustRoot(path: file.path, environments: [.sandbox])]
         let end = try #require(TrustStore(adding: configuration.trustRoots).anchors.compactMap(\.expires).first)
-        for (days, level) in [(-365, Observation.Level.ok), (-30, .warning), (1, .failed)] {
-            let chart = Chart(.certificates), now = end.advanced(by: .seconds(days * 86_400))
-            CertificatesExamination(configuration: configuration, chart: chart, now: now).run()
-            #expect(chart.close().first { $0.subject == "roots" }?.level == level)
+        for (days, level) in [(-365, CheckResult.Level.ok), (-30, .warning), (1, .failed)] {
+            let report = CheckReport(.certificates), now = end.advanced(by: .seconds(days * 86_400))
+            CertificatesCheck(configuration: configuration, report: report, now: now).run()
+            #expect(report.close().first { $0.subject == "roots" }?.level == level)
         }
     }
 
     // MARK: - The report
 
     private static let observations = [
-        Observation(area: .redis, subject: "latency", level: .failed, seen: "slow", advice: "Be quick."),
-        Observation(area: .clients, subject: "file", level: .ok, seen: "none", advice: nil),
+        CheckResult(area: .redis, subject: "latency", level: .failed, seen: "slow", advice: "Be quick."),
+        CheckResult(area: .clients, subject: "file", level: .ok, seen: "none", advice: nil),
     ]
 
     @Test func `colours are for terminals, and areas keep their order`() {
@@ -114,8 +114,8 @@ struct DoctorTests {
     }
 
     @Test func `an area that takes too long keeps what was seen until then`() async throws {
-        let chart = Chart(.redis)
-        chart.ok("first", "seen")
+        let report = CheckReport(.redis)
+        report.ok("first", "seen")
         let none: Int? = await value(within: .zero) {
             // Until it is cancelled.
             try? await Task.sleep(for: .seconds(3600))
@@ -123,9 +123,9 @@ struct DoctorTests {
         }
         #expect(none == nil)
         #expect(await value(within: .seconds(3600)) { 2 } == 2)
-        #expect(chart.close().count == 1)
-        chart.ok("late", "dropped")
-        #expect(chart.close().count == 1)
+        #expect(report.close().count == 1)
+        report.ok("late", "dropped")
+        #expect(report.close().count == 1)
     }
 
     @Test(arguments: [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("fe80::1", "[fe80::1]"), ("localhost", "localhost")])

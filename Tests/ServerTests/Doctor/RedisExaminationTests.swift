@@ -71,27 +71,27 @@ import Testing
 
     private static func observations(
         of redis: RealServer, user: String? = nil, clock: @escaping @Sendable () -> Timestamp = { .now() }
-    ) async throws -> [Observation] {
+    ) async throws -> [CheckResult] {
         var configuration = GatewayConfiguration()
         configuration.redis.url = try RedisURL("redis://127.0.0.1:\(redis.port)")
         configuration.redis.user = user
         configuration.redis.password = user.map { _ in Password(secret: Secret(password)) }
         // A busy machine is not what is wrong.
         (configuration.redis.deadline, configuration.redis.connectDeadline) = (.seconds(5), .seconds(30))
-        let chart = Chart(.redis)
-        await RedisExamination(configuration: configuration, chart: chart, clock: clock)?.run()
-        return chart.close()
+        let report = CheckReport(.redis)
+        await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
+        return report.close()
     }
 
     @Test(arguments: [
-        ("redis_version:5.0.14\r\nmaxmemory:1\r\nmaxmemory_policy:volatile-lru", Observation.Level.failed),
+        ("redis_version:5.0.14\r\nmaxmemory:1\r\nmaxmemory_policy:volatile-lru", CheckResult.Level.failed),
         ("redis_version:7.2.4\r\nvalkey_version:8.1.0\r\nmaxmemory:1\r\nmaxmemory_policy:volatile-lru", .ok),
         ("# nothing that is known", .ok), ("redis_version:\r\nmaxmemory:many\r\n:::", .ok),
     ])
-    func `what INFO says is read with care`(text: String, worst: Observation.Level) {
-        let chart = Chart(.redis)
-        RedisServerInfo(text).note(on: chart)
-        let observations = chart.close()
+    func `what INFO says is read with care`(text: String, worst: CheckResult.Level) {
+        let report = CheckReport(.redis)
+        RedisServerInfo(text).note(on: report)
+        let observations = report.close()
         #expect(observations.count == 2 && observations[0].level == worst, "\(observations)")
     }
 }

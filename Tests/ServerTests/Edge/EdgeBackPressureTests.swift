@@ -96,8 +96,8 @@ struct EdgeBackPressureTests {
     /// How many answers were written since the last look.
     private static func answers(of channel: EmbeddedChannel) throws -> Int {
         var count = 0
-        while let octets = try channel.readOutbound(as: ByteBuffer.self) {
-            count += String(buffer: octets).hasPrefix("HTTP/1.1 200") ? 1 : 0
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
+            count += String(buffer: bytes).hasPrefix("HTTP/1.1 200") ? 1 : 0
         }
         return count
     }

@@ -201,7 +201,7 @@ struct EdgeConnectionTests {
         #expect(!goesOn)
     }
 
-    @Test func `a body grows in place`() throws {
+    @Test func `a body grows in location`() throws {
         var request = try Self.request(at: start)
         var addresses: Set<UInt> = []
         for _ in 0..<10_000 {

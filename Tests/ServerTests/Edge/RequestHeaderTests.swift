@@ -71,7 +71,7 @@ struct RequestHeaderTests {
             ("/v1/verify", "/v1/verify", nil), ("/v1/verify?x=1", "/v1/verify", "x=1"), ("/a??b?c", "/a", "?b?c"),
             ("/a?", "/a", ""), ("http://x/v1/verify?x=1", "/v1/verify", "x=1"), ("http://x?y", "/", "y"),
         ] as [(String, String, String?)])
-    func `the path stands behind scheme and authority, and the query behind the first question mark`(
+    func `the path stands behind scheme and authority, and the query behind the first options mark`(
         target: String, path: String, query: String?
     ) throws {
         let header = try Self.header([("Host", "x")], target: target)
@@ -86,9 +86,9 @@ struct RequestHeaderTests {
         let identifiers = (0..<1000).map { _ in RequestID(sent: nil) }
         #expect(Set(identifiers.map(\.text)).count == 1000)
         for identifier in identifiers {
-            var octets = ByteBuffer()
-            octets.write(identifier)
-            #expect(String(buffer: octets) == identifier.text)
+            var bytes = ByteBuffer()
+            bytes.write(identifier)
+            #expect(String(buffer: bytes) == identifier.text)
             #expect(identifier.text.utf8.count == 32 && identifier.text.allSatisfy(\.isHexDigit))
         }
     }

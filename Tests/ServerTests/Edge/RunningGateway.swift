@@ -26,7 +26,7 @@ struct RunningGateway: Sendable {
     /// Runs a gateway around `body`, and waits until it has stopped.
     static func with(
         _ change: (inout GatewayConfiguration) -> Void = { _ in },
-        surroundings changeSurroundings: (inout GatewaySurroundings) -> Void = { _ in },
+        dependencies changeDependencies: (inout Dependencies) -> Void = { _ in },
         isolation: isolated (any Actor)? = #isolation,
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
@@ -45,15 +45,15 @@ struct RunningGateway: Sendable {
         let (ports, listening) = AsyncStream.makeStream(of: (ListenerPlane, Int).self)
         let log = LogLines()
         let settings = LogSettings(configuration.log)
-        var surroundings = GatewaySurroundings(
+        var dependencies = Dependencies(
             logger: Logger(label: "test") {
                 JSONLogHandler(
                     label: $0, settings: settings, metadataProvider: .currentRequest, write: log.append)
             },
             logSettings: settings, requestLines: LogBatcher(limits: .eachLine, handOn: log.append),
             shutdownRequests: requests, onListening: { listening.yield(($0, $1)) })
-        changeSurroundings(&surroundings)
-        let server = try buildGatewayServer(configuration, in: surroundings)
+        changeDependencies(&dependencies)
+        let server = try buildGatewayServer(configuration, in: dependencies)
         let running = Task { try await server.services.run() }
         var open: [ListenerPlane: Int] = [:]
         for await (listener, port) in ports {

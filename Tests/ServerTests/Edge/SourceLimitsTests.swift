@@ -148,7 +148,7 @@ struct SourceLimitsTests {
         }
     }
 
-    @Test func `a request whose connection breaks off gives its place back`() async throws {
+    @Test func `a request whose connection breaks off gives its location back`() async throws {
         let trusted = try Self.trusting("127.0.0.1")
         try await RunningGateway.with { configuration in
             configuration.http.limits.requestsPerAddress = 1

@@ -61,7 +61,7 @@ struct EndAnnouncementTests {
 
     private func announced(_ dates: LifecycleDates, _ links: [LifecycleLink] = []) -> HTTPFields {
         var fields: HTTPFields = [:]
-        fields.announce(UpstreamLifecycle.Knowledge(dates: dates, links: links))
+        fields.announce(UpstreamLifecycle.State(dates: dates, links: links))
         return fields
     }
 

@@ -59,11 +59,11 @@ struct StatusRouteTests {
             breaker: .open, breakerMode: .auto, breakerOpensFor: .milliseconds(6001), pausedFor: .milliseconds(1),
             inFlight: 3, concurrencyLimit: 20, waiting: 2, budgetRemaining: 0)
         let announced = LifecycleDates(deprecation: Timestamp(millisecondsSince1970: 1500), sunset: Self.sunset)
-        let knowledge = UpstreamLifecycle.Knowledge(
+        let state = UpstreamLifecycle.State(
             dates: LifecycleDates(deprecation: Timestamp(millisecondsSince1970: 0), sunset: Self.sunset),
             announced: announced, links: [LifecycleLink(.successorVersion, target: "https://new.example/")])
         var json = JSONWriter()
-        json.upstream(isEnabled: true, health, knowledge, at: Self.sunset.advanced(by: .seconds(-3 * 86_400)))
+        json.upstream(isEnabled: true, health, state, at: Self.sunset.advanced(by: .seconds(-3 * 86_400)))
         #expect(
             String(decoding: json.bytes, as: UTF8.self) == """
                 {"enabled":true,"breaker":{"state":"open","mode":"auto","opens_for_seconds":7},\

@@ -66,13 +66,13 @@ struct VerifyReceiptRequestBodyTests {
         #expect(throws: JSONFault.self) { try read(Limits.skippedWork) }
     }
 
-    @Test func `what stands in the place of a secret is passed over if it is small`() throws {
+    @Test func `what stands in the location of a secret is passed over if it is small`() throws {
         #expect(try VerifyReceiptRequestBody(#"{"password":12,"receipt-data":""}"#).secret == nil)
         let digits = String(repeating: "1", count: Limits.noSecretWork + 1)
         #expect(throws: JSONFault.self) { try VerifyReceiptRequestBody(#"{"password":\#(digits),"receipt-data":""}"#) }
     }
 
-    @Test func `no fault names a member that may be a secret in the wrong place`() {
+    @Test func `no fault names a member that may be a secret in the wrong location`() {
         for (json, field) in [
             (#"{"5ec4e7015ec4e7025ec4e7035ec4e704":x}"#, nil), (#"{"password":[1]}"#, "password"),
             (#"{"receipt-data":1}"#, "receipt-data"),

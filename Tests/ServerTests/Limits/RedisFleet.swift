@@ -27,7 +27,7 @@ final class RedisFleet: Sendable {
         // The deadline is not what is tested here, and this machine may be busy.
         configuration.commandDeadline = .seconds(5)
         let node = RedisNode(
-            configuration, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: NobodyObserves())
+            configuration, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: NoObserver())
         node.start()
         self.node = node
         let redis = CountingRedis(node)
@@ -61,6 +61,6 @@ final class CountingRedis: RedisCommands {
     }
 }
 
-private struct NobodyObserves: RedisObserver {
+private struct NoObserver: RedisObserver {
     func observe(_ event: RedisEvent) {}
 }

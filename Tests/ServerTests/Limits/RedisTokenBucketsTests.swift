@@ -15,12 +15,12 @@ struct RedisTokenBucketsTests {
     private static let policy = RatePolicy(name: "minute", quota: 600, window: .seconds(60))
     private static let bucket = RateBucket(tenant: "com.example.tenant", policy: policy, subject: "com.example.app")
 
-    private func order(_ line: TokenOrder.Line, requests: Int = 1) -> TokenOrder {
-        TokenOrder(requests: requests, lines: [line])
+    private func order(_ line: TokenRequest.Line, requests: Int = 1) -> TokenRequest {
+        TokenRequest(requests: requests, lines: [line])
     }
 
     /// How many whole tokens a bucket has left, as nodes work it out.
-    private func left(_ line: TokenDelivery.Line, of bucket: RateBucket) -> Int {
+    private func left(_ line: TokenGrant.Line, of bucket: RateBucket) -> Int {
         let now = Instant.now
         return TokenBucket(bucket.policy.tokenBucket, timeUntilFull: line.timeUntilFull, at: now).remaining(at: now)
     }
@@ -69,7 +69,7 @@ struct RedisTokenBucketsTests {
     {
         let fleet = try await RedisFleet(nodes: 1)
         try await fleet.use {
-            let line = TokenOrder.Line(RateCharge(Self.bucket), inAdvance: 10_000, life: .seconds(10))
+            let line = TokenRequest.Line(RateCharge(Self.bucket), inAdvance: 10_000, life: .seconds(10))
             let start = ContinuousClock.now
             let first = try await fleet.buckets.take(order(line))
             // 600 − 100 given up − 1 taken = 499.
@@ -87,10 +87,10 @@ struct RedisTokenBucketsTests {
             let day = RateBucket(
                 tenant: "com.example.tenant", policy: RatePolicy(name: "day", quota: 7, window: .seconds(86_400)))
             let lines = [
-                TokenOrder.Line(RateCharge(Self.bucket, cost: 10), prepaid: 35),
+                TokenRequest.Line(RateCharge(Self.bucket, cost: 10), prepaid: 35),
                 .init(RateCharge(day, cost: 2), prepaid: 3),
             ]
-            let delivery = try await fleet.buckets.take(TokenOrder(requests: 50, lines: lines))
+            let delivery = try await fleet.buckets.take(TokenRequest(requests: 50, lines: lines))
             #expect(delivery.admitted == 5)
             #expect(delivery.lines.map(\.requests) == [50, 5])
             #expect(zip(delivery.lines, [Self.bucket, day]).map { left($0, of: $1) } == [585, 0])

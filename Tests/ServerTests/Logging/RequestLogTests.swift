@@ -57,7 +57,7 @@ struct RequestLogTests {
         expectSame(Self.line(-1), label: label)
     }
 
-    @Test func `without a logger, below its level, or without a place to go there is no line`() {
+    @Test func `without a logger, below its level, or without a location to go there is no line`() {
         let lines = LogLines()
         let batcher = LogBatcher(limits: .eachLine, handOn: lines.append)
         var quiet = Self.logger("x", lines)

@@ -34,16 +34,16 @@ struct VerifyReceiptLogTests {
     }
 
     private static let receipt = [UInt8]("A receipt is not what anybody should read here.".utf8)
-    private static let question = VerifyReceiptRequest(
+    private static let options = VerifyReceiptRequest(
         receipt: receipt, sharedSecret: Secret("5ec4e7015ec4e7025ec4e7035ec4e704"))
 
     @Test(arguments: [
         ("no \u{1}5ec4e7015", true), ("5ec4e70", false), ("com.apple.receipt.password.Wrong", false),
-        ("x" + String(decoding: question.body.dropFirst(27).prefix(8), as: UTF8.self), true),
-        (String(decoding: question.body.dropFirst(27).prefix(7), as: UTF8.self) + ".", false), ("", false),
+        ("x" + String(decoding: options.body.dropFirst(27).prefix(8), as: UTF8.self), true),
+        (String(decoding: options.body.dropFirst(27).prefix(7), as: UTF8.self) + ".", false), ("", false),
     ])
-    func `an answer that repeats the question is not quoted`(exception: String, isRepeated: Bool) throws {
-        #expect(Self.question.isRepeated(in: exception.filter { $0 != "\u{1}" }) == isRepeated)
+    func `an answer that repeats the options is not quoted`(exception: String, isRepeated: Bool) throws {
+        #expect(Self.options.isRepeated(in: exception.filter { $0 != "\u{1}" }) == isRepeated)
         let log = VerifyReceiptLog(
             logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .trace, write: lines.append) })
         let escaped = exception.replacing("\u{1}", with: "\\u0001")
@@ -53,8 +53,8 @@ struct VerifyReceiptLogTests {
             announcements: EndpointAnnouncements(), took: .zero)
         log.answered(
             VerifyReceiptReply(response: try VerifyReceiptResponse(parsing: Array(json.utf8)), head: head),
-            to: Self.question, UpstreamEndpoint(.verifyReceipt, .production))
-        log.failed(.serverError(head), asking: Self.question, UpstreamEndpoint(.verifyReceipt, .production))
+            to: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
+        log.failed(.serverError(head), asking: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
         let count = lines.containing("(repeats the question)").count
         #expect(count == (isRepeated ? 2 : 0), "\(lines.containing(""))")
     }

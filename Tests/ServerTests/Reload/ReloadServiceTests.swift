@@ -22,7 +22,7 @@ struct ReloadServiceTests {
             // What the file of this test says.
             configuration = GatewayConfiguration()
             (configuration.http.listener.port, configuration.admin.port) = (0, 0)
-        } surroundings: {
+        } dependencies: {
             $0.reloading = Reloading(source: source, files: files, occasions: occasions)
         } _: { gateway in
             func metric(_ series: String) -> Bool {

@@ -12,26 +12,26 @@ import Testing
 /// Who may look, and what they are told.
 @Suite("Viewers of the status page", .timeLimit(.minutes(5)))
 struct StatusBoardTests {
-    private let board: StatusBoard
+    private let counters: StatusBoard
 
     init() throws {
-        board = StatusBoard(try StatusSample().sources)
+        counters = StatusBoard(try StatusSample().sources)
     }
 
     @Test func `as many may look as are allowed, and who leaves makes room`() throws {
-        var views = (0..<StatusBoard.Limits.viewers).map { _ in board.admit(after: nil) }
+        var views = (0..<StatusBoard.Limits.viewers).map { _ in counters.admit(after: nil) }
         #expect(views.allSatisfy { $0 != nil })
-        #expect(board.admit(after: nil) == nil)
+        #expect(counters.admit(after: nil) == nil)
         views.removeLast()
-        #expect(board.viewerCount == StatusBoard.Limits.viewers - 1)
-        views.append(board.admit(after: nil))
+        #expect(counters.viewerCount == StatusBoard.Limits.viewers - 1)
+        views.append(counters.admit(after: nil))
         #expect(views.last != nil)
-        #expect(board.admit(after: nil) == nil)
+        #expect(counters.admit(after: nil) == nil)
     }
 
-    @Test func `all are told the same octets at each beat`() async throws {
-        let views = [try #require(board.admit(after: nil)), try #require(board.admit(after: nil))]
-        board.beat()
+    @Test func `all are told the same bytes at each beat`() async throws {
+        let views = [try #require(counters.admit(after: nil)), try #require(counters.admit(after: nil))]
+        counters.beat()
         var told: [ByteBuffer] = []
         for view in views {
             var events = view.parts.makeAsyncIterator()
@@ -45,9 +45,9 @@ struct StatusBoardTests {
     }
 
     @Test func `who is slow finds the newest event, and no more than one`() async throws {
-        let view = try #require(board.admit(after: nil))
-        for _ in 0..<10 { board.beat() }
-        board.end()
+        let view = try #require(counters.admit(after: nil))
+        for _ in 0..<10 { counters.beat() }
+        counters.end()
         var events: [Event] = []
         for await event in view.parts { events.append(try Event(event)) }
         #expect(events.count == 1)
@@ -55,9 +55,9 @@ struct StatusBoardTests {
     }
 
     @Test func `who comes later is told the past, and who comes back what he missed`() throws {
-        for _ in 0..<7 { board.beat() }
+        for _ in 0..<7 { counters.beat() }
         func samples(after id: Timestamp?) throws -> Int? {
-            let view = try #require(board.admit(after: id))
+            let view = try #require(counters.admit(after: id))
             return (try Event(view.first).json["samples"] as? [Any])?.count
         }
         #expect(try samples(after: nil) == 7)
@@ -66,10 +66,10 @@ struct StatusBoardTests {
     }
 
     @Test func `nobody is let in once the node ends`() async throws {
-        let view = try #require(board.admit(after: nil))
-        board.end()
+        let view = try #require(counters.admit(after: nil))
+        counters.end()
         for await _ in view.parts { Issue.record("nothing was to be told") }
-        #expect(board.admit(after: nil) == nil)
+        #expect(counters.admit(after: nil) == nil)
     }
 
     /// One event of a stream.

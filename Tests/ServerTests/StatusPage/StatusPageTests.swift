@@ -16,15 +16,15 @@ struct StatusPageTests {
         StatusBoard(try StatusSample(change).sources).page
     }
 
-    @Test func `each value has one place, which holds its text`() throws {
+    @Test func `each value has one location, which holds its text`() throws {
         let page = try Self.page()
         let html = page.html
         let cells = page.report.tables.flatMap(\.cells)
         #expect(cells.count > 70)
         #expect(Set(cells.map(\.identifier)).count == cells.count)
         for (identifier, cell) in cells {
-            let place = "<td id=\"\(identifier)\" data-tone=\"\(cell.tone.rawValue)\">\(cell.value.text)</td>"
-            #expect(html.replacing("&lt;", with: "<").ranges(of: place).count == 1, "\(identifier)")
+            let location = "<td id=\"\(identifier)\" data-tone=\"\(cell.tone.rawValue)\">\(cell.value.text)</td>"
+            #expect(html.replacing("&lt;", with: "<").ranges(of: location).count == 1, "\(identifier)")
         }
         let identifiers = html.matches(of: #/ id="([^"]+)"/#).map { String($0.output.1) }
         #expect(Set(identifiers).count == identifiers.count)

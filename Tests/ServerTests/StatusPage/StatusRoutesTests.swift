@@ -39,7 +39,7 @@ struct StatusRoutesTests {
         }
     }
 
-    @Test func `one more than may look is told so, and HEAD takes nobody's place`() async throws {
+    @Test func `one more than may look is told so, and HEAD takes nobody's location`() async throws {
         try await RunningGateway.with { gateway in
             for _ in 0..<2 * StatusBoard.Limits.viewers {
                 try await RawConnection.with(port: gateway.adminPort) { connection in

@@ -20,7 +20,7 @@ struct StatusSample {
     let lifecycle = ServerLifecycle()
     let store: StoreHealth
     let upstreams: UpstreamState
-    let reloads = ReloadLedger()
+    let reloads = ReloadHistory()
     let sources: StatusSources
 
     /// 2026-11-21T12:00:00Z
@@ -45,11 +45,11 @@ struct StatusSample {
     }
 
     /// What is found after a minute in which `happenings` took place.
-    func findings(after happenings: () -> Void = {}) -> [StatusFinding] {
+    func issues(after happenings: () -> Void = {}) -> [StatusIssue] {
         var history = StatusHistory(first: sources.reading)
         happenings()
         history.append(sources.reading)
-        return sources.findings(StatusWindows(history), at: Self.now)
+        return sources.issues(StatusWindows(history), at: Self.now)
     }
 }
 

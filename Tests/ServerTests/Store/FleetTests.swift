@@ -41,7 +41,7 @@ struct FleetTests {
         }
     }
 
-    @Test func `a new answer serves who wants none that is older than the question`() async throws {
+    @Test func `a new answer serves who wants none that is older than the options`() async throws {
         let redis = try await RealServer.redis()
         let apple = ScriptedApple()
         let nodes = try (0..<2).map { _ in try StoreNode(.test(redis), apple: apple) }
@@ -60,8 +60,8 @@ struct FleetTests {
         let redis = try await RealServer.redis()
         let node = try StoreNode(.test(redis)), gone = try StoreNode(.test(redis))
         let receipt = try Forged.verifier.verify(Forged.receipts(1)[0], at: .now())
-        let question = UpstreamQuestion(about: .signed(VerifiedEvidence(.appReceipt(receipt))))
-        let key = CacheKey(question, at: .verifyReceipt, with: ScriptedApple.secret)
+        let options = UpstreamRequest(about: .signed(VerifiedEvidence(.appReceipt(receipt))))
+        let key = CacheKey(options, at: .verifyReceipt, with: ScriptedApple.secret)
         try await StoreNode.run([node, gone]) {
             guard case .held = await gone.fleet.ports.leases.acquire(key, awaiting: nil) else {
                 Issue.record("nobody else asks")
@@ -69,7 +69,7 @@ struct FleetTests {
             }
             let start = ContinuousClock.now
             #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
-            #expect(start.duration(to: .now) >= FleetTurns.Limits.wait)
+            #expect(start.duration(to: .now) >= DistributedSingleFlight.Limits.wait)
             #expect(node.metric(#"\#(Self.reason){outcome="overdue"}"#) == 1)
             try await eventually {
                 if case .held = await node.fleet.ports.leases.acquire(key, awaiting: nil) { true } else { false }

@@ -36,20 +36,20 @@ import Testing
             await cache.keep(try StoreSamples.known(), for: key)
             // Another transaction, so that there is something in the log before.
             try await cache.purge(originalTransactionID: "5")
-            #expect(await cache.finding(for: key) != nil)
-            let result = RedisWord.finding(StoreSamples.name(of: key))
+            #expect(await cache.result(for: key) != nil)
+            let result = RedisWord.result(StoreSamples.name(of: key))
             let before = try await redis.copies(of: [RedisPurges.head, RedisPurges.log, result])
             try await cache.purge(originalTransactionID: Self.id)
             try await redis.apply(loss, before, by: cache)
             try await redis.restore([before[2]])
-            #expect(await cache.finding(for: key) == nil)
+            #expect(await cache.result(for: key) == nil)
             // And of one that starts now.
-            #expect(await redis.cache().finding(for: key) == nil)
+            #expect(await redis.cache().result(for: key) == nil)
             // What is found out from now on is of use.
             await cache.keep(try StoreSamples.known(), for: key)
-            #expect(await cache.finding(for: key) != nil)
+            #expect(await cache.result(for: key) != nil)
             try await cache.purge(originalTransactionID: Self.id)
-            #expect(await cache.finding(for: key) == nil)
+            #expect(await cache.result(for: key) == nil)
         }
     }
 
@@ -66,7 +66,7 @@ import Testing
                 _ = await redis.node.send(Array(repeating: command, count: 100))
             }
             let late = redis.cache()
-            #expect(await late.finding(for: key) == nil)
+            #expect(await late.result(for: key) == nil)
             #expect(late.purgePosition.number > UInt64(others))
         }
     }
@@ -88,10 +88,10 @@ import Testing
             await cache.keep(try StoreSamples.known(), for: key)
             let strange = redis.cache(StoreSamples.secondKey)
             try await strange.purge(originalTransactionID: "5")
-            #expect(await cache.finding(for: key) == nil)
+            #expect(await cache.result(for: key) == nil)
             #expect(Set(faults.all) == [.sealUnknownKey, .purgesUnknown])
             await cache.keep(try StoreSamples.known(), for: key)
-            #expect(await cache.finding(for: key) != nil)
+            #expect(await cache.result(for: key) != nil)
         }
     }
 
@@ -100,17 +100,17 @@ import Testing
             let store = FailingStore(redis.node), key = try StoreSamples.key()
             let cache = redis.cache(through: store), other = redis.cache()
             // Too large for the store: only this node has it.
-            await cache.keep(try StoreSamples.known(padding: StoredFindingLimits.bytes), for: key)
+            await cache.keep(try StoreSamples.known(padding: StoredResultLimits.bytes), for: key)
             cache.flushed()
             store.fail(.timeout)
             try await other.purge(originalTransactionID: Self.id)
             let lookUp = await cache.lookUp(key, naming: [])
-            #expect(lookUp.finding != nil && lookUp.isDetached)
+            #expect(lookUp.result != nil && lookUp.isDetached)
             store.fail(nil)
             cache.flushed()
-            #expect(await cache.finding(for: key) == nil)
+            #expect(await cache.result(for: key) == nil)
             store.fail(.timeout)
-            #expect(await cache.finding(for: key) == nil)
+            #expect(await cache.result(for: key) == nil)
         }
     }
 
@@ -135,7 +135,7 @@ import Testing
             }
             let key = try StoreSamples.key()
             for cache in caches {
-                _ = await cache.finding(for: key)
+                _ = await cache.result(for: key)
                 #expect(cache.purgePosition.number == 200)
                 #expect(cache.purgePosition.history == caches[0].purgePosition.history)
             }
@@ -149,7 +149,7 @@ import Testing
             // A purge of another transaction is read once, and judged for all 187.
             try await cache.purge(originalTransactionID: "other")
             let before = store.sent
-            #expect(await cache.finding(for: key) != nil)
+            #expect(await cache.result(for: key) != nil)
             #expect(Array(store.sent.dropFirst(before.count)) == ["GET", "PTTL", "GET"])
             await cache.insert(StoreSamples.known(naming: ["1", "2"]).since(cache.purgePosition), for: key)
             #expect(store.sent.last == "SET")
@@ -195,7 +195,7 @@ extension StoreRedis {
     }
 
     fileprivate func apply(
-        _ loss: RedisPurgesTests.Loss, _ before: [Copy], by cache: RedisFindingCache
+        _ loss: RedisPurgesTests.Loss, _ before: [Copy], by cache: RedisUpstreamCache
     ) async throws {
         switch loss {
         case .head: _ = try await node.send(RedisCommand("DEL", key: RedisPurges.head))

@@ -56,7 +56,7 @@ struct SharedStoreTests {
         let redis = ScriptedRedis([.failure(error)]), store = store(redis)
         for _ in 1...5 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 3 && health.condition == .degraded)
-        #expect(registry.text().contains(#"store_commands_total{outcome="held_back"} 2"#))
+        #expect(registry.text().contains(#"store_commands_total{outcome="rejected"} 2"#))
     }
 
     @Test func `who is not connected costs nobody time; that nobody is, probes find out`() async {
@@ -130,10 +130,10 @@ struct SharedStoreTests {
             try await eventually { node.health.condition == .connected }
             redis.freeze()
             try await eventually { node.health.breaker != .closed }
-            let heldBack = #"receipt_gateway_store_commands_total{outcome="held_back"}"#
-            let before = node.metric(heldBack) ?? 0
+            let rejected = #"receipt_gateway_store_commands_total{outcome="rejected"}"#
+            let before = node.metric(rejected) ?? 0
             #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
-            #expect((node.metric(heldBack) ?? 0) > before)
+            #expect((node.metric(rejected) ?? 0) > before)
             redis.thaw()
             try await eventually { node.health.condition == .connected }
         }
@@ -174,7 +174,7 @@ struct SharedStoreTests {
             #expect(try await nodes[1].ask(receipt).provenance.cache == .shared)
             try await nodes[0].fleet.ports.cache.purge(originalTransactionID: "1000")
             nodes[0].upstreams.guards.pause(.production, for: .seconds(600))
-            nodes[0].fleet.ports.notes.tell(.pause(.seconds(600)), of: .production)
+            nodes[0].fleet.ports.fleetState.tell(.pause(.seconds(600)), of: .production)
             try await eventually { nodes[1].upstreams.guards.health(of: .production).pausedFor != nil }
             for node in nodes {
                 #expect(node.health.condition == .connected)

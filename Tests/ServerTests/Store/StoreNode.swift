@@ -31,19 +31,19 @@ struct StoreNode: Sendable {
         var configuration = GatewayConfiguration()
         configuration.redis = redis
         configuration.cacheKeys = Secret("test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-        let surroundings = GatewaySurroundings(
+        let dependencies = Dependencies(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             shutdownRequests: AsyncStream { $0.finish() })
         upstreams = UpstreamState(configuration.apple)
         health = StoreHealth(isEmbedded: redis.url == nil)
         metrics = GatewayMetrics(
             lifecycle: ServerLifecycle(), bodyBudget: BodyBudget(.mebibytes(1)),
-            access: CurrentAccess(Access(AccessRules())), upstreams: upstreams, store: health, in: surroundings)
+            access: CurrentAccess(Access(AccessRules())), upstreams: upstreams, store: health, in: dependencies)
         fleet = try FleetStore(
             configuration, upstreams: upstreams, health: health, metrics: metrics.store,
-            certificates: metrics.certificates, clock: surroundings.clock, logger: surroundings.logger)
+            certificates: metrics.certificates, clock: dependencies.clock, logger: dependencies.logger)
         let connection = UpstreamConnection(
-            apple, guards: upstreams.guards, lifecycle: upstreams.lifecycle, patience: .unhurried,
+            apple, guards: upstreams.guards, lifecycle: upstreams.lifecycle, timeouts: .unhurried,
             verifier: Forged.verifier)
         let upstream = UpstreamVerification(
             connection, fleet: fleet.ports, policy: CachePolicy { 0 }, observer: metrics.upstream, clock: { .now() })
@@ -53,7 +53,7 @@ struct StoreNode: Sendable {
     /// Asks about a receipt, in mode `apple`.
     func ask(_ receipt: [UInt8], maximumAge: Duration? = nil) async throws -> Answer {
         var request = VerificationRequest(evidence: .appReceipt(receipt), mode: .apple)
-        request.question.maximumAge = maximumAge
+        request.options.maximumAge = maximumAge
         return try await verification.answer(request, at: .now()).value()
     }
 
@@ -92,11 +92,11 @@ extension RedisConfiguration {
     }
 }
 
-extension UpstreamPatience {
-    static let unhurried: UpstreamPatience = {
-        var patience = UpstreamPatience()
-        (patience.deadline, patience.whenLocalSuffices) = (.seconds(600), .seconds(600))
-        return patience
+extension UpstreamTimeouts {
+    static let unhurried: UpstreamTimeouts = {
+        var waitLimit = UpstreamTimeouts()
+        (waitLimit.deadline, waitLimit.softTimeout) = (.seconds(600), .seconds(600))
+        return waitLimit
     }()
 }
 
@@ -149,7 +149,7 @@ final class ScriptedApple: Upstream {
     static let secret = Secret("configured")
 
     func ask(
-        _ question: UpstreamQuestion, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
+        _ options: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse {
         questions.add(1, ordering: .relaxed)
         try? await eventually(within: .seconds(600)) { isOpen.load(ordering: .relaxed) }

@@ -45,14 +45,14 @@ enum StoreSamples {
     ) throws -> CacheKey {
         var request = VerificationRequest(evidence: .appReceipt(bytes))
         edit(&request)
-        let question = UpstreamQuestion(
+        let options = UpstreamRequest(
             about: .signed(VerifiedEvidence(.appReceipt(try verified(bytes)))),
-            options: UpstreamOptions(excludesOldTransactions: request.question.excludesOldTransactions))
-        return CacheKey(question, at: .verifyReceipt, with: request.question.callersSecret ?? ScriptedApple.secret)
+            options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
+        return CacheKey(options, at: .verifyReceipt, with: request.options.callersSecret ?? ScriptedApple.secret)
     }
 
     /// Where a finding lies under the first key.
-    static func name(of key: CacheKey) -> String { FindingNames(keys: keys()).names(of: key)[0] }
+    static func name(of key: CacheKey) -> String { SharedCacheNames(keys: keys()).names(of: key)[0] }
 
     /// Apple's JSON: one subscription, paid for until 1000 seconds after the receipt was made.
     static func body(padding: Int = 0, environment: String = "Sandbox") -> [UInt8] {
@@ -118,14 +118,14 @@ enum StoreSamples {
     }
 
     /// What Apple said `seconds` after the receipt was made, fresh for half a minute.
-    static func known(at seconds: Int64 = 100, padding: Int = 0) throws -> KnownFinding {
-        KnownFinding(
+    static func known(at seconds: Int64 = 100, padding: Int = 0) throws -> CachedResult {
+        CachedResult(
             .answered(try answer(padding: padding)), askedAt: time(seconds), freshUntil: time(seconds + 30),
             took: .milliseconds(250))
     }
 
     /// An answer of Apple's about a purchase of each of these original transactions.
-    static func known(naming originalTransactionIDs: [String]) -> KnownFinding {
+    static func known(naming originalTransactionIDs: [String]) -> CachedResult {
         let transactions = originalTransactionIDs.map { id in
             var transaction = Transaction(productID: "coins", transactionID: id)
             transaction.originalTransactionID = id
@@ -134,33 +134,33 @@ enum StoreSamples {
         let answer = UpstreamAnswer(
             environment: .sandbox, bundleID: bundleID, transactions: transactions, renewals: [], latestReceipt: nil,
             body: [UInt8](repeating: 0x20, count: 400 * transactions.count))
-        return KnownFinding(.answered(answer), askedAt: time(100), freshUntil: time(130))
+        return CachedResult(.answered(answer), askedAt: time(100), freshUntil: time(130))
     }
 
     /// That an account is gone, which is fresh until a time.
-    static func gone(at seconds: Int64, until end: Int64) -> KnownFinding {
-        KnownFinding(.accountNotFound, askedAt: time(seconds), freshUntil: time(end))
+    static func gone(at seconds: Int64, until end: Int64) -> CachedResult {
+        CachedResult(.accountNotFound, askedAt: time(seconds), freshUntil: time(end))
     }
 }
 
 /// A clock that a test sets.
-extension FindingCache {
+extension UpstreamCache {
     /// Keeps a finding that Apple was asked for after all purges so far.
-    func keep(_ known: KnownFinding, for key: CacheKey) async {
-        if let redis = self as? RedisFindingCache { await redis.purges.catchUp() }
+    func keep(_ known: CachedResult, for key: CacheKey) async {
+        if let redis = self as? RedisUpstreamCache { await redis.purges.catchUp() }
         await insert(known.since(purgePosition), for: key)
     }
 
     /// Returns what is known for a receipt with these original transactions.
-    func finding(for key: CacheKey, naming originalTransactionIDs: [String] = []) async -> KnownFinding? {
-        await lookUp(key, naming: originalTransactionIDs).finding
+    func result(for key: CacheKey, naming originalTransactionIDs: [String] = []) async -> CachedResult? {
+        await lookUp(key, naming: originalTransactionIDs).result
     }
 }
 
-extension KnownFinding {
+extension CachedResult {
     /// The finding as one that Apple was asked for after these purges.
-    func since(_ purges: PurgePosition) -> KnownFinding {
-        KnownFinding(finding, askedAt: askedAt, freshUntil: freshUntil, took: took, purges: purges)
+    func since(_ purges: PurgePosition) -> CachedResult {
+        CachedResult(result, askedAt: askedAt, freshUntil: freshUntil, took: took, purges: purges)
     }
 }
 
@@ -219,7 +219,7 @@ struct StoreRedis: Sendable {
         var configuration = RedisNodeConfiguration(address: .host("127.0.0.1", port: server.port))
         configuration.commandDeadline = .seconds(5)
         configuration.connectDeadline = .seconds(5)
-        configuration.trackedPrefixes = [FindingNames.findingPrefix, RedisPurges.headKey]
+        configuration.trackedPrefixes = [SharedCacheNames.resultPrefix, RedisPurges.headKey]
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1), events = Events()
         let node = RedisNode(configuration, eventLoops: group, observer: events)
         node.start()
@@ -238,8 +238,8 @@ struct StoreRedis: Sendable {
     func cache(
         _ keys: String = StoreSamples.firstKey, clock: StoreClock = StoreClock(100), faults: FaultLog = FaultLog(),
         through store: (any RedisCommands)? = nil
-    ) -> RedisFindingCache {
-        let cache = RedisFindingCache(
+    ) -> RedisUpstreamCache {
+        let cache = RedisUpstreamCache(
             store: store ?? node, keys: StoreSamples.keys(keys), spareBytes: 64 << 20, clock: { clock.time },
             observe: faults.add)
         events.listen { event in

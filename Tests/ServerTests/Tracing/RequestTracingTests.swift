@@ -120,7 +120,7 @@ struct RequestTracingTests {
 
     @Test func `a rejected receipt and a failure of Apple's stand in their spans`() async throws {
         let tracer = W3CTracer()
-        try await RunningGateway.with(surroundings: { $0.tracer = tracer }) { gateway in
+        try await RunningGateway.with(dependencies: { $0.tracer = tracer }) { gateway in
             #expect(try await gateway.ask("").status == 200)
             #expect(try await gateway.send("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 404)
             try await eventually { tracer.spans.filter { $0.kind == .server }.count == 2 }
@@ -151,7 +151,7 @@ struct RequestTracingTests {
             ($0.redis.url, $0.redis.deadline) = (url, .seconds(5))
             $0.cacheKeys = Secret("test:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
             $0.log.level = .debug
-        } surroundings: {
+        } dependencies: {
             $0.tracer = tracer
         } _: { gateway in
             try await eventually { try await gateway.send(.readiness, port: gateway.adminPort)?.status == 200 }

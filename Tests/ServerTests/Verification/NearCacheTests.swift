@@ -89,7 +89,7 @@ struct NearCacheTests {
 
     // MARK: - Keys
 
-    @Test func `requests that differ in one octet, in length or in endpoint never share an answer`() throws {
+    @Test func `requests that differ in one byte, in length or in endpoint never share an answer`() throws {
         let body = Array(Self.body(7, bytes: 257).readableBytesView)
         var bodies = [body, body + [0], Array(body.dropLast()), []]
         for index in body.indices {
@@ -120,7 +120,7 @@ struct NearCacheTests {
     }
 
     /// Every octet has a say in where is looked: bodies that differ in one rarely have to be compared.
-    @Test func `the digest depends on every octet`() {
+    @Test func `the digest depends on every byte`() {
         let body = Array(Self.body(1, bytes: 300).readableBytesView)
         let digest = BodyDigest.digest(of: body.span)
         #expect(BodyDigest.digest(of: Array(body).span) == digest)
@@ -180,16 +180,17 @@ struct NearCacheTests {
 
     private static func known(
         isGenuine: Bool = true, bytes: Int = 64, expecting expectations: Expectations = Expectations()
-    ) throws -> KnownReply {
+    ) throws -> CachedReply {
         let sample = isGenuine ? try genuine.get() : try rejected.get()
-        return KnownReply(
-            sample.answer, to: Question(expectations: expectations), terms: sample.terms, tally: sample.tally,
+        return CachedReply(
+            sample.answer, to: VerificationOptions(expectations: expectations), terms: sample.terms,
+            tally: sample.tally,
             reply: Reply(body: body(0, bytes: bytes)))
     }
 
     private struct Sample {
         let answer: Answer
-        let terms: KnownAnswer
+        let terms: CachedAnswer
         let tally: VerdictTally
     }
 
@@ -206,6 +207,6 @@ struct NearCacheTests {
         else { throw CancellationError() }
         let metrics = try VerificationMetrics(PrometheusRegistry(MetricCatalogue.all))
         return Sample(
-            answer: answer.again, terms: try #require(KnownAnswer(answer, at: now)), tally: metrics.tally(answer))
+            answer: answer.again, terms: try #require(CachedAnswer(answer, at: now)), tally: metrics.tally(answer))
     }
 }

@@ -93,7 +93,7 @@ struct AppleAnswerTests {
 
     /// One value of an answer, and its place: names, and of a transaction its identifier, since Apple's lists have no order.
     private struct Field: Hashable {
-        let place: [String]
+        let location: [String]
         let value: JSONValue
     }
 
@@ -102,27 +102,27 @@ struct AppleAnswerTests {
         fields(of: answer.json, at: [])
     }
 
-    private static func fields(of value: JSONValue, at place: [String]) -> [Field] {
+    private static func fields(of value: JSONValue, at location: [String]) -> [Field] {
         if let members = value.members {
-            return members.flatMap { fields(of: $0.value, at: place + [$0.name]) }
+            return members.flatMap { fields(of: $0.value, at: location + [$0.name]) }
         }
-        guard let elements = value.elements else { return [Field(place: place, value: value)] }
-        return [Field(place: place + ["list"], value: .null)]
+        guard let elements = value.elements else { return [Field(location: location, value: value)] }
+        return [Field(location: location + ["list"], value: .null)]
             + elements.enumerated().flatMap { index, element in
-                fields(of: element, at: place + [element["transaction_id"]?.string ?? "\(index)"])
+                fields(of: element, at: location + [element["transaction_id"]?.string ?? "\(index)"])
             }
     }
 
     /// The whole list of what may differ: what Apple adds to what it signed.
     private static func isApplesAlone(_ field: Field, _ local: VerifyReceiptResponse) -> Bool {
-        switch field.place.first {
+        switch field.location.first {
         // Renewals, which receipts do not hold, and a receipt that Apple makes for each answer.
         case "pending_renewal_info", "latest_receipt": true
         case "latest_receipt_info":
             // What Apple knows of a transaction, and transactions after the receipt was made.
-            ["in_app_ownership_type", "subscription_group_identifier"].contains(field.place.last)
-                || !local.latestReceiptInfo.contains { field.place.contains($0.transactionID) }
-        case "receipt": field.place.last == "in_app_ownership_type"
+            ["in_app_ownership_type", "subscription_group_identifier"].contains(field.location.last)
+                || !local.latestReceiptInfo.contains { field.location.contains($0.transactionID) }
+        case "receipt": field.location.last == "in_app_ownership_type"
         default: false
         }
     }

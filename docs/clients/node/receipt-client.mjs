@@ -14,7 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const url = process.env.RECEIPTS_URL ?? "http://127.0.0.1:8080";
 const key = process.env.RECEIPTS_KEY ?? "";
 const mode = process.env.RECEIPTS_MODE ?? "auto";
-// All attempts together. The gateway itself waits for Apple for up to 4 s (gateway.apple.patience).
+// All attempts together. The gateway itself waits for Apple for up to 4 s (gateway.apple.soft_timeout).
 const deadlineMs = Number(process.env.RECEIPTS_DEADLINE ?? "10") * 1000;
 const attemptMs = 6000;
 const attempts = 4;

@@ -23,7 +23,7 @@ from pathlib import Path
 URL = os.environ.get("RECEIPTS_URL", "http://127.0.0.1:8080")
 KEY = os.environ.get("RECEIPTS_KEY", "")
 MODE = os.environ.get("RECEIPTS_MODE", "auto")
-# All attempts together. The gateway itself waits for Apple for up to 4 s (gateway.apple.patience).
+# All attempts together. The gateway itself waits for Apple for up to 4 s (gateway.apple.soft_timeout).
 DEADLINE = float(os.environ.get("RECEIPTS_DEADLINE", "10"))
 ATTEMPT = 6.0
 ATTEMPTS = 4

@@ -43,7 +43,7 @@ struct Client {
     var url = URL(string: "http://127.0.0.1:8080")
     var key = ""
     var mode = "auto"
-    /// All attempts together. The gateway itself waits for Apple for up to 4 s (gateway.apple.patience).
+    /// All attempts together. The gateway itself waits for Apple for up to 4 s (gateway.apple.soft_timeout).
     var deadline = 10.0
     static let attemptSeconds = 6.0, attempts = 4
 

@@ -12,7 +12,7 @@ final class ConversationHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let desk: Desk
+    private let responder: RequestResponder
     private var head: HTTPRequestHead?
     /// Nil once it is larger than the limit.
     private var body: ByteBuffer? = ByteBuffer()
@@ -21,8 +21,8 @@ final class ConversationHandler: ChannelInboundHandler {
     /// Whether a call is counted as in flight.
     private var isInFlight = false
 
-    init(desk: Desk) {
-        self.desk = desk
+    init(responder: RequestResponder) {
+        self.responder = responder
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -50,13 +50,13 @@ final class ConversationHandler: ChannelInboundHandler {
 
     private func collect(_ part: inout ByteBuffer) {
         guard let byteCount = body?.readableBytes else { return }
-        guard byteCount + part.readableBytes <= desk.store.limits.maximumRequestBytes else { return body = nil }
+        guard byteCount + part.readableBytes <= responder.store.limits.maximumRequestBytes else { return body = nil }
         body?.writeBuffer(&part)
     }
 
     private func respond(_ context: ChannelHandlerContext) {
         guard let head else { return }
-        switch desk.respond(to: head, body) {
+        switch responder.respond(to: head, body) {
         case .control(let answer): write(answer, context)
         case .performance(let performance):
             isInFlight = true
@@ -71,14 +71,14 @@ final class ConversationHandler: ChannelInboundHandler {
         case .halfAnswer(let answer): writeHalf(answer, context)
         case .reset: reset(context)
         case .silence:
-            after(desk.store.limits.maximumWait, context) { handler, context in handler.reset(context) }
+            after(responder.store.limits.maximumWait, context) { handler, context in handler.reset(context) }
         }
     }
 
     private func endCall() {
         guard isInFlight else { return }
         isInFlight = false
-        desk.store.stats.end()
+        responder.store.stats.end()
     }
 
     /// Runs `body` in a while, or at once if there is no while; not at all if the connection closes before.

@@ -17,7 +17,7 @@ struct Listener: Sendable {
     ///
     /// - Parameter port: 0 for any free one.
     static func start(
-        _ desk: Desk, port: Int, _ tls: TLSContexts?, _ connections: Connections
+        _ responder: RequestResponder, port: Int, _ tls: TLSContexts?, _ connections: Connections
     ) async throws(SimulatorError) -> Listener {
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 1024)
@@ -26,7 +26,7 @@ struct Listener: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.admit(channel) else { return channel.close(promise: nil) }
-                    try setUp(channel, desk, tls)
+                    try setUp(channel, responder, tls)
                 }
             }
         do {
@@ -44,9 +44,9 @@ struct Listener: Sendable {
         try? await channel.close()
     }
 
-    private static func setUp(_ channel: any Channel, _ desk: Desk, _ tls: TLSContexts?) throws {
-        let stats = desk.store.stats
-        let showsWrongCertificate = tls != nil && desk.store.showsWrongCertificate(at: desk.endpoint)
+    private static func setUp(_ channel: any Channel, _ responder: RequestResponder, _ tls: TLSContexts?) throws {
+        let stats = responder.store.stats
+        let showsWrongCertificate = tls != nil && responder.store.showsWrongCertificate(at: responder.endpoint)
         stats.open(showsWrongCertificate: showsWrongCertificate)
         channel.closeFuture.whenComplete { _ in stats.close() }
         let pipeline = channel.pipeline.syncOperations
@@ -55,6 +55,6 @@ struct Listener: Sendable {
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
         }
         try pipeline.configureHTTPServerPipeline()
-        try pipeline.addHandler(ConversationHandler(desk: desk))
+        try pipeline.addHandler(ConversationHandler(responder: responder))
     }
 }

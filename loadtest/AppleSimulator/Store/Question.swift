@@ -6,7 +6,7 @@ internal import Receipts
 internal import Synchronization
 
 /// A request's body, read and verified once.
-final class Question: Sendable {
+final class ReceiptRequest: Sendable {
     /// What was sent for a receipt.
     enum Subject: Sendable {
         /// No JSON, no base64, or no receipt in it: status 21002.

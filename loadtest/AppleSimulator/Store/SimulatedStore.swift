@@ -13,7 +13,7 @@ final class SimulatedStore: Sendable {
     private let pki: ForgedPKI
     private let verifier: ReceiptVerifier
     private let now: @Sendable () -> Timestamp
-    private let questions: Mutex<QuestionCache>
+    private let questions: Mutex<RequestCache>
     private let stage: Mutex<Stage>
 
     /// The scenario that is being played, and how many there were.
@@ -36,7 +36,7 @@ final class SimulatedStore: Sendable {
         self.now = now
         verifier = ReceiptVerifier(trustStore: trustStore)
         stats = StatsCounter(maximumDistinctReceipts: limits.maximumDistinctReceipts)
-        questions = Mutex(QuestionCache(maximumBytes: limits.maximumCachedBytes))
+        questions = Mutex(RequestCache(maximumBytes: limits.maximumCachedBytes))
         stage = Mutex(Stage(play: Play(scenario, startingAt: now())))
     }
 
@@ -58,19 +58,19 @@ final class SimulatedStore: Sendable {
         let (treatment, scene) = stage.withLock { stage in
             (stage.play.treatment(at: endpoint, now), Scene(stage.play, number: stage.number, endpoint, now))
         }
-        let question = isPost ? question(body, now) : nil
-        let answer = { self.answer(to: question, treatment.fault, scene) }
+        let request = isPost ? request(body, now) : nil
+        let answer = { self.answer(to: request, treatment.fault, scene) }
         let performance = Performance(treatment, now: now, answer: answer)
-        stats.begin(at: endpoint, question?.identity, outcome: performance.outcome)
+        stats.begin(at: endpoint, request?.identity, outcome: performance.outcome)
         return performance
     }
 
-    private func question(_ body: [UInt8], _ now: Timestamp) -> Question {
+    private func request(_ body: [UInt8], _ now: Timestamp) -> ReceiptRequest {
         let fingerprint = Fingerprint(of: body.span)
-        if let known = questions.withLock({ $0.question(fingerprint, byteCount: body.count) }) { return known }
-        let question = Question(body, verifier: verifier, now: now)
-        questions.withLock { $0.insert(question, fingerprint, byteCount: body.count) }
-        return question
+        if let known = questions.withLock({ $0.request(fingerprint, byteCount: body.count) }) { return known }
+        let request = ReceiptRequest(body, verifier: verifier, now: now)
+        questions.withLock { $0.insert(request, fingerprint, byteCount: body.count) }
+        return request
     }
 }
 
@@ -93,27 +93,27 @@ private struct Scene {
 
 extension SimulatedStore {
     /// - Parameter question: nil if the method was not POST.
-    private func answer(to question: Question?, _ fault: ServerFault?, _ scene: Scene) -> StoreAnswer {
-        guard let question else { return .status(21000) }
-        guard case .genuine(let receipt) = question.subject else {
-            return .refusal(of: question.subject, at: scene.endpoint)
+    private func answer(to request: ReceiptRequest?, _ fault: ServerFault?, _ scene: Scene) -> StoreAnswer {
+        guard let request else { return .status(21000) }
+        guard case .genuine(let receipt) = request.subject else {
+            return .refusal(of: request.subject, at: scene.endpoint)
         }
         guard receipt.environment == scene.endpoint.environment else {
             return .status(scene.endpoint.statusForOtherEnvironment)
         }
-        if let secret = scene.scenario.sharedSecret, receipt.hasSubscriptions, question.password != secret {
+        if let secret = scene.scenario.sharedSecret, receipt.hasSubscriptions, request.password != secret {
             return .status(21004, environment: scene.endpoint.environment)
         }
         guard let deviation = fault?.deviation else {
-            let answer = question.answer(for: scene.edition) { render(question, receipt, .init(), scene) }
+            let answer = request.answer(for: scene.edition) { render(request, receipt, .init(), scene) }
             return StoreAnswer(status: answer.status, body: answer.body(requestedAt: scene.now))
         }
-        let answer = render(question, receipt, deviation, scene)
+        let answer = render(request, receipt, deviation, scene)
         return StoreAnswer(status: answer.status, body: answer.body(requestedAt: scene.now))
     }
 
     private func render(
-        _ question: Question, _ receipt: GenuineReceipt, _ deviation: GenuineAnswer.Deviation, _ scene: Scene
+        _ request: ReceiptRequest, _ receipt: GenuineReceipt, _ deviation: GenuineAnswer.Deviation, _ scene: Scene
     ) -> RenderedAnswer {
         let now = UTCDate(scene.now)
         let account = Account(receipt.contents, stories: scene.scenario.stories, start: scene.start, now: now)
@@ -121,7 +121,7 @@ extension SimulatedStore {
         return GenuineAnswer(
             receipt: receipt, account: account,
             latestReceipt: receipt.hasSubscriptions ? latest.text(deviation.latestReceipt) : nil,
-            excludesOldTransactions: question.excludesOldTransactions, deviation: deviation,
+            excludesOldTransactions: request.excludesOldTransactions, deviation: deviation,
             seed: scene.scenario.seed, now: now
         ).rendered()
     }

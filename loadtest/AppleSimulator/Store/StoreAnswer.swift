@@ -24,7 +24,7 @@ struct StoreAnswer: Sendable {
     }
 
     /// The answer to what is no genuine receipt. Apple names the environment with 21003, not with 21002.
-    static func refusal(of subject: Question.Subject, at endpoint: Endpoint) -> StoreAnswer {
+    static func refusal(of subject: ReceiptRequest.Subject, at endpoint: Endpoint) -> StoreAnswer {
         if case .malformed = subject { return .status(21002) }
         return .status(21003, environment: endpoint.environment)
     }

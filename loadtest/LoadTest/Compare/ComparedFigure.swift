@@ -41,7 +41,7 @@ struct ComparedFigure: Encodable, Hashable, Sendable {
     }
 
     /// With what the seconds say.
-    func judged(_ finding: NoiseRule.Finding?, by rule: NoiseRule, wish: Wish) -> ComparedFigure {
+    func judged(_ finding: NoiseRule.UpstreamResult?, by rule: NoiseRule, wish: Wish) -> ComparedFigure {
         var figure = self
         guard let finding else {
             figure.judgement = .tooFewSeconds

@@ -44,7 +44,7 @@ struct NoiseRule: Sendable {
     }
 
     /// What the seconds of two runs say of each other.
-    struct Finding: Hashable, Sendable {
+    struct UpstreamResult: Hashable, Sendable {
         /// The typical second of each run.
         let a: Double
         let b: Double
@@ -61,7 +61,7 @@ struct NoiseRule: Sendable {
 
     /// Nil with too few seconds. Paired seconds belong together: they are drawn together, so that what a plan does to both
     /// runs at the same moment is no difference between them.
-    func finding(_ a: [Double], _ b: [Double], arePaired: Bool) -> Finding? {
+    func finding(_ a: [Double], _ b: [Double], arePaired: Bool) -> UpstreamResult? {
         guard min(a.count, b.count) >= Self.fewestSeconds, !arePaired || a.count == b.count else { return nil }
         let (a, b) = (thinned(a), thinned(b))
         var random = SplitMix64(seed: 1)
@@ -74,14 +74,14 @@ struct NoiseRule: Sendable {
         let interval = differences[Self.disagreeing]...differences[Self.draws - 1 - Self.disagreeing]
         let (typicalA, typicalB) = (sum(a), sum(b))
         let difference = typicalB - typicalA
-        return Finding(
+        return UpstreamResult(
             a: typicalA, b: typicalB, difference: difference, interval: interval,
             size: isLarge(difference, beside: typicalA)
                 ? interval.contains(0) ? isPassing(a, b) ? .passing : .none : .real : .none)
     }
 
     /// Whether whole runs lie further apart than their typical seconds can: few seconds make the difference.
-    func isPassing(_ a: Double, _ b: Double, beside finding: Finding) -> Bool {
+    func isPassing(_ a: Double, _ b: Double, beside finding: UpstreamResult) -> Bool {
         let margin = max(smallest, smallestShare * a)
         let span = (finding.interval.lowerBound - margin)...(finding.interval.upperBound + margin)
         return isLarge(b - a, beside: a) && !span.contains(b - a)

@@ -81,7 +81,7 @@ struct MeasuredFleet: Sendable {
 
     /// All gateways at once, as fast as they answer.
     private func press(_ seconds: Double) async throws -> Driven {
-        let traffic = RequestsInTurn(requests.map(\.octets))
+        let traffic = RequestsInTurn(requests.map(\.bytes))
         return try await withThrowingTaskGroup { group in
             for gateway in gateways {
                 var plan = LoadPlan(target: try LoadTarget("http://127.0.0.1:\(gateway.dataPort)/v1/verify"))
@@ -135,11 +135,11 @@ struct RequestsInTurn: LoadTraffic {
 
 extension PreparedRequest {
     /// The request as it goes over the wire (RFC 9112 §3).
-    var octets: ByteBuffer {
-        var octets = ByteBuffer(string: "\(head.method.rawValue) \(head.uri) HTTP/1.1\r\n")
-        for (name, value) in head.headers { octets.writeString("\(name): \(value)\r\n") }
-        octets.writeString("\r\n")
-        octets.writeImmutableBuffer(body)
-        return octets
+    var bytes: ByteBuffer {
+        var bytes = ByteBuffer(string: "\(head.method.rawValue) \(head.uri) HTTP/1.1\r\n")
+        for (name, value) in head.headers { bytes.writeString("\(name): \(value)\r\n") }
+        bytes.writeString("\r\n")
+        bytes.writeImmutableBuffer(body)
+        return bytes
     }
 }

@@ -49,7 +49,7 @@ internal import COpenSSL
         return unsafe Self.copy(signature)
     }
 
-    private static func copy(_ octets: UnsafeMutablePointer<ASN1_OCTET_STRING>) -> [UInt8] {
-        unsafe Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(octets), count: Int(ASN1_STRING_length(octets))))
+    private static func copy(_ bytes: UnsafeMutablePointer<ASN1_OCTET_STRING>) -> [UInt8] {
+        unsafe Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(bytes), count: Int(ASN1_STRING_length(bytes))))
     }
 }

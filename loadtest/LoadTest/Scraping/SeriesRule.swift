@@ -16,8 +16,8 @@ struct SeriesRule: Hashable, Sendable {
         SeriesRule(name: "receipt_gateway_http_connections", kind: .gauge),
         SeriesRule(
             name: "receipt_gateway_verifications_total", kind: .counter, labels: ["verdict", "source", "cache"]),
-        SeriesRule(name: "receipt_gateway_finding_lookups_total", kind: .counter, labels: ["result"]),
-        SeriesRule(name: "receipt_gateway_flights_joined_total", kind: .counter),
+        SeriesRule(name: "receipt_gateway_cache_lookups_total", kind: .counter, labels: ["result"]),
+        SeriesRule(name: "receipt_gateway_coalesced_requests_total", kind: .counter),
         SeriesRule(name: "receipt_gateway_rate_limit_decisions_total", kind: .counter, labels: ["decision", "source"]),
         SeriesRule(name: "receipt_gateway_limited_requests_total", kind: .counter, labels: ["limit"]),
         SeriesRule(name: "receipt_gateway_http_refusals_total", kind: .counter, labels: ["cause"]),

@@ -11,27 +11,27 @@ extension DERElement {
 
     /// INTEGER in as few octets as two's complement needs (X.690 §8.3.2).
     static func integer(_ value: Int64) -> DERElement {
-        var octets = (0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
-        while octets.count > 1, isRedundant(octets[0], before: octets[1]) {
-            octets.removeFirst()
+        var bytes = (0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+        while bytes.count > 1, isRedundant(bytes[0], before: bytes[1]) {
+            bytes.removeFirst()
         }
-        return DERElement(.integer, octets)
+        return DERElement(.integer, bytes)
     }
 
     /// INTEGER from an unsigned magnitude of any size, most significant octet first.
     static func integer(magnitude: [UInt8]) -> DERElement {
         let significant = Array(magnitude.drop { $0 == 0 })
-        let needsSignOctet = significant.first.map { $0 >= 0x80 } ?? true
-        return DERElement(.integer, needsSignOctet ? [0] + significant : significant)
+        let needsSignByte = significant.first.map { $0 >= 0x80 } ?? true
+        return DERElement(.integer, needsSignByte ? [0] + significant : significant)
     }
 
-    static func octetString(_ octets: [UInt8]) -> DERElement {
-        DERElement(.octetString, octets)
+    static func octetString(_ bytes: [UInt8]) -> DERElement {
+        DERElement(.octetString, bytes)
     }
 
     /// BIT STRING of whole octets: the first contents octet counts the unused bits.
-    static func bitString(_ octets: [UInt8], unusedBits: UInt8 = 0) -> DERElement {
-        DERElement(.bitString, [unusedBits] + octets)
+    static func bitString(_ bytes: [UInt8], unusedBits: UInt8 = 0) -> DERElement {
+        DERElement(.bitString, [unusedBits] + bytes)
     }
 
     static func utf8String(_ text: String) -> DERElement {
@@ -46,7 +46,7 @@ extension DERElement {
         DERElement(.ia5String, Array(text.utf8))
     }
 
-    private static func isRedundant(_ octet: UInt8, before next: UInt8) -> Bool {
-        (octet == 0x00 && next < 0x80) || (octet == 0xFF && next >= 0x80)
+    private static func isRedundant(_ byte: UInt8, before next: UInt8) -> Bool {
+        (byte == 0x00 && next < 0x80) || (byte == 0xFF && next >= 0x80)
     }
 }

@@ -32,7 +32,7 @@ enum DERElement: Sendable, Hashable {
     var contents: [UInt8] {
         switch self {
         case .element(_, _, let contents): contents
-        case .verbatim(let octets): octets
+        case .verbatim(let bytes): bytes
         }
     }
 
@@ -55,11 +55,11 @@ enum DERElement: Sendable, Hashable {
 
     private func append(to output: inout [UInt8]) {
         switch self {
-        case .verbatim(let octets):
-            output += octets
+        case .verbatim(let bytes):
+            output += bytes
         case .element(let tag, let lengthForm, let contents):
             output.append(tag.rawValue)
-            output += lengthForm.lengthOctets(for: contents.count)
+            output += lengthForm.lengthBytes(for: contents.count)
             output += contents
             // X.690 §8.1.5: end-of-contents octets close the indefinite form.
             if lengthForm == .indefinite { output += [0, 0] }

@@ -6,26 +6,26 @@ enum DERLengthForm: Sendable, Hashable {
     /// As few octets as the length needs.
     case minimal
     /// The long form with this many octets after the first one, padded with leading zeros.
-    case long(octets: Int)
+    case long(bytes: Int)
     /// `80`, and two zero octets after the contents.
     case indefinite
 
     /// The length octets for contents of `count` octets.
-    func lengthOctets(for count: Int) -> [UInt8] {
+    func lengthBytes(for count: Int) -> [UInt8] {
         switch self {
         case .minimal where count < 0x80: [UInt8(count)]
-        case .minimal: Self.longForm(count, octets: Self.significantOctets(of: count))
-        case .long(let octets): Self.longForm(count, octets: octets)
+        case .minimal: Self.longForm(count, bytes: Self.significantBytes(of: count))
+        case .long(let bytes): Self.longForm(count, bytes: bytes)
         case .indefinite: [0x80]
         }
     }
 
-    private static func longForm(_ count: Int, octets: Int) -> [UInt8] {
-        let digits = (0..<octets).reversed().map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
-        return [0x80 | UInt8(octets)] + digits
+    private static func longForm(_ count: Int, bytes: Int) -> [UInt8] {
+        let digits = (0..<bytes).reversed().map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) }
+        return [0x80 | UInt8(bytes)] + digits
     }
 
-    private static func significantOctets(of count: Int) -> Int {
+    private static func significantBytes(of count: Int) -> Int {
         (count.bitWidth - count.leadingZeroBitCount + 7) / 8
     }
 }

@@ -17,12 +17,12 @@ struct ObjectIdentifier: Sendable, Hashable, ExpressibleByArrayLiteral {
 
     /// Seven bits per octet, most significant first; bit 8 marks all octets but the last.
     private static func base128(_ value: UInt64) -> [UInt8] {
-        var octets = [UInt8(value & 0x7F)]
+        var bytes = [UInt8(value & 0x7F)]
         var rest = value >> 7
         while rest > 0 {
-            octets.insert(UInt8(rest & 0x7F) | 0x80, at: 0)
+            bytes.insert(UInt8(rest & 0x7F) | 0x80, at: 0)
             rest >>= 7
         }
-        return octets
+        return bytes
     }
 }

@@ -109,8 +109,8 @@ extension DERElement {
     fileprivate static func basePoint(on curve: ObjectIdentifier) -> DERElement {
         let x: [UInt64] = [0x6B17_D1F2_E12C_4247, 0xF8BC_E6E5_63A4_40F2, 0x7703_7D81_2DEB_33A0, 0xF4A1_3945_D898_C296]
         let y: [UInt64] = [0x4FE3_42E2_FE1A_7F9B, 0x8EE7_EB4A_7C0F_9E16, 0x2BCE_3357_6B31_5ECE, 0xCBB6_4068_37BF_51F5]
-        let octets = (x + y).flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
+        let bytes = (x + y).flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
         let algorithm = AlgorithmIdentifier(.ecPublicKey, parameters: curve.element)
-        return .sequence(algorithm.element, .bitString([0x04] + octets))
+        return .sequence(algorithm.element, .bitString([0x04] + bytes))
     }
 }

@@ -10,27 +10,27 @@ extension Fault {
         Fault(
             "truncated-in-the-middle", .rejected(.derTruncated),
             "Half a receipt, as a mobile connection leaves it.",
-            .octets { Array($0.wellFormed.prefix($0.wellFormed.count / 2)) }),
+            .bytes { Array($0.wellFormed.prefix($0.wellFormed.count / 2)) }),
         Fault(
             "trailing-byte", .rejected(.derTrailingBytes),
             "One octet after the ContentInfo; OpenSSL ignores it.",
-            .octets { $0.wellFormed + [0x00] }),
+            .bytes { $0.wellFormed + [0x00] }),
         Fault(
             "trailing-receipt", .rejected(.derTrailingBytes),
             "A second complete receipt behind the first.",
-            .octets { $0.wellFormed + $0.wellFormed }),
+            .bytes { $0.wellFormed + $0.wellFormed }),
         Fault(
             "non-minimal-length", .rejected(.derNonMinimalLength),
             "A length in three octets where two are enough (X.690 §10.1).",
-            .octets { $0.container.contentInfo.with(lengthForm: .long(octets: 3)).encoded }),
+            .bytes { $0.container.contentInfo.with(lengthForm: .long(bytes: 3)).encoded }),
         Fault(
             "length-of-five-octets", .rejected(.derLengthTooLarge),
             "Five length octets overflow a 32-bit reader.",
-            .octets { $0.container.contentInfo.with(lengthForm: .long(octets: 5)).encoded }),
+            .bytes { $0.container.contentInfo.with(lengthForm: .long(bytes: 5)).encoded }),
         Fault(
             "indefinite-length", .rejected(.derIndefiniteLength),
             "Only the outermost length is indefinite: BER, re-wrapped by a proxy or an attacker.",
-            .octets { $0.container.contentInfo.with(lengthForm: .indefinite).encoded }),
+            .bytes { $0.container.contentInfo.with(lengthForm: .indefinite).encoded }),
         Fault(
             "xcode-shape", .rejected(.derIndefiniteLength),
             "The shape of Xcode's receipts around a chain that is not Xcode's.",
@@ -38,7 +38,7 @@ extension Fault {
         Fault(
             "xcode-receipt", .rejected(.derIndefiniteLength),
             "A real Xcode-style receipt where nobody trusts Xcode's certificate: everybody has its private key.",
-            .octets { XcodePKI(seed: 1).signLikeXcode($0.contents) }),
+            .bytes { XcodePKI(seed: 1).signLikeXcode($0.contents) }),
         Fault(
             "constructed-octet-string", .rejected(.derConstructedString),
             "The content cut into two segments of definite length (X.690 §8.7.3, forbidden by §10.2).",
@@ -50,7 +50,7 @@ extension Fault {
         Fault(
             "nested-too-deep", .rejected(.derUnexpectedTag),
             "Ten thousand SEQUENCEs inside each other exhaust the stack of a recursive reader.",
-            .octets { _ in DERElement.nestedSequences(depth: 10_000) }),
+            .bytes { _ in DERElement.nestedSequences(depth: 10_000) }),
         Fault(
             "inner-value-too-long", .rejected(.derTruncated),
             "The bundle ID's length points past its OCTET STRING into the next attribute.",
@@ -106,8 +106,8 @@ extension DERElement {
         DERElement(DERTag.octetString.constructed, children: segments.map { .octetString($0) })
     }
 
-    fileprivate static func nestedOctetString(_ octets: [UInt8], depth: Int) -> DERElement {
-        (0..<depth).reduce(.octetString(octets)) { inner, _ in
+    fileprivate static func nestedOctetString(_ bytes: [UInt8], depth: Int) -> DERElement {
+        (0..<depth).reduce(.octetString(bytes)) { inner, _ in
             DERElement(DERTag.octetString.constructed, children: [inner])
         }
     }

@@ -9,11 +9,11 @@ extension Fault {
         Fault(
             "five-megabytes", .genuine,
             "The largest genuine receipt on record has 5,004,203 octets.",
-            .contents { $0.unknownAttributes = [.filler(octets: 5_000_000)] }),
+            .contents { $0.unknownAttributes = [.filler(bytes: 5_000_000)] }),
         Fault(
             "ten-mebibytes", .rejected(.receiptTooLarge),
             "Twice the largest genuine receipt on record.",
-            .contents { $0.unknownAttributes = [.filler(octets: 10 << 20)] }),
+            .contents { $0.unknownAttributes = [.filler(bytes: 10 << 20)] }),
         Fault(
             "hundred-certificates", .rejected(.tooManyCertificates),
             "A genuine receipt has three; searching a hundred for an issuer again and again is work for the attacker.",
@@ -52,7 +52,7 @@ extension [ReceiptAttribute] {
 }
 
 extension ReceiptAttribute {
-    fileprivate static func filler(octets: Int) -> ReceiptAttribute {
-        ReceiptAttribute(9_999, value: [UInt8](repeating: 7, count: octets))
+    fileprivate static func filler(bytes: Int) -> ReceiptAttribute {
+        ReceiptAttribute(9_999, value: [UInt8](repeating: 7, count: bytes))
     }
 }

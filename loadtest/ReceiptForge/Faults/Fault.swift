@@ -35,7 +35,7 @@ extension Fault {
         /// In the text a client sends.
         case text(@Sendable (FaultForge) -> String)
         /// In the octets of the receipt.
-        case octets(@Sendable (FaultForge) -> [UInt8])
+        case bytes(@Sendable (FaultForge) -> [UInt8])
         /// In a container made from scratch.
         case container(@Sendable (FaultForge) -> SignedData)
         /// In the finished container, after signing.

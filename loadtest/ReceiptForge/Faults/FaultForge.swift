@@ -23,7 +23,7 @@ public struct FaultForge: Sendable {
     public func evidence(with fault: Fault) -> ForgedEvidence {
         switch fault.recipe {
         case .text(let make): .text(make(self))
-        case .octets(let make): .der(make(self))
+        case .bytes(let make): .der(make(self))
         case .container(let make): .der(make(self).encoded)
         case .afterSigning(let edit): .der(edited(container, by: edit).encoded)
         case .contents(let edit): .der(pki.sign(edited(contents, by: edit)))
@@ -103,7 +103,7 @@ extension FaultForge {
         switch fault.recipe {
         case .contents(let edit): return edited(contents, by: edit)
         case .attributes(let edit): return keepingPurchases(of: edited(contents.attributeSet, by: edit))
-        case .text, .octets, .container, .afterSigning, .chain: return contents
+        case .text, .bytes, .container, .afterSigning, .chain: return contents
         }
     }
 

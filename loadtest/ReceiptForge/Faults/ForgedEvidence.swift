@@ -11,7 +11,7 @@ public enum ForgedEvidence: Sendable, Hashable {
     /// The text of the request field.
     public var base64: String {
         switch self {
-        case .der(let octets): Base64.text(octets)
+        case .der(let bytes): Base64.text(bytes)
         case .text(let text): text
         }
     }

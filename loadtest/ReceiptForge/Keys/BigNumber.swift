@@ -16,8 +16,8 @@ internal import COpenSSL
     }
 
     /// A number from its octets, most significant first.
-    convenience init(_ octets: [UInt8]) {
-        unsafe self.init(owning: BN_bin2bn(octets, Int32(octets.count), nil))
+    convenience init(_ bytes: [UInt8]) {
+        unsafe self.init(owning: BN_bin2bn(bytes, Int32(bytes.count), nil))
     }
 
     /// A number that fits a machine word.
@@ -30,7 +30,7 @@ internal import COpenSSL
     }
 
     /// The octets of the number, most significant first, without leading zeros.
-    var octets: [UInt8] {
+    var bytes: [UInt8] {
         let bits = Int(unsafe BN_num_bits(pointer))
         var output = [UInt8](repeating: 0, count: (bits + 7) / 8)
         _ = unsafe BN_bn2bin(pointer, &output)

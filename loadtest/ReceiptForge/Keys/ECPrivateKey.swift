@@ -21,7 +21,7 @@ internal import COpenSSL
         }
 
         /// Octets of one coordinate.
-        var octetCount: Int {
+        var byteCount: Int {
             switch self {
             case .p256: 32
             case .p384: 48
@@ -35,7 +35,7 @@ internal import COpenSSL
     /// The key for one purpose, which follows from the seed.
     init(_ curve: Curve, seed: UInt64, purpose: String) {
         var generator = SplitMix64(seed: seed, purpose: "key " + purpose)
-        var scalar = generator.bytes(count: curve.octetCount)
+        var scalar = generator.bytes(count: curve.byteCount)
         // Below the order of either curve, whose first octet is FF.
         scalar[0] &= 0x7F
         let encoding = Self.ecPrivateKey(scalar, on: curve).encoded
@@ -59,7 +59,7 @@ internal import COpenSSL
 
     /// The public key: the octet 4 and both coordinates (RFC 5480 §2.2).
     private var point: [UInt8] {
-        var point = [UInt8](repeating: 0, count: 1 + 2 * curve.octetCount)
+        var point = [UInt8](repeating: 0, count: 1 + 2 * curve.byteCount)
         var count = 0
         let status = unsafe EVP_PKEY_get_octet_string_param(
             pointer, OSSL_PKEY_PARAM_PUB_KEY, &point, point.count, &count)
@@ -88,13 +88,13 @@ internal import COpenSSL
         }
         guard let decoded = unsafe decoded else { preconditionFailure("OpenSSL cannot read its own signature") }
         defer { unsafe ECDSA_SIG_free(decoded) }
-        return unsafe octets(of: ECDSA_SIG_get0_r(decoded)) + octets(of: ECDSA_SIG_get0_s(decoded))
+        return unsafe bytes(of: ECDSA_SIG_get0_r(decoded)) + bytes(of: ECDSA_SIG_get0_s(decoded))
     }
 
-    private func octets(of number: OpaquePointer?) -> [UInt8] {
-        var octets = [UInt8](repeating: 0, count: curve.octetCount)
-        unsafe BN_bn2binpad(number, &octets, Int32(octets.count))
-        return octets
+    private func bytes(of number: OpaquePointer?) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: curve.byteCount)
+        unsafe BN_bn2binpad(number, &bytes, Int32(bytes.count))
+        return bytes
     }
 }
 

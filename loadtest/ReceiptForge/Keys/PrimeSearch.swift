@@ -26,10 +26,10 @@ struct PrimeSearch {
 
     /// The two top bits are set so that the product of two primes has exactly twice their bits; the last so it is odd.
     private func start(using generator: inout SplitMix64) -> BigNumber {
-        var octets = generator.bytes(count: bits / 8)
-        octets[0] |= 0xC0
-        octets[octets.count - 1] |= 0x01
-        return BigNumber(octets)
+        var bytes = generator.bytes(count: bits / 8)
+        bytes[0] |= 0xC0
+        bytes[bytes.count - 1] |= 0x01
+        return BigNumber(bytes)
     }
 
     /// RFC 8017 §3.1: the public exponent must be coprime to p - 1, or it has no inverse.

@@ -25,14 +25,14 @@ struct RSAKeyMaterial: Sendable, Hashable {
         let one = BigNumber(1)
         let (order1, order2) = (prime1.subtracting(one), prime2.subtracting(one))
         let privateExponent = publicExponent.inverse(modulo: order1.multiplied(by: order2))
-        self.modulus = prime1.multiplied(by: prime2).octets
-        self.publicExponent = publicExponent.octets
-        self.privateExponent = privateExponent.octets
-        self.prime1 = prime1.octets
-        self.prime2 = prime2.octets
-        self.exponent1 = privateExponent.remainder(dividingBy: order1).octets
-        self.exponent2 = privateExponent.remainder(dividingBy: order2).octets
-        self.coefficient = prime2.inverse(modulo: prime1).octets
+        self.modulus = prime1.multiplied(by: prime2).bytes
+        self.publicExponent = publicExponent.bytes
+        self.privateExponent = privateExponent.bytes
+        self.prime1 = prime1.bytes
+        self.prime2 = prime2.bytes
+        self.exponent1 = privateExponent.remainder(dividingBy: order1).bytes
+        self.exponent2 = privateExponent.remainder(dividingBy: order2).bytes
+        self.coefficient = prime2.inverse(modulo: prime1).bytes
     }
 
     /// ```

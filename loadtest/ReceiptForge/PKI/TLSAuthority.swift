@@ -93,14 +93,14 @@ extension CertificateExtension {
     /// `GeneralNames`: `dNSName [2] IA5String`, `iPAddress [7] OCTET STRING` of four octets (RFC 5280 §4.2.1.6).
     fileprivate static func subjectAlternativeName(_ hosts: [String]) -> Self {
         let names = hosts.map { host in
-            addressOctets(host).map { DERElement(.context(7), $0) } ?? DERElement(.context(2), Array(host.utf8))
+            addressBytes(host).map { DERElement(.context(7), $0) } ?? DERElement(.context(2), Array(host.utf8))
         }
         return Self(identifier: .subjectAlternativeName, value: .sequence(of: names))
     }
 
     /// The octets of an IPv4 address in dotted form; nil for anything else.
-    private static func addressOctets(_ host: String) -> [UInt8]? {
-        let octets = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-        return octets.count == 4 && !octets.contains(nil) ? octets.compactMap(\.self) : nil
+    private static func addressBytes(_ host: String) -> [UInt8]? {
+        let bytes = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return bytes.count == 4 && !bytes.contains(nil) ? bytes.compactMap(\.self) : nil
     }
 }

@@ -6,8 +6,8 @@ internal import FoundationEssentials
 /// Base64 with the standard alphabet and padding (RFC 4648 §4), as `receipt-data` carries it.
 enum Base64 {
     /// The encoding of `octets` on one line.
-    static func text(_ octets: [UInt8]) -> String {
-        Data(octets).base64EncodedString()
+    static func text(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
     }
 
     /// The same text in lines of `width` characters.

@@ -20,7 +20,7 @@ struct GeneratorLimits: Hashable, Sendable {
     /// Who has answers to less than this share of the requests, or took so much longer, is behind.
     var minimumDoneShare = 0.98
     /// Until the first connections stand.
-    var connectPatience = Duration.seconds(5)
+    var connectTimeout = Duration.seconds(5)
     /// Between attempts to connect again: this at first, twice as much each time.
     var firstReconnectPause = Duration.milliseconds(10)
     /// The longest of those pauses.

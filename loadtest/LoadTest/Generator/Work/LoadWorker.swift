@@ -302,7 +302,7 @@ extension LoadWorker {
             // Of a second read at once nothing is to be expected but "would block".
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16 << 10))
-            .connectTimeout(TimeAmount(plan.limits.connectPatience))
+            .connectTimeout(TimeAmount(plan.limits.connectTimeout))
         let worker = NIOLoopBound(self, eventLoop: loop)
         bootstrap
             .channelInitializer { channel in

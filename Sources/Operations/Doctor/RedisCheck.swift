@@ -1,0 +1,219 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import NIOPosix
+internal import Receipts
+internal import Redis
+internal import RedisStore
+internal import Settings
+
+/// Looks at Redis with the gateway's own client and login, more patiently than the gateway, so that slowness has a number.
+struct RedisCheck {
+    private let configuration: RedisConfiguration
+    private let client: RedisClientConfiguration
+    private let report: CheckReport
+    private let clock: @Sendable () -> Timestamp
+    private let redis: RedisClient
+    private let recorder = ConnectionRecorder()
+
+    enum Limits {
+        /// For a command and for an attempt to connect.
+        static let timeout: Duration = .seconds(2)
+        /// Until it is clear whether there is a connection to each master.
+        static let connecting: Duration = .seconds(6)
+        /// Between two looks at that.
+        static let pace: Duration = .milliseconds(2)
+        /// Pings, one after another; the median counts.
+        static let pings = 9
+        /// A clock that is further off is wrong.
+        static let clockDifference: Duration = .seconds(2)
+    }
+
+    /// Nil, and a note, where there is no Redis to look at.
+    init?(configuration: GatewayConfiguration, report: CheckReport, clock: @escaping @Sendable () -> Timestamp) {
+        guard var client = try? RedisClientConfiguration(configuration.redis) else {
+            report.ok("store", "none configured: this node shares nothing, which is right for one node alone")
+            return nil
+        }
+        client.commandDeadline = max(Limits.timeout, configuration.redis.deadline)
+        client.connectDeadline = max(Limits.timeout, configuration.redis.connectDeadline)
+        client.clientName = "receipt-gateway-doctor"
+        self.configuration = configuration.redis
+        self.client = client
+        self.report = report
+        self.clock = clock
+        redis = RedisClient(client, eventLoops: MultiThreadedEventLoopGroup.singleton.next(), observer: recorder)
+    }
+
+    func run() async {
+        redis.start()
+        await connect()
+        noteTopology()
+        if noteConnection() {
+            noteAnnouncements()
+            await noteLatency()
+            await noteClock()
+            await noteServer()
+            // The last: a replica's refusal to write makes the client leave it.
+            await noteCommands()
+        }
+        await redis.shutdown()
+    }
+
+    // MARK: - Connecting
+
+    private func connect() async {
+        let end = ContinuousClock.now + Limits.connecting
+        while !isSettled, ContinuousClock.now < end, !Task.isCancelled { try? await Task.sleep(for: Limits.pace) }
+    }
+
+    private var isSettled: Bool {
+        let masters = redis.masters.values
+        let haveAllTried = !masters.isEmpty && masters.allSatisfy { $0 != .disconnected(nil) }
+        guard haveAllTried, case .connected? = recorder[.commands] else {
+            return haveAllTried && recorder[.commands] != nil
+        }
+        return recorder[.subscriber] != nil
+    }
+
+    private func noteTopology() {
+        let masters = redis.masters
+        let away = masters.filter { if case .connected = $0.value { false } else { true } }.keys.map(\.description)
+        switch client.url.topology {
+        case .standalone: return
+        case .sentinel(let name):
+            if let master = masters.keys.first {
+                return report.ok("topology", "sentinels name \(master) as the master of \(name.printable())")
+            }
+            report.fail(
+                "topology", "no sentinel names a master \(name.printable()) that says of itself that it is one",
+                do: "Check the name, the sentinels' addresses and their credentials in gateway.redis.url.")
+        case .cluster where masters.isEmpty:
+            report.fail(
+                "topology", "nobody at \(client.url) tells where the masters of the cluster are",
+                do: "Check the addresses and the login, and that these nodes run with cluster-enabled.")
+        case .cluster where away.isEmpty: report.ok("topology", "a cluster of \(masters.count) masters, all reached")
+        case .cluster:
+            report.fail(
+                "topology", "masters of the cluster that cannot be reached: \(away.sorted().listed)",
+                do: "The gateway must reach each at the address that the cluster announces.")
+        }
+    }
+
+    private func noteConnection() -> Bool {
+        switch recorder[.commands] {
+        case .connected(let span) where span > configuration.connectDeadline:
+            report.warn(
+                "connection",
+                "\(client.url): connecting took \(span.rounded), more than gateway.redis.connect_deadline",
+                do: "Raise it above \(configuration.connectDeadline.configurationText), or find out what is slow.")
+            return true
+        case .connected(let span):
+            report.ok("connection", "\(client.url): connected and logged in within \(span.rounded)")
+            return true
+        case .failed(let fault):
+            report.fail("connection", "\(client.url): \(fault.seen)", do: fault.advice(client.url))
+        case nil:
+            report.fail(
+                "connection", "\(client.url): nothing came of the attempts to connect",
+                do: "Check gateway.redis.url, and that nothing between here and there drops packets.")
+        }
+        return false
+    }
+
+    private func noteAnnouncements() {
+        switch recorder[.subscriber] {
+        case .connected: report.ok("announcements", "changes of keys are told (CLIENT TRACKING, SUBSCRIBE)")
+        case .failed(let fault):
+            report.fail(
+                "announcements", "changes of keys are not told: \(fault.seen)", do: fault.advice(client.url))
+        case nil:
+            report.fail(
+                "announcements", "changes of keys are not told: nothing came of the subscription",
+                do: "See the log of Redis; CLIENT TRACKING came with Redis 6.")
+        }
+    }
+
+    // MARK: - Using it
+
+    private func noteCommands() async {
+        let probes = RedisProbes().commands
+        let faults = zip(probes, await redis.send(probes)).compactMap { command, result -> (String, RedisError)? in
+            guard case .failure(let error) = result, !error.isUnknownScript else { return nil }
+            return (command.description, error)
+        }
+        guard let first = faults.first?.1 else {
+            return report.ok("commands", "all that the gateway sends are allowed and work, scripts included")
+        }
+        var names: [String] = []
+        for (name, _) in faults where !names.contains(name) { names.append(name) }
+        report.fail("commands", "\(names.listed): \(first.seen)", do: first.advice)
+    }
+
+    private func noteLatency() async {
+        var spans: [Duration] = []
+        for _ in 0..<Limits.pings {
+            let began = ContinuousClock.now
+            do throws(RedisError) {
+                _ = try await redis.send(RedisCommand("PING"))
+            } catch {
+                return report.fail(
+                    "latency", "a ping was in vain: \(error.seen)",
+                    do: "See what Redis is doing: its log, SLOWLOG GET, LATENCY DOCTOR.")
+            }
+            spans.append(began.duration(to: .now))
+        }
+        let median = spans.sorted()[Limits.pings / 2]
+        let seen =
+            "\(median.rounded) for a ping, of \(configuration.deadline.configurationText) (gateway.redis.deadline)"
+        switch median {
+        case ...(configuration.deadline / 4): report.ok("latency", seen)
+        case ...configuration.deadline:
+            report.warn(
+                "latency", seen, do: "A busy moment will be too long: bring Redis nearer, or raise the deadline.")
+        default:
+            report.fail("latency", seen, do: "Commands end in vain: bring Redis nearer, or raise the deadline.")
+        }
+    }
+
+    private func noteClock() async {
+        let before = clock()
+        guard let theirs = (try? await redis.send(RedisCommand("TIME"))).flatMap(Timestamp.init(redis:)) else { return }
+        let difference = before.midpoint(to: clock()).duration(to: theirs)
+        if difference.magnitude <= Limits.clockDifference {
+            return report.ok("clock", "the same as here, within \(Limits.clockDifference.configurationText)")
+        }
+        report.warn(
+            "clock", "Redis is \(difference.ahead) this machine",
+            do: "Limits go by Redis's clock, receipts by this machine's: synchronise both (NTP).")
+    }
+
+    private func noteServer() async {
+        do throws(RedisError) {
+            guard case .string(let text) = try await redis.send(RedisCommand("INFO")) else { return }
+            RedisServerInfo(String(decoding: text, as: UTF8.self)).note(on: report)
+        } catch {
+            report.ok("server", "version and memory were not looked at: \(error.seen); with +info they would be")
+        }
+    }
+}
+
+extension RedisError {
+    /// The gateway sends the whole script then.
+    fileprivate var isUnknownScript: Bool {
+        if case .refused(let refusal) = self { refusal.kind == .noScript } else { false }
+    }
+}
+
+extension Timestamp {
+    /// The answer to `TIME`: seconds and microseconds, as texts.
+    fileprivate init?(redis reply: RedisValue) {
+        guard case .array(let parts) = reply, parts.count == 2, case .string(let seconds) = parts[0],
+            case .string(let microseconds) = parts[1],
+            let seconds = Int64(String(decoding: seconds, as: UTF8.self)), (0...(1 << 40)).contains(seconds),
+            let microseconds = Int64(String(decoding: microseconds, as: UTF8.self))
+        else { return nil }
+        self.init(millisecondsSince1970: seconds * 1000 + microseconds / 1000)
+    }
+}

@@ -1,0 +1,146 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Resilience
+
+/// What one node knows of all buckets, and what it decides by it.
+struct NodeBuckets: Sendable {
+    /// What becomes of a request.
+    enum Decision: Sendable {
+        case decided(RateAdmission)
+        /// The store has to be asked.
+        case ask
+    }
+
+    private typealias BucketDecision = BucketTable<NodeBucket>.BucketDecision
+    private var buckets: BucketTable<NodeBucket>
+
+    init(maximumBuckets: Int) {
+        buckets = BucketTable(maximumCount: maximumBuckets)
+    }
+
+    /// Decides by what this node holds and remembers, if that is enough.
+    mutating func decide(_ charges: [RateCharge], nodes: Int, at now: Instant) -> Decision {
+        let locations = locations(of: charges, at: now)
+        let judgements = charges.indices.map { buckets[locations[$0]].judge(charges[$0], at: now) }
+        let decisions = judgements.map(Self.decision)
+        let isRefused = charges.indices.contains {
+            !charges[$0].bucket.policy.isShadow && decisions[$0]?.decision.isRefusal == true
+        }
+        guard isRefused || decisions.allSatisfy({ $0 != nil }) else { return .ask }
+        let known = decisions.map { $0 ?? BucketDecision(decision: .admitted, source: .rememberedRefusal) }
+        if !isRefused {
+            for (index, decision) in known.enumerated() where !decision.decision.isRefusal {
+                buckets[locations[index]].spend(charges[index].cost, nodes: nodes, at: now)
+            }
+        }
+        return .decided(admission(charges, known, at: locations, nodes: nodes, at: now))
+    }
+
+    /// The refusal that these charges are known to get; nil if they may be admitted. Takes nothing.
+    mutating func knownRefusal(of charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
+        let isRefused = charges.contains { charge in
+            guard !charge.bucket.policy.isShadow, let bucket = buckets.value(of: charge.bucket),
+                case .refused = bucket.judge(charge, at: now)
+            else { return false }
+            return true
+        }
+        guard isRefused, case .decided(let refusal) = decide(charges, nodes: nodes, at: now) else { return nil }
+        return refusal
+    }
+
+    private static func decision(for judgement: NodeBucket.Judgement) -> BucketDecision? {
+        switch judgement {
+        case .leased: BucketDecision(decision: .admitted, source: .lease)
+        case .refused(let wait): BucketDecision(decision: .refused(retryAfter: wait), source: .rememberedRefusal)
+        case .unknown: nil
+        }
+    }
+
+    /// Decides by the rules that the policies have for a store that cannot be asked.
+    mutating func decideAlone(_ charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission {
+        let locations = locations(of: charges, at: now)
+        let decisions = buckets.takeAll(charges, at: locations) { $0.decideAlone($1, nodes: nodes, at: now) }
+        return admission(charges, decisions, at: locations, nodes: nodes, at: now)
+    }
+
+    // MARK: - Orders
+
+    /// Some like requests on their way to the store and back.
+    struct Batch: Sendable {
+        let charges: [RateCharge]
+        let requests: Int
+        fileprivate let preparations: [NodeBucket.Preparation]
+        /// What the store is asked for.
+        let order: TokenRequest
+    }
+
+    /// Prepares to ask the store on behalf of some like requests.
+    mutating func prepare(_ charges: [RateCharge], requests: Int, at now: Instant) -> Batch {
+        let locations = locations(of: charges, at: now)
+        let preparations = charges.indices.map {
+            buckets[locations[$0]].prepare(charges[$0], requests: requests, at: now)
+        }
+        return Batch(
+            charges: charges, requests: requests, preparations: preparations,
+            order: TokenRequest(requests: requests, lines: preparations.compactMap(\.line)))
+    }
+
+    /// Keeps what the store gave.
+    /// - Returns: what became of each request.
+    mutating func settle(
+        _ batch: Batch, with delivery: TokenGrant, nodes: Int, moment: NodeBucket.Moment
+    ) -> [RateAdmission] {
+        let locations = locations(of: batch.charges, at: moment.now)
+        let lines = batch.lines(of: delivery)
+        for index in batch.charges.indices {
+            buckets[locations[index]].settle(
+                batch.preparations[index], with: lines[index], requests: delivery.admitted, nodes: nodes,
+                moment: moment)
+        }
+        return (0..<batch.requests).map { number in
+            let decisions = lines.map { Self.decision(by: $0, on: number) }
+            return admission(batch.charges, decisions, at: locations, nodes: nodes, at: moment.now)
+        }
+    }
+
+    private static func decision(by line: TokenGrant.Line?, on request: Int) -> BucketDecision {
+        guard let line else { return BucketDecision(decision: .admitted, source: .lease) }
+        let isAdmitted = request < line.requests
+        return BucketDecision(
+            decision: isAdmitted ? .admitted : .refused(retryAfter: line.timeUntilNext), source: .store)
+    }
+
+    /// Gives back what was put aside for requests that the store knows nothing of.
+    mutating func abandon(_ batch: Batch, at now: Instant) {
+        let locations = locations(of: batch.charges, at: now)
+        for index in batch.charges.indices { buckets[locations[index]].abandon(batch.preparations[index], at: now) }
+    }
+
+    // MARK: - Places
+
+    private mutating func locations(of charges: [RateCharge], at now: Instant) -> [BucketTable<NodeBucket>.Location] {
+        buckets.locations(of: charges) {
+            $0.isEmpty(at: now)
+        } make: {
+            NodeBucket($0, isCommon: $1)
+        }
+    }
+
+    private func admission(
+        _ charges: [RateCharge], _ decisions: [BucketDecision], at locations: [BucketTable<NodeBucket>.Location],
+        nodes: Int,
+        at now: Instant
+    ) -> RateAdmission {
+        RateAdmission(
+            charges.indices.map { buckets[locations[$0]].outcome(charges[$0], decisions[$0], nodes: nodes, at: now) })
+    }
+}
+
+extension NodeBuckets.Batch {
+    /// The delivery's line for each charge; nil where nothing was asked for.
+    fileprivate func lines(of delivery: TokenGrant) -> [TokenGrant.Line?] {
+        var rest = delivery.lines[...]
+        return preparations.map { $0.line == nil ? nil : rest.popFirst() }
+    }
+}

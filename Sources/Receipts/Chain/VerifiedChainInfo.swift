@@ -1,0 +1,65 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The certificates of a chain that was verified up to a trust anchor.
+public struct VerifiedChainInfo: Hashable, Sendable {
+    /// One certificate.
+    public struct Link: Hashable, Sendable {
+        /// SHA-256 of its DER encoding.
+        public let fingerprint: Fingerprint
+        /// Until when it is valid.
+        public let notAfter: Timestamp
+
+        /// A certificate.
+        public init(fingerprint: Fingerprint, notAfter: Timestamp) {
+            self.fingerprint = fingerprint
+            self.notAfter = notAfter
+        }
+    }
+
+    /// The signer's, unless that is the anchor itself, and then its issuers in order.
+    public let belowAnchor: [Link]
+    /// The trust anchor.
+    public let anchor: Link
+
+    /// A chain.
+    public init(belowAnchor: [Link], anchor: Link) {
+        self.belowAnchor = belowAnchor
+        self.anchor = anchor
+    }
+}
+
+extension VerifiedChainInfo {
+    init(_ path: CertificatePath, in bytes: Span<UInt8>) {
+        belowAnchor = path.certificates.map { certificate in
+            Link(
+                fingerprint: Fingerprint(of: bytes.extracting(certificate.encoding)),
+                notAfter: certificate.validity.notAfter)
+        }
+        anchor = Link(
+            fingerprint: path.anchor.fingerprint, notAfter: path.anchorCertificate.fields.validity.notAfter)
+    }
+
+    /// The certificates between the signer and the anchor.
+    public var intermediates: ArraySlice<Link> { belowAnchor.dropFirst() }
+
+    /// Whether it ends in one of Apple's own roots.
+    public var isApples: Bool { TrustStore.apple.anchor(with: anchor.fingerprint) != nil }
+
+    /// Whether it is Apple's, and has an intermediate under which nothing was signed before this program was written.
+    /// That is no fault, the markers and the signatures are right; but it is news.
+    public var hasUnknownIntermediate: Bool {
+        isApples && intermediates.contains { !Self.knownIntermediates.contains($0.fingerprint) }
+    }
+
+    /// Apple Worldwide Developer Relations Certification Authority, as it stands in receipts of the years since 2011 and
+    /// in transactions of the years since 2021.
+    private static let knownIntermediates = Set(
+        [
+            "64B302913F11CA1B6806093B76CADE7F7B123BE0C04924FDA87F5F4E8647F051",  // Until 2016-02-14.
+            "CE057691D730F89CA25E916F7335F4C8A15713DCD273A658C024023F8EB809C2",  // Until 2023-02-07.
+            "0F570D7502373A2102E2106FAAA8FA4844944A07EE676198484F4D6CE15BEA47",  // G7, until 2023-11-17.
+            "53FD008278E5A595FE1E908AE9C5E5675F26243264A5A6438C023E3CE2870760",  // G5, until 2030-12-10.
+            "BDD4ED6E74691F0C2BFD01BE0296197AF1379E0418E2D300EFA9C3BEF642CA30",  // G6, elliptic, until 2036-03-19.
+        ].compactMap(Fingerprint.init(hexadecimal:)))
+}

@@ -1,0 +1,83 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+package import Gateway
+internal import JSON
+internal import Receipts
+
+/// What Apple announced of an endpoint's end, as it lies in the shared store.
+struct LifecycleUpdate: Hashable, Sendable {
+    var dates: LifecycleDates
+    var links: [LifecycleLink]
+
+    enum Limits {
+        /// Bytes that are read: all links at their longest, and what stands around them.
+        static let bytes = EndpointAnnouncements.Limits.links * (EndpointAnnouncements.Limits.targetBytes + 64) + 256
+        /// From 1970 to the end of the year 9999; others have no form in a header.
+        static let milliseconds: ClosedRange<Int64> = 0...253_402_300_799_999
+    }
+
+    /// `{"deprecation_ms":1,"sunset_ms":2,"links":[{"rel":"sunset","href":"https://..."}]}`
+    var json: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("deprecation_ms", milliseconds: dates.deprecation)
+            json.member("sunset_ms", milliseconds: dates.sunset)
+            json.key("links")
+            json.array { json in
+                for link in links.prefix(EndpointAnnouncements.Limits.links) { json.link(link) }
+            }
+        }
+        return json.bytes
+    }
+}
+
+extension LifecycleUpdate {
+    /// Reads a note, whoever wrote it: the links end up in headers of ours, so they are checked as Apple's are.
+    init?(json bytes: [UInt8]) {
+        let limits = JSONValue.Limits(bytes: Limits.bytes, depth: 3, values: 64)
+        guard let note = try? JSONValue(parsing: bytes, limits: limits), note.members != nil,
+            let deprecation = Timestamp.noted(note["deprecation_ms"]), let sunset = Timestamp.noted(note["sunset_ms"]),
+            let links = note["links"]?.elements, links.count <= EndpointAnnouncements.Limits.links
+        else { return nil }
+        let read = links.compactMap { LifecycleLink($0) }
+        guard read.count == links.count else { return nil }
+        self.init(dates: LifecycleDates(deprecation: deprecation, sunset: sunset), links: read)
+    }
+}
+
+extension LifecycleLink {
+    fileprivate init?(_ json: JSONValue) {
+        guard let relation = json["rel"]?.string.flatMap({ AnnouncementLink.Relation(rawValue: $0) }),
+            let target = json["href"]?.string, let link = AnnouncementLink(checking: target, relation)
+        else { return nil }
+        self.init(link)
+    }
+}
+
+extension Timestamp {
+    /// The time a member names: none if the member is absent, nil if it is no time.
+    fileprivate static func noted(_ json: JSONValue?) -> Timestamp?? {
+        guard let json else { return .some(nil) }
+        guard let milliseconds = json.number?.integer, LifecycleUpdate.Limits.milliseconds.contains(milliseconds)
+        else { return nil }
+        return Timestamp(millisecondsSince1970: milliseconds)
+    }
+}
+
+extension JSONWriter {
+    /// Writes a link to what is known of an endpoint's end.
+    package mutating func link(_ link: LifecycleLink) {
+        object { json in
+            json.member("rel", link.relation.rawValue)
+            json.member("href", link.target)
+        }
+    }
+
+    fileprivate mutating func member(_ name: String, milliseconds time: Timestamp?) {
+        guard let time else { return }
+        key(name)
+        integer(time.millisecondsSince1970)
+    }
+}

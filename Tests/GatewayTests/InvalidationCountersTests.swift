@@ -1,0 +1,54 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Gateway
+
+struct InvalidationCountersTests {
+    @Test func `a version is out of date once one of its names changed, or once nobody listened`() {
+        let counters = InvalidationCounters()
+        let version = counters.version(of: ["a", "b"])
+        #expect(version.isCurrent)
+        // Names that share a counter with these are rare, and would only cost a look-up.
+        let stranger = (0...).lazy.map { "\($0)" }.first { name in
+            counters.invalidate(name)
+            defer { counters.invalidate("nobody") }
+            return counters.version(of: ["a", "b"]).isCurrent && version.isCurrent
+        }
+        #expect(stranger != nil && version.isCurrent)
+        counters.invalidate("b")
+        #expect(!version.isCurrent && !version.isUnchanged)
+        let second = counters.version(of: ["a"])
+        counters.invalidateAll()
+        #expect(!second.isCurrent && second.isUnchanged)
+    }
+
+    @Test func `a change between the look-up and the keeping is not missed`() {
+        let counters = InvalidationCounters()
+        func keep(changing change: () -> Void) -> Bool {
+            var answer = Answer(
+                .rejected(.accountNotFound), Provenance(source: .apple, cache: .miss, verifiedAt: Samples.created),
+                freshUntil: Samples.time(10))
+            answer.version = counters.version(of: ["a"])
+            change()
+            return CachedAnswer(answer, at: Samples.created)?.holds(for: VerificationOptions(), at: Samples.created)
+                == true
+        }
+        #expect(keep {})
+        #expect(!keep { counters.invalidate("a") })
+        #expect(!keep { counters.invalidateAll() })
+        #expect(keep {})
+    }
+
+    @Test func `many may change and look at once`() async {
+        let counters = InvalidationCounters()
+        let before = counters.version(of: ["a"])
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask { for turn in 0..<1000 { counters.invalidate(task.isMultiple(of: 2) ? "a" : "\(turn)") } }
+            }
+        }
+        #expect(!before.isCurrent && counters.version(of: ["a"]).isCurrent)
+    }
+}

@@ -1,0 +1,83 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// Which alarms rang, by name.
+private final class Bell: Sendable {
+    private let names = Mutex<[String]>([])
+
+    var rung: [String] { names.withLock { $0.sorted() } }
+
+    func ring(for name: String) -> @Sendable () -> Void {
+        { self.names.withLock { $0.append(name) } }
+    }
+}
+
+struct TimeoutListTests {
+    private static let start = ContinuousClock.now
+
+    private static func time(_ second: Int) -> ContinuousClock.Instant { start + .seconds(second) }
+
+    @Test func `timeouts ring when their time has come, once`() {
+        var list = TimeoutList()
+        let bell = Bell()
+        for second in [3, 1, 2] { _ = list.add(Self.time(second), bell.ring(for: "\(second)")) }
+        for (second, rung) in [(0, []), (2, ["1", "2"]), (4, ["1", "2", "3"])] {
+            for ring in list.takeDue(at: Self.time(second)) { ring() }
+            #expect(bell.rung == rung)
+        }
+        #expect(list.count == 0)
+    }
+
+    @Test func `who was removed is not rung for`() {
+        var list = TimeoutList()
+        let bell = Bell()
+        let removed = list.add(Self.time(0), bell.ring(for: "removed"))
+        _ = list.add(Self.time(0), bell.ring(for: "kept"))
+        for _ in 0..<2 { list.remove(removed) }
+        for ring in list.takeDue(at: Self.time(1)) { ring() }
+        #expect(bell.rung == ["kept"])
+    }
+
+    @Test func `one looks at the clock for all, as long as somebody waits`() {
+        var list = TimeoutList()
+        var answers = [list.startsTicking()]
+        let alarm = list.add(Self.time(0)) {}
+        answers += [list.startsTicking(), list.keepsTicking()]
+        list.remove(alarm)
+        answers += [list.keepsTicking(), list.startsTicking()]
+        #expect(answers == [true, false, true, false, true])
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct WaiterTests {
+    private let timeouts = Timeouts()
+
+    @Test func `a wait ends when waitLimit does, and again the next one`() async {
+        for _ in 0..<2 {
+            #expect(await Waiter<Int>().value(waitLimit: .milliseconds(1), timeouts) == nil)
+            #expect(timeouts.count == 0)
+        }
+    }
+
+    @Test func `a value that comes in time leaves nothing behind that waits for the end of waitLimit`() async {
+        let waiter = Waiter<Int>()
+        async let value = waiter.value(waitLimit: .seconds(3600), timeouts)
+        while timeouts.count == 0 { await Task.yield() }
+        waiter.end(with: 7)
+        #expect(await value == 7)
+        #expect(timeouts.count == 0)
+    }
+
+    @Test func `whoever is cancelled waits no longer`() async {
+        let wait = Task { [timeouts] in await Waiter<Int>().value(waitLimit: .seconds(3600), timeouts) }
+        while timeouts.count == 0 { await Task.yield() }
+        wait.cancel()
+        #expect(await wait.value == nil)
+        #expect(timeouts.count == 0)
+    }
+}

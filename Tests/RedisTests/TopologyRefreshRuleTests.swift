@@ -1,0 +1,53 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Redis
+
+struct TopologyRefreshRuleTests {
+    private let start = ContinuousClock.now
+    private var rule = TopologyRefreshRule(
+        pace: .milliseconds(100), interval: .seconds(1), retryInterval: .milliseconds(200))
+
+    private func at(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
+
+    @Test mutating func `the first reason is looked into at once`() {
+        #expect(rule.want(at: at(0)) == .look)
+    }
+
+    @Test mutating func `there is one look at a time, and a reason meanwhile leads to one more`() {
+        #expect(rule.want(at: at(0)) == .look)
+        #expect(rule.want(at: at(10)) == .nothing)
+        #expect(rule.want(at: at(300)) == .nothing)
+        #expect(rule.timerFired(at: at(300)) == .nothing)
+        #expect(rule.ended(isInOrder: true, at: at(300)) == .wait(until: at(300)))
+        #expect(rule.timerFired(at: at(300)) == .look)
+    }
+
+    @Test mutating func `however many reasons there are, looks keep their pace`() {
+        #expect(rule.want(at: at(0)) == .look)
+        #expect(rule.ended(isInOrder: true, at: at(1)) == .wait(until: at(1001)))
+        #expect(rule.want(at: at(2)) == .wait(until: at(100)))
+        #expect(rule.want(at: at(3)) == .nothing)
+        #expect(rule.timerFired(at: at(99)) == .nothing)
+        #expect(rule.timerFired(at: at(100)) == .look)
+        #expect(rule.ended(isInOrder: false, at: at(101)) == .wait(until: at(301)))
+        #expect(rule.timerFired(at: at(301)) == .look)
+    }
+
+    @Test mutating func `a timer that was overtaken does nothing`() {
+        #expect(rule.want(at: at(0)) == .look)
+        #expect(rule.ended(isInOrder: true, at: at(1)) == .wait(until: at(1001)))
+        #expect(rule.want(at: at(900)) == .look)
+        #expect(rule.timerFired(at: at(1001)) == .nothing)
+        #expect(rule.ended(isInOrder: true, at: at(1002)) == .wait(until: at(2002)))
+        #expect(rule.timerFired(at: at(1003)) == .nothing)
+    }
+
+    @Test mutating func `without a reason there is a look now and then`() {
+        #expect(rule.want(at: at(0)) == .look)
+        #expect(rule.ended(isInOrder: true, at: at(500)) == .wait(until: at(1500)))
+        #expect(rule.timerFired(at: at(1500)) == .look)
+    }
+}

@@ -1,0 +1,60 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Receipts
+import Testing
+
+@testable import Telemetry
+
+/// What is told of certificates that end, and of those that nobody knew.
+struct CertificateInventoryTests {
+    private static let appleRoot = "B0B1730ECBC7FF4505142C49F1295E6EDA6BCAED7E2C68C5BE91B5A11001F024"
+    private static let worldwideG5 = "53FD008278E5A595FE1E908AE9C5E5675F26243264A5A6438C023E3CE2870760"
+
+    private let lines = LogLines()
+    private let inventory: CertificateInventory
+
+    init() {
+        let lines = lines
+        inventory = CertificateInventory(
+            logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .info, write: lines.append) })
+    }
+
+    @Test func `of what is configured the first to end counts, of what Apple signs with the newest`() throws {
+        inventory.configured(.trustRoot, until: Self.day(300))
+        inventory.configured(.trustRoot, until: Self.day(200))
+        inventory.configured(.trustRoot, until: nil)
+        inventory.configured(.redisClient, until: Self.day(90))
+        inventory.saw(try Self.chain(signer: 20, Self.worldwideG5, 30, root: Self.appleRoot, 250))
+        inventory.saw(try Self.chain(signer: 10, Self.worldwideG5, 40, root: Self.appleRoot, 250))
+        #expect(inventory.end(of: .trustRoot) == Self.day(200) && inventory.end(of: .redisClient) == Self.day(90))
+        #expect(inventory.end(of: .signer) == Self.day(20) && inventory.end(of: .intermediate) == Self.day(40))
+        #expect(inventory.unknownIntermediates == 0 && lines.containing("").isEmpty)
+    }
+
+    @Test
+    func `a genuine chain with an intermediate that nobody knew is counted and logged, and not one of another root`()
+        throws
+    {
+        let stranger = String(repeating: "ab", count: 32)
+        inventory.saw(try Self.chain(signer: 20, stranger, 30, root: String(repeating: "cd", count: 32), 250))
+        #expect(inventory.unknownIntermediates == 0 && inventory.end(of: .signer) == nil)
+        inventory.saw(try Self.chain(signer: 20, stranger, 30, root: Self.appleRoot, 250))
+        #expect(inventory.unknownIntermediates == 1)
+        #expect(lines.containing(stranger).count == 1 && lines.containing(#""level":"warning""#).count == 1)
+    }
+
+    private static func day(_ number: Int64) -> Timestamp { Timestamp(millisecondsSince1970: number * 86_400_000) }
+
+    private static func chain(
+        signer: Int64, _ intermediate: String, _ intermediateEnd: Int64, root: String, _ rootEnd: Int64
+    ) throws -> VerifiedChainInfo {
+        func link(_ fingerprint: String, _ end: Int64) throws -> VerifiedChainInfo.Link {
+            VerifiedChainInfo.Link(fingerprint: try #require(Fingerprint(hexadecimal: fingerprint)), notAfter: day(end))
+        }
+        let leaf = try link(String(repeating: "ef", count: 32), signer)
+        return VerifiedChainInfo(
+            belowAnchor: [leaf, try link(intermediate, intermediateEnd)], anchor: try link(root, rootEnd))
+    }
+}

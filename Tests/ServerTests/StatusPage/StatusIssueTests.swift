@@ -1,0 +1,113 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Gateway
+import PrometheusExport
+import Receipts
+import Redis
+import Resilience
+import Testing
+
+@testable import HTTPServer
+@testable import Operations
+@testable import RedisStore
+@testable import Settings
+@testable import Telemetry
+
+/// What the page says is wrong, and when.
+@Suite("Findings of the status page")
+struct StatusIssueTests {
+    private static let wrongPassword = RedisRefusal(line: "WRONGPASS invalid username-password pair")
+
+    @Test func `a node that is well has nothing to say`() throws {
+        let sample = try StatusSample()
+        #expect(sample.issues() == [])
+        #expect(sample.issues { sample.count(.genuine, times: 1000) } == [])
+    }
+
+    @Test func `a node that drains says so`() throws {
+        let sample = try StatusSample()
+        sample.lifecycle.advance(to: .draining)
+        #expect(sample.issues().map(\.severity) == [.warning])
+        #expect(sample.issues().first?.text.contains("draining") == true)
+    }
+
+    @Test func `a Redis that is not asked yet is a note, and one that is silent a warning with its runbook`() throws {
+        let sample = try StatusSample(isEmbedded: false)
+        #expect(sample.issues().map(\.severity) == [.info])
+        sample.store.settle()
+        #expect(sample.issues().map(\.runbook) == [.redisAway])
+        sample.store.noteLogin(.commands, refused: Self.wrongPassword)
+        #expect(sample.issues().map(\.runbook) == [.redisMisconfigured])
+        #expect(sample.issues().first?.severity == .critical)
+    }
+
+    @Test func `a configuration that was refused is a warning until one is taken`() throws {
+        let sample = try StatusSample()
+        sample.reloads.record(LastReload(time: StatusSample.now, result: .refused))
+        #expect(sample.issues().map(\.runbook) == [.reloadFailed])
+        sample.reloads.record(LastReload(time: StatusSample.now, result: .success))
+        #expect(sample.issues() == [])
+    }
+
+    @Test func `a breaker that is open by order is named with its setting`() throws {
+        let sample = try StatusSample { $0.apple.breaker = .forcedOpen }
+        #expect(sample.issues().map(\.runbook) == [.breakerOpen, .breakerOpen])
+        #expect(sample.issues().first?.text.contains("forced_open") == true)
+        let alone = try StatusSample { ($0.apple.breaker, $0.apple.isEnabled) = (.forcedOpen, false) }
+        #expect(alone.issues() == [], "Apple is not asked")
+    }
+
+    @Test func `a pause says how long it lasts`() throws {
+        let sample = try StatusSample()
+        sample.upstreams.guards.pause(.sandbox, for: .seconds(3600))
+        #expect(sample.issues().map(\.runbook) == [.appleThrottles])
+        #expect(sample.issues().first?.text.contains("sandbox") == true)
+    }
+
+    @Test(arguments: [(19, 19, []), (100, 5, []), (100, 6, [StatusIssue.Runbook.degraded])])
+    func `degraded answers count where there are enough of both`(
+        _ verdicts: Int, _ degraded: Int, _ expected: [StatusIssue.Runbook]
+    ) throws {
+        let sample = try StatusSample()
+        let results = sample.issues {
+            sample.count(.genuine, .miss, times: verdicts)
+            sample.registry.counter(MetricCatalogue.degraded, DegradedReason.circuitOpen.labelValues)
+                .increment(by: Int64(degraded))
+        }
+        #expect(results.compactMap(\.runbook) == expected)
+    }
+
+    @Test func `one forged value or contradiction is enough`() throws {
+        let sample = try StatusSample()
+        let results = sample.issues {
+            sample.registry.counter(MetricCatalogue.sharedCacheFaults, SharedCacheFault.sealInvalid.labelValues)
+                .increment()
+            sample.registry.counter(MetricCatalogue.contradictions, Contradiction.allCases[0].labelValues).increment()
+        }
+        #expect(results.map(\.runbook) == [.somebodyBetween, .tampered])
+        #expect(results.allSatisfy { $0.severity == .critical })
+    }
+
+    @Test(arguments: [
+        (91, [nil]), (90, [StatusIssue.Severity.info]), (31, [.info]), (30, [.warning]), (7, [.critical]),
+        (-1, [.critical]),
+    ])
+    func `the end of verifyReceipt matters more the nearer it is`(
+        _ days: Int, _ expected: [StatusIssue.Severity?]
+    ) throws {
+        let sample = try StatusSample { $0.apple.sunset = StatusSample.now.advanced(by: .seconds(days * 86_400)) }
+        let results = sample.issues()
+        #expect(results.map(\.severity) == expected.compactMap(\.self))
+        #expect(results.allSatisfy { $0.runbook == .sunset })
+    }
+
+    @Test func `what matters most comes first, and makes the verdict`() throws {
+        let sample = try StatusSample(isEmbedded: false) { $0.apple.breaker = .forcedOpen }
+        sample.store.noteLogin(.commands, refused: Self.wrongPassword)
+        #expect(sample.issues().map(\.severity) == [.critical, .warning, .warning])
+        let report = StatusReport(sample.sources, StatusHistory(first: sample.sources.reading))
+        #expect(report.verdict == .failing)
+        #expect(StatusReport(try StatusSample().sources, StatusHistory(first: sample.sources.reading)).verdict == .well)
+    }
+}

@@ -1,0 +1,142 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import AppStore
+import Gateway
+import RealServers
+import Receipts
+import Testing
+
+@testable import RedisStore
+
+@Suite(.timeLimit(.minutes(5)))
+struct FleetStateTests {
+    private static let sunset = Timestamp(millisecondsSince1970: 1_900_000_000_000)
+    private static let link = LifecycleLink(.sunset, target: "https://developer.apple.com/news/")
+
+    private static func learn(_ dates: LifecycleDates, _ node: StoreNode) {
+        node.upstreams.lifecycle.learn(dates, links: [link], of: .production)
+        node.fleet.ports.fleetState.tell(.lifecycle(dates, links: [link]), of: .production)
+    }
+
+    private static func announced(_ node: StoreNode) -> LifecycleDates {
+        node.upstreams.lifecycle.state(of: .production).announced
+    }
+
+    @Test func `a pause that one node was asked for is kept by all, and by who comes later`() async throws {
+        let redis = try await RealServer.redis()
+        let nodes = [
+            try StoreNode(.test(redis), apple: ScriptedApple(.throttled(.seconds(600)))), try StoreNode(.test(redis)),
+        ]
+        try await StoreNode.run(nodes) {
+            #expect(
+                try await nodes[0].ask(Forged.receipts(1)[0]).provenance.degradedReasons == [.upstreamPaused])
+            let guards = nodes[1].upstreams.guards
+            try await eventually { guards.health(of: .production).pausedFor != nil }
+            #expect(guards.health(of: .sandbox).pausedFor == nil)
+            let left = try #require(guards.health(of: .production).pausedFor)
+            #expect((.seconds(500) ... .seconds(600)).contains(left))
+        }
+        let late = try StoreNode(.test(redis))
+        try await StoreNode.run([late]) {
+            // Known before the node is ready.
+            #expect(late.upstreams.guards.health(of: .production).pausedFor != nil)
+        }
+    }
+
+    @Test func `an announcement that one node heard is known to all, also after a restart`() async throws {
+        let redis = try await RealServer.redis()
+        let nodes = try (0..<2).map { _ in try StoreNode(.test(redis)) }
+        let dates = LifecycleDates(sunset: Self.sunset)
+        try await StoreNode.run(nodes) {
+            Self.learn(dates, nodes[0])
+            try await eventually { Self.announced(nodes[1]) == dates }
+        }
+        let late = try StoreNode(.test(redis))
+        try await StoreNode.run([late]) {
+            #expect(late.upstreams.lifecycle.state(of: .production).links == [Self.link])
+            #expect(Self.announced(late) == dates)
+        }
+    }
+
+    @Test func `nodes that hear different things do not overwrite each other back and forth`() async throws {
+        let redis = try await RealServer.redis()
+        let nodes = try (0..<2).map { _ in try StoreNode(.test(redis)) }
+        let first = LifecycleDates(sunset: Self.sunset)
+        let second = LifecycleDates(sunset: Self.sunset.advanced(by: .seconds(86_400)))
+        try await StoreNode.run(nodes) {
+            Self.learn(first, nodes[0])
+            try await eventually { Self.announced(nodes[1]) == first }
+            let note = try redis.ask("GET", "gw:lifecycle:production")
+            Self.learn(second, nodes[1])
+            // The word that stands in Redis counts.
+            try await eventually { Self.announced(nodes[1]) == first }
+            #expect(try redis.ask("GET", "gw:lifecycle:production") == note)
+            // After a minute another word may take its place.
+            let old = note.drop { $0 != " " }
+            try redis.ask("SET", "gw:lifecycle:production", "1\(old)")
+            Self.learn(second, nodes[1])
+            try await eventually { Self.announced(nodes[0]) == second }
+        }
+    }
+
+    @Test func `what Redis has lost is told again`() async throws {
+        let redis = try await RealServer.redis()
+        let node = try StoreNode(.test(redis))
+        try await StoreNode.run([node]) {
+            Self.learn(LifecycleDates(sunset: Self.sunset), node)
+            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:production") == "1" }
+            try redis.ask("FLUSHALL")
+            try redis.ask("SCRIPT", "FLUSH")
+            try await eventually { try redis.ask("EXISTS", "gw:lifecycle:production") == "1" }
+        }
+    }
+
+    @Test(arguments: [
+        "", "1", "1 ", "x {}", "1 []", "1 {}", "1 null", #"1 {"links":{}}"#, #"1 {"sunset_ms":"1","links":[]}"#,
+        #"1 {"sunset_ms":-1,"links":[]}"#, #"1 {"sunset_ms":253402300800000,"links":[]}"#, #"1 {"links":[1]}"#,
+        #"1 {"links":[{"rel":"sunset","href":"/relative"}]}"#,
+        #"1 {"links":[{"rel":"sunset","href":"javascript:alert(1)"}]}"#,
+        #"1 {"links":[{"rel":"next","href":"https://example.com/"}]}"#,
+        #"1 {"links":[{"rel":"sunset","href":"https://example.com/\r\nSet-Cookie: a=b"}]}"#,
+        #"1 {"links":[{"rel":"sunset","href":"https://example.com/>; rel=\"x"}]}"#,
+        #"12345678901234567 {"links":[]}"#, #"1 {"links":[]} "# + String(repeating: " ", count: 20_000),
+        #"1 {"links":[\#(Array(repeating: #"{"rel":"sunset","href":"https://example.com/"}"#, count: 9).joined(separator: ","))]}"#,
+    ])
+    func `what nobody of ours wrote is not believed`(value: String) {
+        #expect(LifecycleUpdate(stamped: Array(value.utf8)) == nil)
+    }
+
+    @Test func `the longest note that is written is read`() {
+        let target = "https://example.com/" + String(repeating: "x", count: 2028)
+        let links = (0..<8).map { _ in LifecycleLink(.successorVersion, target: target) }
+        let note = LifecycleUpdate(
+            dates: LifecycleDates(deprecation: Timestamp(millisecondsSince1970: 1000), sunset: Self.sunset),
+            links: links)
+        #expect(LifecycleUpdate(stamped: Array("1700000000000 ".utf8) + note.json) == note)
+    }
+
+    @Test func `nodes know how many they are`() async throws {
+        let redis = try await RealServer.redis()
+        let nodes = try (0..<2).map { _ in try StoreNode(.test(redis)) }
+        try await StoreNode.run([nodes[0]]) {
+            try await StoreNode.run([nodes[1]]) {
+                for node in nodes { try await eventually { node.health.liveNodes == 2 } }
+            }
+            // It has left; nobody has to wait until its time is over.
+            try await eventually { nodes[0].health.liveNodes == 1 }
+        }
+        #expect(try redis.ask("ZCARD", "gw:nodes") == "0")
+    }
+
+    @Test func `a node that fell silent is forgotten, and so is one from the future`() async throws {
+        let redis = try await RealServer.redis()
+        try redis.ask("ZADD", "gw:nodes", "1000", "silent", "9999999999999", "future")
+        let node = try StoreNode(.test(redis))
+        try await StoreNode.run([node]) {
+            let count = try redis.ask("ZCARD", "gw:nodes")
+            #expect(count == "1")
+            #expect(node.health.liveNodes == 1)
+        }
+    }
+}

@@ -1,0 +1,313 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Receipts
+import Redis
+import Secrets
+import Testing
+
+@testable import Gateway
+@testable import RedisStore
+
+/// What is particular to findings in Redis.
+@Suite(.timeLimit(.minutes(5))) struct RedisUpstreamCacheTests {
+    private static let ids = [StoreSamples.originalTransactionID]
+
+    // MARK: Keys
+
+    @Test func `a key is replaced without a cold cache`() async throws {
+        try await StoreRedis.with { redis in
+            let first = StoreSamples.firstKey, second = StoreSamples.secondKey
+            let key = try StoreSamples.key()
+            // Each step with nodes of the one before still running.
+            let steps = [first, "\(first),\(second)", "\(second),\(first)", second].map { redis.cache($0) }
+            await steps[0].keep(try StoreSamples.known(), for: key)
+            for step in 0...2 { #expect(await steps[step].result(for: key) != nil) }
+            #expect(await steps[3].result(for: key) == nil)
+            // Under either name: whoever can reads what was found out last. What lies there grows a hundred seconds older.
+            let old = RedisWord.result(StoreSamples.name(of: key))
+            guard case .integer(let left) = try await redis.node.send(RedisCommand("PTTL", key: old)) else {
+                Issue.record("the first finding is not where it should be")
+                return
+            }
+            _ = try await redis.node.send(RedisCommand("PEXPIRE", key: old, RedisWord(Int(left) - 100_000)))
+            await steps[2].keep(StoreSamples.gone(at: 100, until: 3700), for: key)
+            for step in 1...3 {
+                guard case .accountNotFound = await steps[step].result(for: key)?.result else {
+                    Issue.record("step \(step) has found what was found out first")
+                    continue
+                }
+            }
+            try await steps[2].purge(originalTransactionID: Self.ids[0])
+            for cache in steps { #expect(await cache.result(for: key, naming: Self.ids) == nil) }
+        }
+    }
+
+    @Test func `nothing in Redis can be read`() async throws {
+        try await StoreRedis.with { redis in
+            let secret = "0123456789abcdef0123456789abcdef"
+            let cache = redis.cache()
+            await cache.keep(try StoreSamples.known(), for: try StoreSamples.key())
+            await cache.keep(
+                try StoreSamples.known(),
+                for: try StoreSamples.key { $0.options.callersSecret = Secret(secret) })
+            await cache.keep(
+                StoreSamples.gone(at: 100, until: 3700),
+                for: try StoreSamples.key { $0.options.excludesOldTransactions = true })
+            try await cache.purge(originalTransactionID: Self.ids[0])
+            let entries = try await redis.dump()
+            #expect(Set(entries.map(\.key)).count == 5 && entries.count >= 8)
+            let traces = Self.traces(secret: secret)
+            #expect(Self.found(traces, in: entries).isEmpty)
+            // The search itself finds what lies open.
+            _ = try await redis.node.send(RedisCommand("SET", key: "open", RedisWord(StoreSamples.body())))
+            #expect(Self.found(traces, in: try await redis.dump()).count >= 4)
+        }
+    }
+
+    /// Whatever tells of a customer, in every form in which it might lie there.
+    private static func traces(secret: String) -> [[UInt8]] {
+        let words = [StoreSamples.bundleID, ids[0], "2000000987654321", secret, "monthly", "latest_receipt", "Sandbox"]
+        let plain = words.map { Array($0.utf8) } + [Array(StoreSamples.receipt[200..<232])]
+        return plain.flatMap { bytes in
+            // Base64 of what stands within something depends on where: all three places are looked for.
+            let encoded = (0..<3).map { shift -> [UInt8] in
+                var text: [UInt8] = []
+                Base64.append(encoding: [UInt8](repeating: 0, count: shift) + bytes, to: &text)
+                return Array(text.dropFirst(4).dropLast(4))
+            }
+            let hexadecimal = Array(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined().utf8)
+            return ([bytes, hexadecimal] + encoded).filter { $0.count >= 6 }
+        }
+    }
+
+    private static func found(_ traces: [[UInt8]], in entries: [(key: [UInt8], value: [UInt8])]) -> [[UInt8]] {
+        traces.filter { trace in entries.contains { $0.key.contains(trace) || $0.value.contains(trace) } }
+    }
+
+    // MARK: Time
+
+    @Test(arguments: [-7000, -3600, 3600, 7000] as [Int64]) func `a node whose clock is wrong misleads nobody`(
+        difference: Int64
+    ) async throws {
+        try await StoreRedis.with { redis in
+            let right = redis.cache(clock: StoreClock(100)), wrong = redis.cache(clock: StoreClock(100 + difference))
+            let key = try StoreSamples.key()
+            for (writer, reader, here, there) in [
+                (wrong, right, 100 + difference, 100), (right, wrong, 100, 100 + difference),
+            ] {
+                await writer.keep(StoreSamples.gone(at: here, until: here + 60), for: key)
+                let seen = try #require(await reader.result(for: key))
+                // What has passed since is what Redis says has passed.
+                let now = StoreSamples.time(there)
+                #expect(seen.askedAt <= now && now < seen.askedAt.advanced(by: .seconds(60)))
+                #expect(seen.askedAt.duration(to: seen.freshUntil) == .seconds(60))
+                #expect(seen.isFresh(at: now, maximumAge: nil))
+            }
+        }
+    }
+
+    @Test func `what is fresh by a clock that is behind is not fresh past its boundary`() async throws {
+        try await StoreRedis.with { redis in
+            // The period ends at 1000; the writer believes it has 600 seconds left, the reader knows it has 10.
+            let known = CachedResult(
+                .answered(try StoreSamples.answer()), askedAt: StoreSamples.time(400),
+                freshUntil: StoreSamples.time(1000))
+            let key = try StoreSamples.key()
+            await redis.cache(clock: StoreClock(400)).keep(known, for: key)
+            let seen = try #require(await redis.cache(clock: StoreClock(990)).result(for: key))
+            #expect(seen.freshUntil == StoreSamples.time(1000))
+        }
+    }
+
+    @Test func `what lies there for longer than any result may is no result`() async throws {
+        try await StoreRedis.with { redis in
+            let clock = StoreClock(100), faults = FaultLog()
+            let cache = redis.cache(clock: clock, faults: faults)
+            let key = try StoreSamples.key(), name = RedisWord.result(StoreSamples.name(of: key))
+            await cache.keep(try StoreSamples.known(), for: key)
+            for command in [RedisCommand("PERSIST", key: name), RedisCommand("PEXPIRE", key: name, 999_999_999)] {
+                _ = try await redis.node.send(command)
+                #expect(await cache.result(for: key) == nil)
+            }
+            // Hours later somebody puts an old value back.
+            _ = try await redis.node.send(RedisCommand("PEXPIRE", key: name, 86_430_000))
+            #expect(await cache.result(for: key) != nil)
+            clock.set(100 + 7300)
+            #expect(await cache.result(for: key) == nil)
+            #expect(faults.all == [.implausibleTimes, .implausibleTimes, .implausibleTimes])
+        }
+    }
+
+    @Test func `Redis forgets a result when nobody has a use for it any more`() async throws {
+        try await StoreRedis.with { redis in
+            let key = try StoreSamples.key(), name = RedisWord.result(StoreSamples.name(of: key))
+            let disagreement = CachedResult(
+                .unanswered(.upstreamDisagrees), askedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(300))
+            for (known, seconds) in [
+                (try StoreSamples.known(), 86_430), (StoreSamples.gone(at: 0, until: 3600), 3660), (disagreement, 300),
+            ] as [(CachedResult, Int64)] {
+                await redis.cache().keep(known, for: key)
+                guard case .integer(let left) = try await redis.node.send(RedisCommand("PTTL", key: name)) else {
+                    Issue.record("no number")
+                    return
+                }
+                #expect(left <= seconds * 1000 && left > (seconds - 60) * 1000)
+            }
+        }
+    }
+
+    // MARK: Faults
+
+    @Test func `whatever somebody put there is a miss, and counted`() async throws {
+        try await StoreRedis.with { redis in
+            let faults = FaultLog(), cache = redis.cache(faults: faults)
+            let key = try StoreSamples.key(), name = StoreSamples.name(of: key)
+            let seal = StoreSeal(keys: StoreSamples.keys())
+            let stranger = StoreSeal(keys: StoreSamples.keys(StoreSamples.secondKey))
+            let bytes = try #require(
+                StoredResult(known: try StoreSamples.known(), retention: .seconds(86_430)).bytes)
+            let values = [
+                [1], Array("x".utf8), seal.seal(bytes, for: "another name"), stranger.seal(bytes, for: name),
+                seal.seal([1, 2, 3], for: name),
+            ]
+            for value in values {
+                _ = try await redis.node.send(
+                    RedisCommand("SET", key: .result(name), RedisWord(value), "PX", 86_430_000))
+                #expect(await cache.result(for: key) == nil)
+            }
+            #expect(faults.all == [.sealMalformed, .sealMalformed, .sealInvalid, .sealUnknownKey, .unreadable])
+            // Of another type: an error of Redis's.
+            _ = await redis.node.send([
+                RedisCommand("DEL", key: .result(name)), RedisCommand("RPUSH", key: .result(name), "x"),
+            ])
+            #expect(await cache.result(for: key) == nil && faults.all.last == .lookupFailed)
+        }
+    }
+
+    @Test func `while the store is away what was found in it still helps`() async throws {
+        try await StoreRedis.with { redis in
+            let store = FailingStore(redis.node), faults = FaultLog()
+            let cache = redis.cache(faults: faults, through: store)
+            let found = try StoreSamples.key(),
+                kept = try StoreSamples.key { $0.options.excludesOldTransactions = true }
+            // Another node found it out, and this one looks it up, once it has heard of it.
+            let version = cache.version(for: found)
+            await redis.cache().keep(try StoreSamples.known(), for: found)
+            while version.isCurrent { await Task.yield() }
+            #expect(await cache.result(for: found) != nil)
+            store.fail(.timeout)
+            #expect(await cache.result(for: found) != nil)
+            #expect(await cache.result(for: kept) == nil)
+            await cache.keep(try StoreSamples.known(), for: kept)
+            #expect(await cache.result(for: kept) != nil)
+            await #expect(throws: StoreUnreachable.self) {
+                try await cache.purge(originalTransactionID: Self.ids[0])
+            }
+            #expect(Set(faults.all) == [.lookupFailed, .insertFailed] && faults.all.count == 4)
+            #expect(await cache.lookUp(kept, naming: []).isDetached)
+            store.fail(nil)
+            // No other node knows of it.
+            #expect(await cache.result(for: kept) == nil)
+        }
+    }
+
+    @Test func `what was found under an old key is forgotten with it, also while the store is away`() async throws {
+        try await StoreRedis.with { redis in
+            let first = StoreSamples.firstKey, second = StoreSamples.secondKey
+            let key = try StoreSamples.key()
+            await redis.cache(first).keep(try StoreSamples.known(), for: key)
+            let store = FailingStore(redis.node), cache = redis.cache("\(second),\(first)", through: store)
+            #expect(await cache.result(for: key) != nil)
+            store.fail(.timeout)
+            #expect(await cache.result(for: key) != nil)
+            store.fail(nil)
+            try await cache.purge(originalTransactionID: Self.ids[0])
+            store.fail(.timeout)
+            #expect(await cache.result(for: key) == nil)
+        }
+    }
+
+    @Test func `a result too large for the store is kept by its node, and forgotten there`() async throws {
+        try await StoreRedis.with { redis in
+            let faults = FaultLog(), cache = redis.cache(faults: faults), neighbour = redis.cache()
+            let key = try StoreSamples.key()
+            await cache.keep(try StoreSamples.known(padding: StoredResultLimits.bytes), for: key)
+            #expect(faults.all == [.tooLarge])
+            #expect(await cache.result(for: key) != nil)
+            #expect(await neighbour.result(for: key) == nil)
+            try await neighbour.purge(originalTransactionID: Self.ids[0])
+            #expect(await cache.result(for: key) == nil)
+        }
+    }
+
+    // MARK: Changes
+
+    @Test func `all nodes are told of a purge`() async throws {
+        try await StoreRedis.with { redis in
+            let key = try StoreSamples.key(), one = redis.cache(), other = redis.cache()
+            await one.keep(try StoreSamples.known(), for: key)
+            #expect(await other.result(for: key) != nil)
+            let version = other.version(for: key).watching(Self.ids)
+            try await one.purge(originalTransactionID: Self.ids[0])
+            while version.isCurrent { await Task.yield() }
+            // Once the purge itself is known, what is looked up from now on is repeated again.
+            while !other.version(for: key).isCurrent { await Task.yield() }
+            #expect(other.purgePosition == one.purgePosition && other.purgePosition.number == 1)
+        }
+    }
+
+    @Test func `what was opened once is opened again only if it has changed`() async throws {
+        try await StoreRedis.with { redis in
+            let clock = StoreClock(100), faults = FaultLog()
+            // It hears of no change, so what it opened stays.
+            let cache = RedisUpstreamCache(
+                store: redis.node, keys: StoreSamples.keys(), spareBytes: 1 << 20, clock: { clock.time },
+                observe: faults.add)
+            let key = try StoreSamples.key(), word = RedisWord.result(StoreSamples.name(of: key))
+            await redis.cache().keep(try StoreSamples.known(), for: key)
+            let first = try #require(await cache.result(for: key))
+            // Its age is that of the store, also if nothing else is new.
+            _ = try await redis.node.send(RedisCommand("PEXPIRE", key: word, 86_420_000))
+            clock.set(200)
+            let second = try #require(await cache.result(for: key))
+            #expect(first.askedAt <= StoreSamples.time(100) && second.askedAt > StoreSamples.time(180))
+            guard case .string(var sealed) = try await redis.node.send(RedisCommand("GET", key: word)) else {
+                Issue.record("no value")
+                return
+            }
+            sealed[sealed.count / 2] ^= 1
+            _ = try await redis.node.send(RedisCommand("SET", key: word, RedisWord(sealed), "PX", 86_420_000))
+            #expect(await cache.result(for: key) == nil && faults.all == [.sealInvalid])
+        }
+    }
+
+    @Test func `a flush puts everything out of date`() async throws {
+        try await StoreRedis.with { redis in
+            let version = redis.cache().version(for: try StoreSamples.key())
+            _ = try await redis.node.send(RedisCommand("FLUSHALL"))
+            while version.isCurrent { await Task.yield() }
+        }
+    }
+
+    // MARK: Cost
+
+    @Test func `what a result takes in Redis`() async throws {
+        try await StoreRedis.with { redis in
+            let key = try StoreSamples.key(), cache = redis.cache()
+            await cache.keep(try StoreSamples.known(), for: key)
+            func bytes(_ name: RedisWord) async throws -> Int64 {
+                let usage = try await redis.node.send(RedisCommand(["MEMORY", "USAGE", name], key: nil))
+                guard case .integer(let bytes) = usage else { return .max }
+                return bytes
+            }
+            let result = try await bytes(.result(StoreSamples.name(of: key)))
+            try await cache.purge(originalTransactionID: Self.ids[0])
+            let log = try await bytes(RedisPurges.log)
+            // Beside what Apple said and what was read out of it, as the allocator rounds it up: the name, the header, the
+            // nonce and the tag.
+            #expect(result <= Int64(StoreSamples.body().count) * 5 / 4 + 600, "\(result)")
+            #expect(log <= 400, "\(log)")
+        }
+    }
+}

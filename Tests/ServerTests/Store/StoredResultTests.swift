@@ -1,0 +1,144 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import Receipts
+import Testing
+
+@testable import Gateway
+@testable import RedisStore
+
+struct StoredResultTests {
+    private static let policy = FreshnessPolicy()
+
+    private static func bytes(_ known: CachedResult) throws -> [UInt8] {
+        try #require(StoredResult(known: known, retention: policy.retention(of: known)).bytes)
+    }
+
+    @Test func `an answer comes back as it was`() throws {
+        let known = try StoreSamples.known()
+        let stored = try StoredResult(Self.bytes(known), policy: Self.policy)
+        #expect(stored.known.askedAt == known.askedAt && stored.known.freshUntil == known.freshUntil)
+        #expect(stored.known.took == .milliseconds(250) && stored.retention == .seconds(86_430))
+        guard case .answered(let answer) = stored.known.result, case .answered(let original) = known.result else {
+            Issue.record("\(stored.known.result)")
+            return
+        }
+        #expect(answer.body == original.body && answer.transactions == original.transactions)
+        #expect(answer.bundleID == original.bundleID && answer.environment == .sandbox)
+        #expect(answer.renewals == original.renewals && !answer.renewals.isEmpty)
+        // It was compared with the answer when that came, and is of no use afterwards.
+        #expect(original.latestReceipt == StoreSamples.receipt && answer.latestReceipt == nil)
+    }
+
+    @Test func `everything that Apple told comes back, and what it did not tell is still not told`() throws {
+        let blank = UpstreamAnswer(
+            environment: .production, bundleID: "", transactions: [Transaction(productID: "", transactionID: "")],
+            renewals: [Renewal(originalTransactionID: "")], latestReceipt: nil, body: [])
+        for answer in [StoreSamples.fullAnswer, blank] {
+            let known = CachedResult(
+                .answered(answer), askedAt: StoreSamples.time(100), freshUntil: StoreSamples.time(130))
+            guard case .answered(let read) = try StoredResult(Self.bytes(known), policy: Self.policy).known.result
+            else {
+                Issue.record("no answer")
+                return
+            }
+            #expect(read.environment == answer.environment && read.bundleID == answer.bundleID)
+            #expect(read.transactions == answer.transactions && read.renewals == answer.renewals)
+            #expect(read.body == answer.body)
+        }
+    }
+
+    @Test func `the full answer of these tests leaves nothing out`() throws {
+        let transaction = try #require(StoreSamples.fullAnswer.transactions.first)
+        for (name, value) in Mirror(reflecting: transaction).children {
+            // Only receipts tell it.
+            if name != "productType" { #expect("\(value)" != "nil", "\(name ?? "")") }
+        }
+        for (name, value) in Mirror(reflecting: try #require(StoreSamples.fullAnswer.renewals.first)).children {
+            #expect("\(value)" != "nil", "\(name ?? "")")
+        }
+    }
+
+    @Test func `that Apple says nothing of a receipt comes back too`() throws {
+        let gone = try StoredResult(Self.bytes(StoreSamples.gone(at: 0, until: 3600)), policy: Self.policy)
+        guard case .accountNotFound = gone.known.result else {
+            Issue.record("\(gone.known.result)")
+            return
+        }
+        #expect(gone.retention == .seconds(3660))
+        let disagreement = CachedResult(
+            .unanswered(.upstreamDisagrees), askedAt: StoreSamples.created, freshUntil: StoreSamples.time(300))
+        let stored = try StoredResult(Self.bytes(disagreement), policy: Self.policy)
+        guard case .unanswered(.upstreamDisagrees) = stored.known.result else {
+            Issue.record("\(stored.known.result)")
+            return
+        }
+        #expect(stored.retention == .seconds(300))
+    }
+
+    @Test func `a trouble of one node is nobody else's`() {
+        for reason in DegradedReason.allCases where reason != .upstreamDisagrees {
+            let known = CachedResult(
+                .unanswered(reason), askedAt: StoreSamples.created, freshUntil: StoreSamples.time(100))
+            #expect(StoredResult(known: known, retention: .seconds(100)).bytes == nil)
+        }
+    }
+
+    @Test func `nothing that was cut short before Apple's words is a result`() throws {
+        let bytes = try Self.bytes(StoreSamples.known())
+        for length in 0..<bytes.count - StoreSamples.body().count {
+            #expect(throws: SharedCacheFault.unreadable) {
+                try StoredResult(Array(bytes.prefix(length)), policy: Self.policy)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            // The version and the kind.
+            (0, 3, .unreadable), (0, 5, .unreadable), (1, 0, .unreadable), (1, 4, .unreadable), (1, 2, .unreadable),
+            (34, 1, .implausibleTimes), (34, 0x80, .implausibleTimes), (42, 1, .implausibleTimes),
+            (42, 0xFF, .implausibleTimes), (50, 1, .implausibleTimes), (50, 0x80, .implausibleTimes),
+            // The environment, the length of the first text, and its first character.
+            (66, 2, .unreadable), (67, 0xFF, .unreadable), (71, 0xFF, .unreadable),
+        ] as [(Int, UInt8, SharedCacheFault)])
+    func `a byte that makes no sense is named`(offset: Int, value: UInt8, fault: SharedCacheFault) throws {
+        var bytes = try Self.bytes(StoreSamples.known())
+        bytes[offset] = value
+        #expect(throws: fault) { try StoredResult(bytes, policy: Self.policy) }
+    }
+
+    @Test func `what is announced and not there is not waited for`() throws {
+        let bytes = try Self.bytes(StoreSamples.known())
+        // Behind the environment and the bundle ID stands how many transactions there are.
+        let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count
+        #expect(Array(bytes[count..<count + 4]) == [0, 0, 0, 1])
+        for announced in [[0, 0, 0, 2], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]] {
+            var changed = bytes
+            changed.replaceSubrange(count..<count + 4, with: announced)
+            #expect(throws: SharedCacheFault.unreadable) { try StoredResult(changed, policy: Self.policy) }
+        }
+    }
+
+    @Test func `no bytes bring it down`() throws {
+        let bytes = try Self.bytes(StoreSamples.known())
+        var state: UInt64 = 7
+        for _ in 0..<3000 {
+            var changed = bytes
+            for _ in 0..<3 {
+                state = state &* 6_364_136_223_846_793_005 &+ 1
+                changed[Int(state >> 33) % min(changed.count, 300)] = UInt8(truncatingIfNeeded: state >> 20)
+            }
+            _ = try? StoredResult(changed, policy: Self.policy)
+        }
+    }
+
+    @Test func `nothing larger than the limit is read`() throws {
+        let fits = try StoreSamples.known(padding: StoredResultLimits.bytes - Self.bytes(StoreSamples.known()).count)
+        #expect(try Self.bytes(fits).count == StoredResultLimits.bytes)
+        #expect(try StoredResult(Self.bytes(fits), policy: Self.policy).known.askedAt == StoreSamples.time(100))
+        #expect(throws: SharedCacheFault.unreadable) {
+            try StoredResult(Self.bytes(fits) + [0x20], policy: Self.policy)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+import ReceiptForge
+import Receipts
+import Secrets
+import Testing
+
+@testable import Gateway
+
+/// What any cache of findings does, embedded or in Redis.
+@Suite(.timeLimit(.minutes(5))) struct UpstreamCacheTests {
+    enum Kind: CaseIterable { case embedded, redis }
+
+    private func with(_ kind: Kind, _ body: (any UpstreamCache, StoreClock) async throws -> Void) async throws {
+        let clock = StoreClock(100)
+        switch kind {
+        case .embedded: try await body(EmbeddedUpstreamCache(maximumBytes: 8 << 20), clock)
+        case .redis: try await StoreRedis.with { try await body($0.cache(clock: clock), clock) }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `what was kept is found, in location of what was there`(kind: Kind)
+        async throws
+    {
+        try await with(kind) { cache, clock in
+            let key = try StoreSamples.key()
+            #expect(await cache.result(for: key) == nil)
+            await cache.keep(try StoreSamples.known(), for: key)
+            #expect(await cache.result(for: key)?.askedAt == StoreSamples.time(100))
+            clock.set(110)
+            await cache.keep(try StoreSamples.known(at: 110), for: key)
+            #expect(await cache.result(for: key)?.askedAt == StoreSamples.time(110))
+        }
+    }
+
+    /// Three receipts, one of another app and one with other contents; three secrets; two options.
+    private static func questions() throws -> [CacheKey] {
+        var other = StoreSamples.contents, newer = StoreSamples.contents
+        other.bundleID = "com.example.other"
+        newer.originalApplicationVersion = "another"
+        return try [StoreSamples.receipt, StoreSamples.pki.sign(other), StoreSamples.pki.sign(newer)].flatMap {
+            receipt in
+            try [nil, "a", "b"].flatMap { secret in
+                try [false, true].map { excludes in
+                    try StoreSamples.key(receipt) {
+                        $0.options.callersSecret = secret.map { Secret($0) }
+                        $0.options.excludesOldTransactions = excludes
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `questions that differ in anything never share a result`(
+        kind: Kind
+    ) async throws {
+        let keys = try Self.questions()
+        #expect(Set(keys).count == 18)
+        try await with(kind) { cache, _ in
+            for key in keys {
+                #expect(await cache.result(for: key) == nil)
+                await cache.keep(try StoreSamples.known(), for: key)
+            }
+            for key in keys { #expect(await cache.result(for: key) != nil) }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `all encodings of one receipt share a result`(kind: Kind) async throws {
+        var text: [UInt8] = []
+        Base64.append(encoding: StoreSamples.receipt, to: &text)
+        var wrapped: [UInt8] = []
+        for (index, character) in text.enumerated() {
+            wrapped.append(character)
+            if index % 76 == 75 { wrapped += [0x0D, 0x0A] }
+        }
+        try await with(kind) { cache, _ in
+            await cache.keep(try StoreSamples.known(), for: try StoreSamples.key())
+            for encoding in [text, wrapped] {
+                let bytes = try Base64.decode(encoding.span)
+                #expect(await cache.result(for: try StoreSamples.key(bytes)) != nil)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a purge reaches what Apple or the receipt names, and nothing else`(
+        kind: Kind
+    ) async throws {
+        try await with(kind) { cache, _ in
+            let key = try StoreSamples.key(), named = StoreSamples.originalTransactionID
+            for (purged, isFound) in [("4", true), (named, false), ("4", true), ("7", false)] {
+                await cache.keep(try StoreSamples.known(), for: key)
+                try await cache.purge(originalTransactionID: purged)
+                #expect((await cache.result(for: key, naming: ["6", "7"]) != nil) == isFound, "\(purged)")
+            }
+        }
+    }
+
+    /// Of a receipt with 5,000 purchases the result has them all, and is far too large for the shared store.
+    @Test(
+        arguments: Kind.allCases, [(1, 0), (40, 0), (40, 39), (187, 100), (5000, 2500)] as [(count: Int, purged: Int)])
+    func `a purge is complete however many originals a result names`(
+        kind: Kind, case originals: (count: Int, purged: Int)
+    ) async throws {
+        try await with(kind) { cache, _ in
+            let key = try StoreSamples.key()
+            let ids = (0..<originals.count).map { "20000001234\(10_000 + $0)" }
+            await cache.keep(StoreSamples.known(naming: ids), for: key)
+            #expect(await cache.result(for: key) != nil)
+            try await cache.purge(originalTransactionID: ids[originals.purged])
+            #expect(await cache.result(for: key) == nil)
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a purge is complete however many results name the transaction`(
+        kind: Kind
+    ) async throws {
+        try await with(kind) { cache, _ in
+            let keys = try (0..<500).map { number in
+                try StoreSamples.key { $0.options.callersSecret = Secret("\(number)") }
+            }
+            for key in keys { await cache.keep(try StoreSamples.known(), for: key) }
+            for key in [keys[0], keys[499]] { #expect(await cache.result(for: key) != nil) }
+            try await cache.purge(originalTransactionID: StoreSamples.originalTransactionID)
+            for key in keys { #expect(await cache.result(for: key) == nil) }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a purge reaches a result that is kept after it but was asked for before`(
+        kind: Kind
+    ) async throws {
+        try await with(kind) { cache, _ in
+            let key = try StoreSamples.key()
+            _ = await cache.result(for: key)
+            let before = try StoreSamples.known().since(cache.purgePosition)
+            try await cache.purge(originalTransactionID: StoreSamples.originalTransactionID)
+            #expect(cache.judge(before, naming: []) == .purged)
+            await cache.insert(before, for: key)
+            #expect(await cache.result(for: key) == nil)
+            await cache.keep(try StoreSamples.known(), for: key)
+            #expect(await cache.result(for: key) != nil)
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func `a purge puts the versions that watch the transaction out of date`(
+        kind: Kind
+    ) async throws {
+        try await with(kind) { cache, _ in
+            let key = try StoreSamples.key(), id = StoreSamples.originalTransactionID
+            let many = (0...InvalidationCounters.watchedTransactions).map { "\($0)" }
+            _ = await cache.result(for: key)
+            let versions = [[id], many].map { cache.version(for: key).watching($0) }
+            try await cache.purge(originalTransactionID: id)
+            for version in versions { #expect(!version.isCurrent) }
+            #expect(cache.version(for: key).watching([id]).isCurrent)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Which request means what, without the network.
+struct RequestResponder: Sendable {
+    let store: SimulatedStore
+    let endpoint: Endpoint
+
+    /// What is done about a request.
+    enum Response: Sendable {
+        /// A call of verifyReceipt, which is counted until it ends.
+        case performance(Performance)
+        /// Something for whoever controls the simulator.
+        case control(HTTPAnswer)
+    }
+
+    /// - Parameter body: nil if it was larger than the limit.
+    func respond(to head: HTTPRequestHead, _ body: ByteBuffer?) -> Response {
+        guard let body else { return .control(Self.refusal(.payloadTooLarge, "The body is too large.")) }
+        let path = head.uri.prefix { $0 != "?" }
+        if path == "/verifyReceipt" {
+            return .performance(
+                store.performance(of: Array(buffer: body), isPost: head.method == .POST, at: endpoint))
+        }
+        return .control(control(head.method, path, body))
+    }
+
+    private func control(_ method: HTTPMethod, _ path: Substring, _ body: ByteBuffer) -> HTTPAnswer {
+        switch (method, path) {
+        case (.GET, "/stats"): return Self.json(store.stats.stats)
+        case (.GET, "/stats/details"): return Self.json(store.stats.details)
+        case (.DELETE, "/stats"):
+            store.stats.reset()
+            return HTTPAnswer(status: .noContent)
+        case (.PUT, "/scenario"): return play(String(buffer: body))
+        default:
+            return Self.refusal(
+                .notFound,
+                "Here are POST /verifyReceipt, GET and DELETE /stats, GET /stats/details, PUT /scenario.")
+        }
+    }
+
+    private func play(_ yaml: String) -> HTTPAnswer {
+        do throws(ScenarioError) {
+            store.play(try Scenario(yaml: yaml, limits: store.limits))
+            return HTTPAnswer(status: .noContent)
+        } catch {
+            return Self.refusal(.unprocessableEntity, error.description)
+        }
+    }
+
+    private static func refusal(_ status: HTTPResponseStatus, _ text: String) -> HTTPAnswer {
+        HTTPAnswer(status: status, contentType: "text/plain;charset=UTF-8", body: ByteBuffer(string: text + "\n"))
+    }
+
+    private static func json(_ value: some Encodable) -> HTTPAnswer {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let text = try? encoder.encode(value) else {
+            preconditionFailure("counts can always be written")
+        }
+        return HTTPAnswer(body: ByteBuffer(bytes: text))
+    }
+}
