@@ -3,33 +3,28 @@
 
 internal import JSON
 
-/// Why a body is no answer of Apple's that could be used: what outages and proxies look like, each by its name. Holds
-/// no byte of the body.
+/// The reason why a body is not a usable answer of Apple, as in outages or from proxies. Holds no byte of the body.
 package enum AppStoreFault: Error, Hashable, Sendable {
-    /// Nothing, or nothing but white space.
+    /// Empty, or only white space.
     case empty
-    /// A page for people: how outages and proxies answer.
+    /// A web page: the usual body of outages and proxies.
     case html
-    /// JSON that ends too early.
     case truncated
-    /// More bytes than are read.
     case tooLarge(maximumBytes: Int)
-    /// Not JSON as RFC 8259 has it; the name of the broken rule, and where, in bytes from 0.
+    /// Not JSON by RFC 8259: the name of the broken rule, and its position in bytes from 0.
     case notJSON(rule: String, position: Int)
-    /// Some other JSON value than an object.
     case notAnObject
-    /// An object without `status`: not from this endpoint.
+    /// No `status`: not from this endpoint.
     case noStatus
-    /// `status` is no number.
     case unreadableStatus
-    /// A member that has to be there is not; its name, with the names it is inside of.
+    /// A required member is missing; its name, with those of the enclosing members.
     case missing(String)
-    /// A member that decides about entitlements is not of a type Apple documents; its name likewise.
+    /// A member that decides about entitlements has an undocumented type; its name likewise.
     case unreadable(String)
 }
 
 extension AppStoreFault {
-    /// One of a closed set, for metrics.
+    /// The fault's name in metrics.
     package var label: String {
         switch self {
         case .empty: "empty"
@@ -45,7 +40,6 @@ extension AppStoreFault {
         }
     }
 
-    /// What the fault of a text that begins so stands for.
     init(_ fault: JSONFault, in body: [UInt8]) {
         switch fault.rule {
         case .emptyBody: self = .empty
@@ -60,14 +54,12 @@ extension AppStoreFault {
 }
 
 extension JSONFault {
-    /// Whether nothing but white space stands before.
     fileprivate func isAtStart(of body: [UInt8]) -> Bool {
         body[..<position].allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
     }
 }
 
 extension AppStoreFault: CustomStringConvertible {
-    /// One sentence for operators.
     package var description: String {
         switch self {
         case .empty: "The answer is empty."
@@ -75,11 +67,11 @@ extension AppStoreFault: CustomStringConvertible {
         case .truncated: "The answer ends too early."
         case .tooLarge(let maximumBytes): "The answer is larger than \(maximumBytes) bytes."
         case .notJSON(let rule, let position): "The answer is not JSON: \(rule) at byte \(position)."
-        case .notAnObject: "The answer is JSON, but no object."
+        case .notAnObject: "The answer is JSON, but not an object."
         case .noStatus: "The answer has no status."
-        case .unreadableStatus: "The answer's status is no number."
-        case .missing(let name): "The answer lacks \(name)."
-        case .unreadable(let name): "The answer's \(name) is not as documented."
+        case .unreadableStatus: "The answer's status is not a number."
+        case .missing(let name): "The answer has no \(name)."
+        case .unreadable(let name): "The answer's \(name) has an undocumented type."
         }
     }
 }

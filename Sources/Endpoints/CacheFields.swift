@@ -6,11 +6,10 @@ internal import HTTPServer
 internal import HTTPTypes
 internal import Receipts
 
-// How an answer came about, in header fields that caches and people know: `Cache-Status` (RFC 9211) and `Age`
-// (RFC 9111 §5.1).
+// The provenance of an answer in standard header fields: `Cache-Status` (RFC 9211) and `Age` (RFC 9111 §5.1).
 
 extension Reply {
-    /// The reply with what caches had to do with the answer, and how old Apple's word is.
+    /// Returns the reply with the fields for the caches involved and the age of Apple's answer.
     consuming func telling(of origin: AnswerOrigin, at now: Timestamp) -> Reply {
         if let field = origin.cacheStatusField(at: now) { added.append(HTTPField(name: .cacheStatus, value: field)) }
         if origin.source == .apple { added.append(HTTPField(name: .age, value: String(origin.age(at: now)))) }
@@ -18,13 +17,12 @@ extension Reply {
     }
 }
 
-/// How an answer came about.
+/// The provenance of an answer, as needed for header fields.
 struct AnswerOrigin: Sendable {
-    /// Who said it.
     let source: Provenance.Source
     private let verifiedAt: Timestamp
     private let cacheStatus: CacheStatus?
-    /// RFC 9211 §2.3: the status of whoever was asked. Where none came, the one that a gateway answers then.
+    /// RFC 9211 §2.3: the status of the upstream, or without an answer the status that a gateway would return.
     private let forwardStatus: Int
 
     init(_ answer: Answer) {
@@ -34,7 +32,7 @@ struct AnswerOrigin: Sendable {
         forwardStatus = answer.provenance.degradedReasons.first?.status.code ?? 200
     }
 
-    /// `receipt-gateway; hit; ttl=412` and the like; nil if neither a cache nor Apple was to be asked.
+    /// Returns `receipt-gateway; hit; ttl=412` and the like; nil if neither a cache nor Apple was needed.
     func cacheStatusField(at now: Timestamp) -> String? {
         guard let cacheStatus else { return nil }
         var field = "receipt-gateway"
@@ -48,12 +46,12 @@ struct AnswerOrigin: Sendable {
         return field
     }
 
-    /// In whole seconds.
+    /// Returns the age in whole seconds.
     fileprivate func age(at now: Timestamp) -> Int64 { max(0, verifiedAt.wholeSeconds(until: now)) }
 }
 
 extension DegradedReason {
-    /// What a gateway would answer.
+    /// The status that a gateway would return.
     fileprivate var status: HTTPResponse.Status {
         switch self {
         case .upstreamPaused: .tooManyRequests
@@ -69,7 +67,7 @@ extension DegradedReason {
 }
 
 extension Timestamp {
-    /// The time until another point, in whole seconds; negative if that is past.
+    /// Returns the time until another point in whole seconds; negative if that is past.
     fileprivate func wholeSeconds(until other: Timestamp) -> Int64 {
         duration(to: other).components.seconds
     }

@@ -10,26 +10,23 @@ internal import Settings
 
 /// `DELETE /v1/cache/transactions/{id}`: purges the cached results of every receipt that names an original transaction.
 package struct PurgeRoute: Sendable {
-    /// Purges what Apple said; nil if Apple is not asked, so that nothing is known.
+    /// Purges cached results; nil if Apple is not used, so that there are none.
     let invalidation: CacheInvalidation?
 
-    /// Creates the route. With nil there is nothing to purge.
     package init(invalidation: CacheInvalidation?) {
         self.invalidation = invalidation
     }
 
-    /// The path, with the ID in it.
     package static let path = "/v1/cache/transactions/{id}"
-    /// The digits of an ID: as many as 64 bits need.
+    /// The number of digits of an ID, up to that of 64-bit numbers.
     static let digits = 1...20
 
-    /// The route.
     package var route: Route {
         Route(.delete, Self.path) { context, _ in try purge(context) }
     }
 
-    /// Answers once the shared store has the purge and this node has applied it. From then on no look-up at any node finds
-    /// such a result; the near caches of other nodes receive an announcement.
+    /// Answers once the shared store has the purge and this node has applied it. After that no look-up at any node
+    /// finds such a result; the near caches of other nodes receive an announcement.
     private func purge(_ context: RequestContext) throws -> Step<Reply, any Error> {
         guard context.client.may.contains(.purge) else { throw Problem.operationNotPermitted }
         let id = context.match.parameter

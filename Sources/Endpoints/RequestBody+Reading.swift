@@ -5,8 +5,7 @@ internal import JSON
 internal import Receipts
 
 extension JSONText {
-    /// What the text stands for in the encoding of its field. Without escapes, as texts nearly always come, nothing is
-    /// copied.
+    /// Decodes the text in the encoding of its field. Without escapes, the usual case, nothing is copied.
     func bytes(
         in body: Span<UInt8>, as decode: (Span<UInt8>) throws(Base64Error) -> [UInt8]
     ) throws -> [UInt8] {

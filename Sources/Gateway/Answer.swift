@@ -3,24 +3,24 @@
 
 public import Receipts
 
-/// Whether the evidence is genuine.
+/// The decision about the evidence.
 public enum Verdict: Hashable, Sendable {
-    /// Apple signed it, and it is what the caller expects.
+    /// Apple signed the evidence, and it matches the caller's expectations.
     case genuine
-    /// It is not.
+    /// The evidence is not genuine, or not what the caller expects.
     case rejected(Rejection)
-    /// Nobody who could tell could be asked.
+    /// No source that could decide was available.
     case undecided(UndecidedReason)
 }
 
-/// Why evidence is rejected.
+/// The reason why evidence is rejected.
 public enum Rejection: Hashable, CaseIterable, Sendable {
-    /// It breaks a rule.
+    /// The evidence breaks a rule.
     case rule(Rule)
-    /// Apple says that the customer's account does not exist, or no longer does (21010).
+    /// Apple reports that the customer's account does not exist, or no longer does (21010).
     case accountNotFound
 
-    /// Every rule, and what Apple may say.
+    /// All rules, and the rejection that only Apple can report.
     public static let allCases = Rule.allCases.map(Rejection.rule) + [.accountNotFound]
 
     /// The reason's name in the API.
@@ -40,40 +40,39 @@ public enum Rejection: Hashable, CaseIterable, Sendable {
     }
 }
 
-/// Why a verdict could not be reached. The raw values are those of the API.
+/// The reason why no verdict was reached. The raw values are those of the API.
 public enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
-    /// Only Apple's answer would do, and this gateway has no upstream for it.
+    /// Only Apple can answer, and this gateway has no upstream for the request.
     case upstreamNotConfigured = "upstream_not_configured"
-    /// Mode `apple` was asked for, and Apple knows nothing of receipts made in Xcode.
+    /// The mode is `apple`, and Apple has no record of receipts made in Xcode.
     case environmentWithoutUpstream = "environment_without_upstream"
-    /// Mode `apple` was asked for, and Apple did not help; the provenance says why.
+    /// The mode is `apple`, and Apple did not answer; the provenance has the reason.
     case upstreamDidNotAnswer = "upstream_did_not_answer"
 }
 
 /// The answer to a `VerificationRequest`.
 public struct Answer: Sendable {
-    /// Whether the evidence is genuine.
+    /// The decision about the evidence.
     public let verdict: Verdict
-    /// The purchase that the answer is about; only with verdict `genuine`.
+    /// The purchase that the answer is about; nil unless the verdict is `genuine`.
     public let subject: VerificationSubject?
-    /// The transactions to show: those that are signed and, where Apple was asked, those it knows beside them.
+    /// The transactions to show: those that are signed, and those in Apple's answer.
     public let transactions: [Transaction]
     /// The state of each subscription, the one that ends last first.
     public let subscriptions: [Subscription]
-    /// How the verdict is known.
+    /// The source of the verdict.
     public internal(set) var provenance: Provenance
-    /// The answer holds until then: no later than the next time a subscription's state can change.
+    /// The time until which the answer holds, at most until a subscription's state can change.
     public let freshUntil: Timestamp
-    /// Apple's own JSON, where the source is Apple.
+    /// Apple's own JSON, if the source is Apple.
     public let upstreamBody: [UInt8]?
-    /// The JSON of an earlier answer of Apple's to the same receipt, where Apple gave none now and the caller wants the
-    /// latest receipt.
+    /// Apple's JSON about the same receipt from an earlier request, if the caller wants it and Apple gave none now.
     public internal(set) var earlierUpstreamBody: [UInt8]?
-    /// Whether the app's volume licence has ended (`expiration_date`); nil if the receipt has no such date.
+    /// True if the app's volume licence has ended (`expiration_date`); nil if the receipt has no such date.
     public internal(set) var isAppExpired: Bool?
-    /// What part caches had in it; nil if neither they nor Apple were to be asked.
+    /// The part of caches in the answer; nil if neither they nor Apple were needed.
     public internal(set) var cacheStatus: CacheStatus?
-    /// Out of date once what the answer is made of may have changed; nil if nothing can change it.
+    /// Out of date once the data behind the answer may have changed; nil if nothing can change it.
     var version: InvalidationVersion?
 }
 
@@ -81,10 +80,9 @@ extension Answer {
     /// The app receipt among the evidence.
     public var receipt: VerifiedReceipt? { subject?.evidence?.receipt }
 
-    /// The environment of the purchase; nil if nothing says it.
+    /// The environment of the purchase; nil if unknown.
     public var environment: Environment? { subject?.environment }
 
-    /// An answer that says nothing of the purchase.
     init(_ verdict: Verdict, _ provenance: Provenance, freshUntil: Timestamp) {
         self.init(
             verdict: verdict, subject: nil, transactions: [], subscriptions: [], provenance: provenance,

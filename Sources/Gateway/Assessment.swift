@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// The subject of a request, seen at one moment: what can be answered, and from whom.
+/// The subject of a request at one moment, and the answers that can be given about it.
 struct Assessment: Sendable {
     let subject: VerificationSubject
     let request: VerificationRequest
@@ -14,7 +14,7 @@ struct Assessment: Sendable {
     private let renewals: [Renewal]
     private let subscriptions: [Subscription]
 
-    /// - Parameter skew: how far Apple's clock may be ahead of ours.
+    /// - Parameter skew: the time by which Apple's clock may be ahead of ours.
     init(
         _ subject: VerificationSubject, for request: VerificationRequest, at now: Timestamp, policy: FreshnessPolicy,
         skew: Duration
@@ -29,17 +29,17 @@ struct Assessment: Sendable {
         subscriptions = Subscription.all(in: transactions, renewals: renewals, at: now, skew: skew)
     }
 
-    /// What it takes in memory beside the bytes that were sent, which it shares.
+    /// The bytes in memory beside the bytes that were sent, which it shares.
     var byteCount: Int {
         max(0, (subject.evidence?.byteCount ?? 0) - request.evidence.byteCount) + transactions.byteCount
     }
 }
 
-// MARK: - Whether Apple may know more
+// MARK: - Need for Apple
 
 extension Assessment {
-    /// Whether what is signed may have changed since Apple signed it. Evidence is an answer that Apple gave when it signed
-    /// it: it holds for as long as an answer of that age.
+    /// True if Apple may know something newer than the evidence. Evidence is an answer from the time of its signature:
+    /// it holds as long as a cached answer of that age.
     var mayHaveChanged: Bool {
         guard case .signed(let evidence) = subject else { return true }
         guard !transactions.isEmpty else { return false }
@@ -51,31 +51,29 @@ extension Assessment {
         return now >= min(end, boundary ?? end)
     }
 
-    /// Whether the answer has a `latest_receipt`: always in Apple's form, else on request, where there are subscriptions.
+    /// True if the answer has a `latest_receipt`: always in Apple's form, else on request, if there are subscriptions.
     var showsLatestReceipt: Bool {
         (request.options.mode == .appleFirst || request.options.wantsLatestReceipt) && !subscriptions.isEmpty
     }
 
-    /// Whether the evidence alone says that everything that was bought is still paid for.
+    /// True if the evidence alone shows that every subscription is paid for.
     var standsAlone: Bool { subject.evidence != nil && subscriptions.allSatisfy { $0.state == .active } }
 
-    /// The question to Apple.
     var upstreamRequest: UpstreamRequest {
         UpstreamRequest(
             about: subject, callersSecret: request.options.callersSecret,
             options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
     }
 
-    /// Why Apple is to be asked although something is known.
     func reasonToAsk(knowing known: CachedResult) -> CacheStatus.Reason {
         known.isFresh(at: now, maximumAge: nil) ? .request : .stale
     }
 
-    /// The original transactions that the evidence names, each once.
+    /// The original transaction IDs of the evidence, without duplicates.
     var originalTransactionIDs: [String] { Array(Set(transactions.map(\.chainID))) }
 
-    /// How long what Apple says may be repeated.
-    /// - Parameter now: when Apple said it, which is later than the request.
+    /// Returns the time until which a result of Apple may be repeated.
+    /// - Parameter now: the time of Apple's answer, which is later than the request.
     func freshUntil(_ result: UpstreamResult, at now: Timestamp) -> Timestamp {
         switch result {
         case .answered(let answer):
@@ -90,13 +88,12 @@ extension Assessment {
         }
     }
 
-    /// No answer lasts longer than the app itself, if it was bought in volume for a time.
+    /// Returns the earliest of these times and the end of the app's volume licence, if it has one.
     private func earliest(_ end: Timestamp, _ boundary: Timestamp?, after now: Timestamp) -> Timestamp {
         let expiration = expirationDate.flatMap { $0 > now ? $0 : nil }
         return [boundary, expiration].compactMap(\.self).reduce(end) { min($0, $1) }
     }
 
-    /// Whether the app's volume licence has ended; nil if it has no end.
     private var isAppExpired: Bool? { expirationDate.map { $0 <= now } }
 
     private var expirationDate: Timestamp? { subject.evidence?.receipt?.expirationDate }
@@ -105,8 +102,8 @@ extension Assessment {
 // MARK: - Answers
 
 extension Assessment {
-    /// What is signed.
-    /// - Parameter reasons: why Apple did not answer; empty if it needed not be asked.
+    /// Returns the answer made of the evidence alone.
+    /// - Parameter reasons: the reasons why Apple did not answer; empty if it was not needed.
     func local(degradedBecause reasons: [DegradedReason] = []) -> Answer {
         let boundary = nextBoundary(after: now, in: transactions, renewals)
         let end = earliest(now.advanced(by: policy.near), boundary, after: now)
@@ -116,7 +113,7 @@ extension Assessment {
             freshUntil: reasons.isEmpty ? end : now, upstreamBody: nil, isAppExpired: isAppExpired)
     }
 
-    /// What Apple says, as far as it said something; nil if it did not.
+    /// Returns the answer made of a result of Apple; nil if Apple did not answer.
     func answer(
         _ known: CachedResult, from cache: Provenance.Cache, _ cacheStatus: CacheStatus?,
         degradedBecause reasons: [DegradedReason] = []
@@ -126,7 +123,7 @@ extension Assessment {
             upstreamStatus: known.status)
         switch known.result {
         case .answered(let answer):
-            // The states below are those at the request: what ended while Apple thought must not be repeated.
+            // The states below are those at the request: one that ended before Apple answered must not be repeated.
             let boundary = nextBoundary(after: now, in: answer.transactions, answer.renewals)
             let end = cache == .stale ? now : earliest(known.freshUntil, boundary, after: now)
             return Answer(
@@ -136,7 +133,7 @@ extension Assessment {
                 provenance: provenance, freshUntil: min(end, now.advanced(by: policy.near)),
                 upstreamBody: answer.body, isAppExpired: isAppExpired, cacheStatus: cacheStatus)
         case .accountNotFound:
-            // Not for the near cache, which could not tell any more whose app it is about.
+            // Not for the near cache, which could not check whose app it is about.
             var answer = Answer(.rejected(.accountNotFound), provenance, freshUntil: now)
             answer.cacheStatus = cacheStatus
             return answer
@@ -144,8 +141,8 @@ extension Assessment {
         }
     }
 
-    /// The answer without Apple's: what is signed, if that will do.
-    /// - Parameter reason: why Apple did not answer, for the case that only its answer would do.
+    /// Returns the answer without Apple: made of the evidence if the mode allows it, else undecided.
+    /// - Parameter reason: the reason why Apple did not answer, for an undecided answer.
     func withoutUpstream(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
         let needsUpstream = request.options.mode == .apple || subject.evidence == nil
         return needsUpstream

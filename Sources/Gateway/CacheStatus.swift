@@ -3,48 +3,46 @@
 
 public import Receipts
 
-/// What part caches had in an answer, in the words of RFC 9211.
+/// The part of caches in an answer, in the terms of RFC 9211.
 public struct CacheStatus: Hashable, Sendable {
-    /// How the cache handled the request.
+    /// The outcome of the cache look-up.
     public enum Handling: Hashable, Sendable {
-        /// It answered.
+        /// The cache answered.
         case hit
-        /// Apple was to be asked.
+        /// A request to Apple was needed.
         case forwarded(Reason)
     }
 
-    /// Why Apple was to be asked (RFC 9211 §2.2). The raw values are those of the header field.
+    /// The reason for the request to Apple (RFC 9211 §2.2). The raw values are those of the header field.
     public enum Reason: String, CaseIterable, Sendable {
-        /// Nothing was known.
+        /// The cache had no result.
         case miss
-        /// What was known is past its time.
+        /// The cached result is past its freshness.
         case stale
-        /// What was known is fresh, and older than the caller accepts.
+        /// The cached result is fresh, but older than the caller accepts.
         case request
     }
 
-    /// How the cache handled the request.
+    /// The outcome of the cache look-up.
     public let handling: Handling
-    /// Until when what was found, or has just been found out, is fresh; nil if that is nothing.
+    /// The time until which the cached or new result is fresh; nil without a result.
     public let freshUntil: Timestamp?
-    /// Whether the answer was kept for others.
+    /// True if the result was stored for other requests.
     public let isStored: Bool
-    /// Whether the request waited for a question that another one had started.
+    /// True if the request waited for a request to Apple that another one had started.
     public let isCollapsed: Bool
 }
 
 extension CacheStatus {
-    /// What was found answered the request.
     static func hit(freshUntil: Timestamp) -> CacheStatus {
         CacheStatus(handling: .hit, freshUntil: freshUntil, isStored: false, isCollapsed: false)
     }
 
-    /// Apple was to be asked, and did not help.
+    /// A request to Apple was needed and gave no result.
     static func forwarded(_ reason: Reason, isCollapsed: Bool = false) -> CacheStatus {
         CacheStatus(handling: .forwarded(reason), freshUntil: nil, isStored: false, isCollapsed: isCollapsed)
     }
 
-    /// Apple was asked, and this was found out.
     static func forwarded(_ reason: Reason, found: CachedResult, isCollapsed: Bool) -> CacheStatus {
         CacheStatus(
             handling: .forwarded(reason), freshUntil: found.isLasting ? found.freshUntil : nil,

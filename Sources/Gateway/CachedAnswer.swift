@@ -3,20 +3,16 @@
 
 public import Receipts
 
-/// What has to be known of an answer to tell whether it may be given again to the same question.
+/// The data that decides if an answer may be repeated to the same request.
 public struct CachedAnswer: Sendable {
-    /// The answer holds until then.
     private let freshUntil: Timestamp
-    /// When its verdict was reached.
     private let verifiedAt: Timestamp
-    /// Out of date once what the answer is made of may have changed.
     private let version: InvalidationVersion?
-    /// Whether it tells of an app. A rejection tells of none.
+    /// True if the answer is about an app. A rejection is about none.
     private let tellsOfApp: Bool
-    /// The app that it tells of; nil if the evidence names none.
     private let bundleID: String?
 
-    /// What is to be remembered of an answer; nil if it must not be given again.
+    /// Creates the data for an answer; nil if it must not be repeated.
     public init?(_ answer: Answer, at now: Timestamp) {
         guard now < answer.freshUntil else { return nil }
         freshUntil = answer.freshUntil
@@ -26,13 +22,13 @@ public struct CachedAnswer: Sendable {
         bundleID = answer.subject?.bundleID
     }
 
-    /// Whether it is fresh at `now`, not older than the question accepts, and made of nothing that changed.
+    /// Returns true if the answer is fresh at `now`, accepted by the request, and made of data that has not changed.
     public func holds(for options: VerificationOptions, at now: Timestamp) -> Bool {
         now < freshUntil && version?.isCurrent ?? true
             && verifiedAt.isAccepted(at: now, maximumAge: options.maximumAge)
     }
 
-    /// Throws `.appNotPermitted` unless the client may know of the app that the answer is about.
+    /// Throws `.appNotPermitted` unless the client may see answers about the app.
     public func checkApp(for caller: Caller) throws(GatewayError) {
         guard tellsOfApp else { return }
         try caller.check(mayAskAbout: bundleID)
@@ -40,7 +36,7 @@ public struct CachedAnswer: Sendable {
 }
 
 extension Answer {
-    /// The answer as it is when it is given again.
+    /// The answer in the form in which it is repeated.
     public var again: Answer {
         var again = self
         again.provenance.cache = .near

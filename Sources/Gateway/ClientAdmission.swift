@@ -4,32 +4,31 @@
 public import RateLimits
 internal import Synchronization
 
-/// Admits the requests of clients to the work that they cost: each needs a slot in flight, and the tokens of all buckets
-/// that it is charged to.
+/// Admits the requests of clients: each needs a concurrency slot, and tokens from all buckets that it is charged to.
 public final class ClientAdmission: Sendable {
     private let rates: any RateLimiter
     private let slots: any InFlightLimiter
 
     /// Creates the admission of one node.
     /// - Parameters:
-    ///   - rates: holds the token buckets of clients.
-    ///   - slots: counts the requests of clients that are in flight.
+    ///   - rates: the token buckets of clients.
+    ///   - slots: the concurrency slots of clients.
     public init(rates: any RateLimiter, slots: any InFlightLimiter) {
         self.rates = rates
         self.slots = slots
     }
 
-    /// Throws `GatewayError` for a caller whose charges are known to be refused, or that has as many requests in flight as
-    /// it may: for a request whose body is not read yet. Takes nothing.
+    /// Throws `GatewayError` if the caller is known to be over a rate limit or its concurrency limit. Called before the
+    /// request's body is read; takes no slot and no tokens.
     public func refuseIfLimited(_ caller: Caller) throws(GatewayError) {
         try slot(for: caller)?.release()
         guard !caller.charges.isEmpty, let refusal = rates.knownRefusal(of: caller.charges) else { return }
         try enforce(refusal, caller)
     }
 
-    /// Does the work for a request once it has a slot in flight and its tokens. It keeps the slot until the work is done.
-    /// - Parameter work: is done at once, or after the tokens have come from the store.
-    /// - Throws: `GatewayError` if the caller may not ask now.
+    /// Does the work for a request once it has a concurrency slot, which it keeps until the end, and its tokens.
+    /// - Parameter work: runs at once, or after the tokens have come from the store.
+    /// - Throws: `GatewayError` if a limit is exceeded.
     public func admit<Value>(
         _ caller: Caller, then work: @escaping @Sendable () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
@@ -38,8 +37,8 @@ public final class ClientAdmission: Sendable {
     }
 
     /// Does the work for a request once it has its tokens. It needs no slot, because nothing is left to verify.
-    /// - Parameter work: is done at once, or after the tokens have come from the store.
-    /// - Throws: `GatewayError` if the caller may not ask now.
+    /// - Parameter work: runs at once, or after the tokens have come from the store.
+    /// - Throws: `GatewayError` if a limit is exceeded.
     public func charge<Value>(
         _ caller: Caller, then work: @escaping @Sendable () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
@@ -50,7 +49,7 @@ public final class ClientAdmission: Sendable {
         }
         return .wait {
             try self.enforce(await self.rates.admit(caller.charges), caller)
-            // Many may have waited for the same tokens: each takes its turn.
+            // Many requests may have waited for the same tokens: the scheduler spreads their work.
             return .compute(work)
         }
     }
@@ -66,7 +65,7 @@ public final class ClientAdmission: Sendable {
         return InFlightSlot(of: limit, in: slots)
     }
 
-    /// Takes the next step, and releases the slot with the last one.
+    /// Takes the next step, and releases the slot after the last one.
     private func holding<Value>(
         _ slot: InFlightSlot, _ take: () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
@@ -89,8 +88,8 @@ public final class ClientAdmission: Sendable {
     }
 }
 
-/// A slot that a request holds. It is released once: by `release`, or with the last reference, because the steps of a
-/// request whose client is gone may never be taken.
+/// A concurrency slot of one request, released once: by `release`, or with the last reference. The steps of a request
+/// whose client has disconnected may never run.
 private final class InFlightSlot: Sendable {
     private let limit: InFlightLimit
     private let slots: any InFlightLimiter

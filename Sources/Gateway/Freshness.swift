@@ -4,56 +4,54 @@
 package import Receipts
 
 extension Duration {
-    /// The span without its direction.
     package var magnitude: Duration { self < .zero ? .zero - self : self }
 }
 
 extension Timestamp {
-    /// The time from here to there; negative if that is earlier.
+    /// Returns the time from here to another time; negative if that is earlier.
     package func duration(to other: Timestamp) -> Duration {
         let (span, overflow) = other.millisecondsSince1970.subtractingReportingOverflow(millisecondsSince1970)
         return .milliseconds(overflow ? (self < other ? .max : .min) : span)
     }
 
-    /// Whether what was found out at this time is no older at `now` than somebody accepts, who accepts any age with nil.
-    /// A clock that was set back must not make it last: what comes from the future counts as too old.
+    /// Returns true if a result of this time is at most `maximumAge` old at `now`; nil accepts any age. A time in the
+    /// future counts as too old, so that a clock that was set back does not prolong a result.
     func isAccepted(at now: Timestamp, maximumAge: Duration?) -> Bool {
         self <= now.advanced(by: .seconds(1)) && maximumAge.map { now <= advanced(by: $0) } ?? true
     }
 }
 
-/// How long an answer may be repeated. Each is a maximum: no answer outlives the next boundary of an entitlement.
+/// The time for which an answer may be repeated. Each is a maximum: no answer outlives an entitlement's next boundary.
 public struct FreshnessPolicy: Hashable, Sendable {
-    /// While every subscription is paid for.
+    /// While all subscriptions are paid for.
     public var active: Duration = .seconds(600)
     /// The same in the sandbox, where a month takes five minutes.
     public var activeInSandbox: Duration = .seconds(30)
-    /// While Apple tries to collect a payment: it may succeed at any moment.
+    /// While Apple tries to collect a payment, which may succeed at any moment.
     public var unpaid: Duration = .seconds(60)
-    /// For a day after a subscription ended: customers come back then.
+    /// For a day after a subscription ended: customers often resubscribe then.
     public var recentlyExpired: Duration = .seconds(60)
     /// After that.
     public var longExpired: Duration = .seconds(3600)
-    /// Without a subscription only a refund can change the answer.
+    /// Without a subscription: only a refund can change the answer.
     public var withoutSubscription: Duration = .seconds(86_400)
-    /// For receipts that break a rule which no passing of time mends.
+    /// For receipts that break a rule permanently.
     public var rejected: Duration = .seconds(3600)
-    /// For 21010: an account that is gone does not come back soon.
+    /// For 21010: a deleted account rarely comes back soon.
     public var accountNotFound: Duration = .seconds(3600)
-    /// For 21003 on a receipt whose signature holds: asking again at once brings the same answer.
+    /// For 21003 on a receipt whose signature is valid: an immediate retry gets the same answer.
     public var disagreement: Duration = .seconds(300)
-    /// The most for the near cache, which no other node can correct.
+    /// The maximum in the near cache, which other nodes cannot correct.
     public var near: Duration = .seconds(30)
-    /// How long after its end an answer is still given while a new one is fetched (RFC 5861 §3).
+    /// The time after its end for which an answer is given while a new one is fetched (RFC 5861 §3).
     public var staleWhileRevalidate: Duration = .seconds(60)
-    /// How long after its end an answer is still better than none (RFC 5861 §4).
+    /// The time after its end for which an answer is given if Apple does not answer (RFC 5861 §4).
     public var staleIfError: Duration = .seconds(86_400)
 
-    /// The default policy.
+    /// Creates the default policy.
     public init() {}
 
-    /// How long after Apple was asked a finding is still of use: while it is fresh, and then as long as it may be given
-    /// past its time.
+    /// Returns the time for which a result is of use after its request to Apple: while fresh, and then while stale.
     public func retention(of known: CachedResult) -> Duration {
         let end =
             switch known.result {
@@ -64,16 +62,16 @@ public struct FreshnessPolicy: Hashable, Sendable {
         return known.askedAt.duration(to: end)
     }
 
-    /// The longest time any finding is fresh.
+    /// The longest freshness of any result.
     public var longestFreshness: Duration {
         [active, unpaid, recentlyExpired, longExpired, withoutSubscription, accountNotFound, disagreement].max()
             ?? .zero
     }
 
-    /// The longest time any finding is of use.
+    /// The longest retention of any result.
     public var longestRetention: Duration { longestFreshness + max(staleIfError, staleWhileRevalidate) }
 
-    /// The table of above for these subscriptions: what changes soonest counts.
+    /// Returns the freshness for these subscriptions: the shortest of theirs.
     func span(of subscriptions: [Subscription], in environment: Environment?, at now: Timestamp) -> Duration {
         let longest = subscriptions.map { span(of: $0, at: now) }.min() ?? withoutSubscription
         return environment ?? .production == .production ? longest : min(longest, activeInSandbox)

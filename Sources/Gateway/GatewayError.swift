@@ -3,12 +3,12 @@
 
 public import RateLimits
 
-/// Why a request got no answer.
+/// The reason why a request got no answer.
 public enum GatewayError: Error, Hashable, Sendable {
-    /// The client asks about an app that is not one of its own.
+    /// The app is not one of the client's own.
     case appNotPermitted
-    /// The client has used up what it may ask; the buckets that are empty say so, and until when.
+    /// A rate limit is exceeded; the outcomes tell which buckets are empty, and until when.
     case rateLimited(RateAdmission)
-    /// As many requests of the client are in flight as may be.
+    /// The client's concurrency limit is exceeded.
     case tooManyInFlight
 }

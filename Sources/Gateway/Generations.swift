@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Values bounded in bytes, the least recently used of which are forgotten.
+/// A least recently used cache, bounded in bytes.
 ///
-/// Inlinable, so that who uses it gets code made for its keys: a look-up is most of what a repeated answer costs.
+/// Inlinable, so that the code is specialised for its keys: a look-up is most of the cost of a repeated answer.
 ///
-/// Two generations approximate "least recently used" without a list: values enter the young one and are moved back to it
-/// when they are found in the old one; when the young one is full it becomes the old one, and the old one is gone.
+/// Two generations approximate the order of use without a list. Values enter the young one, and return to it when they
+/// are found in the old one. When the young one is full it becomes the old one, and the old one is dropped.
 public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline struct Entry: Sendable {
         @usableFromInline let value: Value
@@ -39,12 +39,12 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var old = Generation()
     @usableFromInline let maximumYoungByteCount: Int
 
-    /// - Parameter maximumBytes: what both generations together may take; 0 keeps nothing.
+    /// - Parameter maximumBytes: the limit of both generations together; 0 keeps nothing.
     @inlinable public init(maximumBytes: Int) {
         maximumYoungByteCount = maximumBytes / 2
     }
 
-    /// The value for a key.
+    /// Returns the value for a key.
     @inlinable public mutating func find(_ key: Key) -> Value? {
         if let value = young.entries[key]?.value { return value }
         guard let entry = old.remove(key) else { return nil }
@@ -52,13 +52,13 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return entry.value
     }
 
-    /// Keeps a value that takes so many bytes, its key included. One larger than a generation is not kept.
+    /// Stores a value of this size, its key included. A value larger than a generation is not stored.
     @inlinable public mutating func insert(_ value: Value, for key: Key, byteCount: Int) {
         insert(Entry(value: value, byteCount: byteCount), for: key)
     }
 
-    /// Forgets the value for a key.
-    /// - Returns: whether there was one.
+    /// Removes the value for a key.
+    /// - Returns: true if there was one.
     @discardableResult @inlinable
     package mutating func remove(_ key: Key) -> Bool {
         let removed = (young.remove(key), old.remove(key))
@@ -72,12 +72,12 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         young.insert(entry, for: key)
     }
 
-    /// Forgets the old generation; the young one takes its place.
+    /// Drops the old generation; the young one replaces it.
     @inlinable mutating func age() {
         old = young
         young = Generation()
     }
 
-    /// What both generations take.
+    /// The bytes of both generations.
     @inlinable var byteCount: Int { young.byteCount + old.byteCount }
 }

@@ -3,9 +3,9 @@
 
 public import Receipts
 
-/// How a verdict is known.
+/// The source of a verdict.
 public struct Provenance: Hashable, Sendable {
-    /// Who said so. The raw values are those of the API.
+    /// The authority behind the verdict. The raw values are those of the API.
     public enum Source: String, CaseIterable, Sendable {
         /// The receipt's own signature.
         case local
@@ -13,48 +13,47 @@ public struct Provenance: Hashable, Sendable {
         case apple
     }
 
-    /// Where the answer was found. The raw values are those of the API.
+    /// The cache that answered. The raw values are those of the API.
     public enum Cache: String, CaseIterable, Sendable {
-        /// Nowhere: it was worked out for this request.
+        /// None: the answer was made for this request.
         case miss
-        /// In this process, for the same bytes.
+        /// The near cache in this process, for the same bytes.
         case near
-        /// Among what Apple said of this receipt lately.
+        /// The cached results of requests to Apple.
         case shared
-        /// There too, but past its time.
+        /// The same, with a result past its freshness.
         case stale
     }
 
-    /// Who said so.
+    /// The authority behind the verdict.
     public var source: Source
-    /// Where the answer was found.
+    /// The cache that answered.
     public var cache: Cache
-    /// When the verdict was reached.
+    /// The time of the verdict.
     public var verifiedAt: Timestamp
-    /// Why the source one would prefer did not answer; empty if it did.
+    /// The reasons why the preferred source did not answer; empty if it did.
     public var degradedReasons: [DegradedReason] = []
 
-    /// Apple's status code, such as 0 or 21003, from the request to Apple that the answer is made of, or that did not
-    /// help; nil if Apple gave none.
+    /// Apple's status code, such as 0 or 21003, also of a request that did not help; nil if Apple gave none.
     public var upstreamStatus: Int?
 
-    /// Whether the source one would prefer did not answer.
+    /// True if the preferred source did not answer.
     public var isDegraded: Bool { !degradedReasons.isEmpty }
 }
 
 /// The reasons why the preferred source did not answer. The raw values are those of the API.
 public enum DegradedReason: String, CaseIterable, Hashable, Sendable {
-    /// The shared store cannot be reached: this node answers from its own copy, and purges by other nodes may be missing.
+    /// The shared store is unreachable: this node answers from its own copy, and purges by other nodes may be missing.
     case sharedStoreUnreachable = "shared_store_unreachable"
-    /// Apple failed too often lately, so it is not asked for some seconds.
+    /// The circuit breaker is open: Apple failed too often, so calls are suspended for some seconds.
     case circuitOpen = "circuit_open"
     /// Apple asked for a pause (429).
     case upstreamPaused = "upstream_paused"
-    /// The operator's limit for questions to Apple is reached.
+    /// The operator's limit for requests to Apple is reached.
     case upstreamBudget = "upstream_budget"
-    /// As many questions are under way as Apple bears.
+    /// The concurrency limit for requests to Apple is reached.
     case upstreamSaturated = "upstream_saturated"
-    /// Apple takes longer than this request may wait; the question goes on without it.
+    /// Apple takes longer than this request may wait; the request to Apple continues in the background.
     case upstreamSlow = "upstream_slow"
     /// No connection.
     case upstreamUnreachable = "upstream_unreachable"
@@ -66,19 +65,19 @@ public enum DegradedReason: String, CaseIterable, Hashable, Sendable {
     case upstreamReset = "upstream_reset"
     /// HTTP status 5xx.
     case upstreamServerError = "upstream_server_error"
-    /// HTML, nothing, half an answer.
+    /// A body that is HTML, empty or truncated.
     case upstreamUnusableAnswer = "upstream_unusable_answer"
-    /// Apple says that it cannot tell now.
+    /// Apple reports a temporary fault.
     case upstreamUnavailable = "upstream_unavailable"
     /// Apple did not accept the request itself.
     case upstreamRequestRefused = "upstream_request_refused"
-    /// Apple calls a receipt malformed (21002) that is well-formed and carries its valid signature: a passing trouble.
+    /// Apple reports a well-formed receipt with a valid signature as malformed (21002): a temporary fault.
     case upstreamCallsMalformed = "upstream_calls_malformed"
-    /// Apple cannot authenticate a receipt (21003) that carries its valid signature.
+    /// Apple cannot authenticate a receipt (21003) that has a valid signature.
     case upstreamDisagrees = "upstream_disagrees"
-    /// Apple's answer says something else than the receipt it signed for it.
+    /// Apple's answer differs from the receipt that Apple signed for it.
     case upstreamContradiction = "upstream_contradiction"
-    /// Apple does not accept the app's shared secret: the operator's configuration is at fault.
+    /// Apple rejects the app's shared secret: fix the operator's configuration.
     case sharedSecretRejected = "shared_secret_rejected"
     /// The gateway is stopping.
     case stopping

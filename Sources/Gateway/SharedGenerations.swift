@@ -1,27 +1,27 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Values of several owners, bounded in bytes for all of them together.
+/// A least recently used cache for several owners, bounded in bytes for all of them together.
 ///
-/// An owner may take everything that the others leave. Once all is taken, the owner that takes the most loses its old
-/// values, whoever adds one. So an owner with a small share keeps it, however many values another adds.
+/// An owner may take all space that the others leave. Once it is full, the largest owner loses its old values,
+/// whichever owner adds one. So many values of one owner do not push out the small share of another.
 public struct SharedGenerations<Owner: Hashable & Sendable, Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var shares: [Owner: Generations<Key, Value>] = [:]
     @usableFromInline let maximumBytes: Int
-    /// What all shares take, or more: what a share forgets by itself is subtracted when it matters.
+    /// The bytes of all shares, or more: values that a share drops by itself are subtracted when needed.
     @usableFromInline var estimatedByteCount = 0
 
-    /// - Parameter maximumBytes: what all values together may take; 0 keeps nothing.
+    /// - Parameter maximumBytes: the limit of all values together; 0 keeps nothing.
     @inlinable public init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
     }
 
-    /// An owner's value for a key.
+    /// Returns an owner's value for a key.
     @inlinable public mutating func find(_ key: Key, of owner: Owner) -> Value? {
         shares[owner]?.find(key)
     }
 
-    /// Keeps a value that takes so many bytes, its key included. One larger than half of all bytes is not kept.
+    /// Stores a value of this size, its key included. A value larger than half of all bytes is not stored.
     @inlinable public mutating func insert(_ value: Value, for key: Key, of owner: Owner, byteCount: Int) {
         guard byteCount <= maximumBytes / 2 else { return }
         shares[owner, default: Generations(maximumBytes: maximumBytes)].insertAgeing(
@@ -44,7 +44,7 @@ public struct SharedGenerations<Owner: Hashable & Sendable, Key: Hashable & Send
 }
 
 extension Generations {
-    /// Keeps a value, and has an old generation early: without one, making room would take everything.
+    /// Stores a value and ages early: without an old generation, making room would drop everything.
     @inlinable mutating func insertAgeing(_ value: Value, for key: Key, byteCount: Int) {
         insert(value, for: key, byteCount: byteCount)
         if old.byteCount == 0, young.byteCount > maximumYoungByteCount / 4 { age() }

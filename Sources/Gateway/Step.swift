@@ -1,31 +1,31 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The next step of a piece of work: it has a value, it computes, or it waits.
+/// The next step of a piece of work: a value, a computation, or a wait.
 ///
-/// Work that is written in steps runs wherever its caller chooses: a known value costs no task, computing can take turns
-/// with other work of an event loop, and only a step that waits needs a task.
+/// The caller chooses where the steps run. A known value needs no task, computations can alternate with other work of
+/// an event loop, and only a waiting step needs a task.
 public enum Step<Value: Sendable, Failure: Error>: Sendable {
     /// The work is done.
     case done(Value)
-    /// The next step takes computing. It never suspends.
+    /// The next step computes and never suspends.
     case compute(@Sendable () throws(Failure) -> Step)
     /// The next step waits for the network, a timer or other work.
     case wait(@Sendable () async throws(Failure) -> Step)
 
-    /// Whether the next step takes computing.
+    /// True if the next step computes.
     public var isComputing: Bool {
         if case .compute = self { true } else { false }
     }
 
-    /// Returns the step after all computing.
+    /// Returns the step after all computations.
     public func computed() throws(Failure) -> Step {
         var step = self
         while case .compute(let next) = step { step = try next() }
         return step
     }
 
-    /// Returns the step after this one, computing or waiting for as long as it takes.
+    /// Returns the step after this one.
     public func next() async throws(Failure) -> Step {
         switch self {
         case .done: self
@@ -34,7 +34,7 @@ public enum Step<Value: Sendable, Failure: Error>: Sendable {
         }
     }
 
-    /// Returns the value, computing and waiting for as long as it takes.
+    /// Returns the value after all steps.
     public func value() async throws(Failure) -> Value {
         var step = self
         while true {
@@ -43,7 +43,7 @@ public enum Step<Value: Sendable, Failure: Error>: Sendable {
         }
     }
 
-    /// Returns the same work with its value changed.
+    /// Returns the same work with its value transformed.
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws(Failure) -> Other
     ) throws(Failure) -> Step<Other, Failure> {

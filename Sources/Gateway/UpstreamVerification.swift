@@ -3,12 +3,12 @@
 
 public import Receipts
 
-/// Answers with what Apple knows of a purchase, and decides when Apple needs not be asked, or cannot.
+/// Answers with Apple's data about a purchase, and decides if a request to Apple is needed and possible.
 ///
 /// ```
-/// assessment ──▶ must Apple be asked? ──▶ cached? ──▶ UpstreamFetcher ──▶ answer
-///                     │ no                  │ fresh        │ fails
-///                     └──▶ what is signed   └──▶ repeat it └──▶ what was cached, else what is signed
+/// assessment ──▶ Apple needed? ──▶ cached? ──▶ UpstreamFetcher ──▶ answer
+///                     │ no            │ fresh        │ fails
+///                     └──▶ evidence   └──▶ use it    └──▶ stale result, else evidence
 /// ```
 public final class UpstreamVerification: Sendable {
     private let connection: UpstreamConnection
@@ -17,13 +17,11 @@ public final class UpstreamVerification: Sendable {
     private let policy: CachePolicy
     private let observer: any UpstreamObserver
 
-    /// Creates the way to one upstream.
+    /// Creates the verification with one upstream.
     /// - Parameters:
-    ///   - connection: the upstream.
-    ///   - fleet: what the nodes share.
-    ///   - policy: decides what cached findings are good for.
-    ///   - observer: told what happens.
-    ///   - clock: the time.
+    ///   - fleet: the ports to the nodes' shared state.
+    ///   - policy: decides if cached results may be used.
+    ///   - observer: receives events.
     public init(
         _ connection: UpstreamConnection, fleet: FleetPorts, policy: CachePolicy, observer: any UpstreamObserver,
         clock: @escaping @Sendable () -> Timestamp
@@ -39,24 +37,24 @@ public final class UpstreamVerification: Sendable {
         fetcher = UpstreamFetcher(inquiries, fleet: fleet, policy: policy, observer: observer, clock: clock)
     }
 
-    /// The number of receipts that Apple is being asked about.
+    /// The number of receipts with a request to Apple in flight.
     var flightCount: Int { fetcher.flightCount }
 }
 
-/// An upstream, and the rules for asking it.
+/// An upstream, and the rules for requests to it.
 public struct UpstreamConnection: Sendable {
     /// The upstream.
     public var upstream: any Upstream
     /// The guards of its endpoints.
     public var guards: UpstreamGuards
-    /// What is known of the end of its endpoints.
+    /// The deprecation and sunset dates of its endpoints.
     public var lifecycle: UpstreamLifecycle
-    /// How long it is waited for.
+    /// The time limits for its replies.
     public var timeouts: UpstreamTimeouts
-    /// Verifies the receipts that its answers carry.
+    /// Verifies the receipts in its answers.
     public var verifier: ReceiptVerifier
 
-    /// Creates the connection to an upstream.
+    /// Creates a connection.
     public init(
         _ upstream: any Upstream, guards: UpstreamGuards, lifecycle: UpstreamLifecycle, timeouts: UpstreamTimeouts,
         verifier: ReceiptVerifier
@@ -69,12 +67,12 @@ public struct UpstreamConnection: Sendable {
     }
 }
 
-// MARK: - Whether to ask
+// MARK: - Decision to send a request
 
 extension UpstreamVerification {
-    /// Answers with what Apple knows, if it must be asked and can be.
+    /// Answers with Apple's data if it is needed and available.
     ///
-    /// In mode `auto` Apple is asked if it may know more than the receipt, in the others because the caller wants it.
+    /// Mode `auto` needs it if Apple may know more than the receipt; in the other modes the caller requires it.
     func answer(to assessment: Assessment) -> Step<Answer, any Error> {
         let mode = assessment.request.options.mode
         let api: UpstreamAPI
@@ -97,8 +95,8 @@ extension UpstreamVerification {
         return .wait { .done(await self.answer(assessment, key)) }
     }
 
-    /// Whether this evidence is a part of that which no longer needs the endpoint, which is on its way out. Only evidence
-    /// that says by itself that everything is paid for: for any other the endpoint stays the fallback.
+    /// Returns true if this evidence belongs to the share that no longer uses an endpoint near its end. Only evidence
+    /// that shows by itself that everything is paid for: for any other the endpoint stays the fallback.
     private func isMoved(_ assessment: Assessment, _ key: CacheKey) -> Bool {
         let dates = connection.lifecycle.state(of: key.api.endpoint(of: assessment.subject)).dates
         return assessment.standsAlone && key.subject.fraction < dates.stage(at: assessment.now).shareMoved
@@ -108,7 +106,7 @@ extension UpstreamVerification {
 // MARK: - Answering
 
 extension UpstreamVerification {
-    /// Answers with what Apple says, from whichever node knows it; without Apple, with the best that is left.
+    /// Answers with the cached result of any node or with a new one, else with the best fallback.
     private func answer(_ assessment: Assessment, _ key: CacheKey) async -> Answer {
         let lookup = await cache.lookUp(key, naming: assessment.originalTransactionIDs)
         let (made, result) = await answer(assessment, key, after: lookup)
@@ -119,7 +117,6 @@ extension UpstreamVerification {
         return answer
     }
 
-    /// Returns the answer and the finding it is made of.
     private func answer(
         _ assessment: Assessment, _ key: CacheKey, after lookup: CacheLookup
     ) async -> (answer: Answer, result: CachedResult?) {
@@ -131,8 +128,8 @@ extension UpstreamVerification {
         return await fetched(assessment, key, knowing: lookup.result)
     }
 
-    /// Returns the answer made of a cached finding; nil if a new one has to be fetched first.
-    /// - Parameter isDetached: whether purges by other nodes may be missing.
+    /// Returns the answer made of a cached result; nil if a new one is needed.
+    /// - Parameter isDetached: true if purges by other nodes may be missing.
     private func answer(
         from known: CachedResult, _ assessment: Assessment, _ key: CacheKey, isDetached: Bool
     ) -> Answer? {
@@ -159,8 +156,8 @@ extension UpstreamVerification {
             degradedBecause: reasons)
     }
 
-    /// Returns the answer made of what Apple says, which the first request fetches for all, and the finding it is made of.
-    /// - Parameter known: the cached finding, which is not good enough.
+    /// Returns the answer made of a new result, which the first request fetches for all, and that result.
+    /// - Parameter known: the cached result, which may not be used any more.
     private func fetched(
         _ assessment: Assessment, _ key: CacheKey, knowing known: CachedResult?
     ) async -> (answer: Answer, result: CachedResult?) {
@@ -181,13 +178,13 @@ extension UpstreamVerification {
     }
 
     private func waitLimit(for assessment: Assessment) -> Duration {
-        // A little more than the deadline, so that the reason for a failure arrives.
+        // Slightly longer than the deadline, so that the reason for a failure arrives.
         assessment.request.options.mode == .apple
             ? connection.timeouts.deadline + .seconds(1) : connection.timeouts.softTimeout
     }
 
-    /// Returns the best answer without Apple: what it said before, else what is signed, if the caller takes that.
-    /// - Parameter status: Apple's status code, if it gave one.
+    /// Returns the best answer without Apple: a stale result, else the evidence, if the caller accepts that.
+    /// - Parameter status: Apple's status code, if any.
     private func degraded(
         _ assessment: Assessment, _ known: CachedResult?, because reason: DegradedReason, _ cacheStatus: CacheStatus?,
         status: Int? = nil
@@ -205,7 +202,7 @@ extension UpstreamVerification {
         return answer
     }
 
-    /// Returns the answer as one that is repeated until the finding it is made of changes or is purged.
+    /// Returns the answer with a version that ends when the result behind it changes or is purged.
     private func stamped(
         _ answer: consuming Answer, of result: CachedResult?, _ assessment: Assessment,
         since version: InvalidationVersion
@@ -213,14 +210,14 @@ extension UpstreamVerification {
         answer.version = version
         guard let result else { return answer }
         let ids = assessment.originalTransactionIDs
-        // Watched before it is judged: a purge between the two puts the stamp out of date.
+        // Watched before the comparison: a purge between the two puts the version out of date.
         let watching = version.watching(Array(Set(ids).union(result.originalTransactionIDs)))
         let isCurrent = cache.judge(result, naming: ids) == .current
         answer.version = isCurrent ? watching : watching.outOfDate
         return answer
     }
 
-    /// Returns Apple's JSON of an earlier answer to this receipt, however old and whichever transactions it leaves out.
+    /// Returns Apple's JSON of an earlier answer to this receipt, of any age and with any transactions left out.
     private func earlierBody(
         about key: CacheKey, of assessment: Assessment, knowing known: CachedResult?
     ) async -> [UInt8]? {

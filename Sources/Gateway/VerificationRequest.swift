@@ -4,14 +4,14 @@
 public import RateLimits
 public import Secrets
 
-/// What a client sends to have verified.
+/// The data that a client sends for verification.
 public enum Evidence: Hashable, Sendable {
     /// An app receipt after base64: PKCS #7, in DER.
     case appReceipt([UInt8])
 }
 
 extension Evidence {
-    /// The bytes that it takes in memory.
+    /// The bytes in memory.
     public var byteCount: Int {
         switch self {
         case .appReceipt(let bytes): bytes.count
@@ -20,7 +20,7 @@ extension Evidence {
 }
 
 extension Evidence: CustomStringConvertible, CustomReflectable {
-    /// How many bytes there are, and none of them.
+    /// The kind and size, without the bytes.
     public var description: String {
         switch self {
         case .appReceipt(let bytes): "Evidence(app receipt, \(bytes.count) bytes)"
@@ -30,27 +30,26 @@ extension Evidence: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Who should be asked. The raw values are those of the API.
+/// The source that the caller requires. The raw values are those of the API.
 public enum Mode: String, CaseIterable, Hashable, Sendable {
-    /// The best source that can be had.
+    /// The best available source.
     case auto
-    /// Only the receipt itself: no call to Apple.
+    /// Only the receipt itself: no request to Apple.
     case local
     /// Apple; without Apple the answer is undecided.
     case apple
-    /// Apple whenever it can be asked, else the receipt itself: what callers of `verifyReceipt` expect, and nobody else
-    /// can ask for.
+    /// Apple if available, else the receipt itself: the mode for callers of `verifyReceipt`, and only for them.
     case appleFirst = "apple_first"
 }
 
-/// The apps a client may ask about.
+/// The apps that a client may use.
 public enum PermittedApps: Hashable, Sendable {
     /// Any app.
     case all
     /// The apps with these bundle IDs.
     case only(Set<String>)
 
-    /// Whether the client may ask about this app; nil stands for an unknown one.
+    /// Returns true if the client may use this app; nil stands for an unknown one.
     public func contains(_ bundleID: String?) -> Bool {
         switch self {
         case .all: true
@@ -59,18 +58,18 @@ public enum PermittedApps: Hashable, Sendable {
     }
 }
 
-/// One question about one piece of evidence: is it genuine, and what does it entitle the customer to now?
+/// One request about one piece of evidence: is it genuine, and what does it entitle the customer to now?
 public struct VerificationRequest: Sendable {
-    /// The bytes Apple is said to have signed.
+    /// The data that the client sent.
     public var evidence: Evidence
-    /// What is wanted to be known of it.
+    /// The parameters of the request.
     public var options: VerificationOptions
-    /// Who asks.
+    /// The client and its limits.
     public var caller: Caller
-    /// The memory that is reserved for the evidence, and kept for as long as the evidence is; nil without a limit.
+    /// The memory reserved for the evidence, and held as long as it; nil without a limit.
     public var reservation: (any MemoryReservation)?
 
-    /// A question in mode `auto` without expectations, of a client that may ask about every app.
+    /// Creates a request in mode `auto` without expectations, of a client that may use every app.
     public init(
         evidence: Evidence, expectations: Expectations = Expectations(), mode: Mode = .auto,
         maximumAge: Duration? = nil, excludesOldTransactions: Bool = false, permittedApps: PermittedApps = .all
@@ -84,36 +83,36 @@ public struct VerificationRequest: Sendable {
 }
 
 extension VerificationRequest: CustomStringConvertible, CustomReflectable {
-    /// No byte of the evidence, and nothing of what identifies an app, a device or a caller.
+    /// The evidence's description, without bytes or anything that identifies an app, a device or a caller.
     public var description: String { "VerificationRequest(\(evidence))" }
     /// Empty, for the same reason.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Memory that is reserved for one request. It is given back with the last reference.
+/// Memory that is reserved for one request, and released with the last reference.
 public protocol MemoryReservation: AnyObject, Sendable {
-    /// Reserves so many bytes more; false, and nothing reserved, if there are not so many.
+    /// Reserves more bytes; returns false, and reserves nothing, if there are not so many.
     func grow(by bytes: Int) -> Bool
-    /// Gives so many bytes back.
+    /// Releases bytes.
     func shrink(by bytes: Int)
 }
 
-/// What is wanted to be known of evidence, and how.
+/// The parameters of a request.
 public struct VerificationOptions: Sendable {
-    /// What the receipt must have been issued for, as far as the caller knows.
+    /// The values that the receipt must match, as far as the caller knows them.
     public var expectations: Expectations
-    /// Who should be asked.
+    /// The source that the caller requires.
     public var mode: Mode
-    /// The oldest answer from a cache the caller accepts; nil for any that is fresh.
+    /// The maximum age of a cached answer that the caller accepts; nil for any that is fresh.
     public var maximumAge: Duration?
-    /// Whether `in_app` lists only the latest transaction of each subscription.
+    /// True if `in_app` lists only the latest transaction of each subscription.
     public var excludesOldTransactions: Bool
-    /// Whether the caller wants the latest receipt that is known.
+    /// True if the caller wants the latest known receipt.
     public var wantsLatestReceipt = false
-    /// The app's shared secret, if the caller sent one: Apple is asked with it. Never logged.
+    /// The app's shared secret for the request to Apple, if the caller sent one. Never logged.
     public var callersSecret: Secret?
 
-    /// A question in mode `auto` without expectations.
+    /// Creates parameters in mode `auto` without expectations.
     public init(
         expectations: Expectations = Expectations(), mode: Mode = .auto, maximumAge: Duration? = nil,
         excludesOldTransactions: Bool = false
@@ -125,24 +124,24 @@ public struct VerificationOptions: Sendable {
     }
 }
 
-/// Who asks, and what that takes.
+/// The client of a request, and its limits.
 public struct Caller: Sendable {
-    /// The apps the client may ask about.
+    /// The apps that the client may use.
     public var permittedApps = PermittedApps.all
-    /// What the request takes from its client's token buckets, before any work is done for it.
+    /// The charges to the client's token buckets, taken before any work is done.
     public var charges: [RateCharge] = []
-    /// Told what became of the charges; not called where there are none.
+    /// Receives the outcome of the charges; not called without charges.
     public var onAdmission: @Sendable (RateAdmission) -> Void = { _ in }
-    /// How many requests of its client may be in flight together with this one; nil for any number.
+    /// The client's limit for concurrent requests; nil for none.
     public var inFlight: InFlightLimit?
 
-    /// A client that may ask about these apps, as often as it likes.
+    /// Creates a client that may use these apps, without limits.
     public init(permittedApps: PermittedApps = .all) {
         self.permittedApps = permittedApps
     }
 }
 
-/// What the caller knows of the app and the device, to be compared with the receipt. What is nil is not compared.
+/// The app and the device that the caller expects in the receipt. Values that are nil are not compared.
 public struct Expectations: Hashable, Sendable {
     /// The bundle ID of the app.
     public var bundleID: String?
@@ -151,7 +150,7 @@ public struct Expectations: Hashable, Sendable {
     /// The device's identifier: 16 bytes of `identifierForVendor`, or a Mac's GUID.
     public var deviceIdentifier: [UInt8]?
 
-    /// Expects these, and nothing of what is nil.
+    /// Creates expectations.
     public init(bundleID: String? = nil, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil) {
         self.bundleID = bundleID
         self.applicationVersion = applicationVersion

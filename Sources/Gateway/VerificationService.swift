@@ -3,16 +3,16 @@
 
 public import Receipts
 
-/// Decides verifications.
+/// Verifies evidence and answers requests.
 ///
 /// ```
-/// request ──▶ verify locally ──▶ may the client know? ──▶ UpstreamVerification ──▶ answer
-///                  │ forged                                  │ not needed, or no help
-///                  └──▶ rejected                             └──▶ what is signed
+/// request ──▶ verify locally ──▶ app permitted? ──▶ UpstreamVerification ──▶ answer
+///                  │ forged                             │ not needed, or failed
+///                  └──▶ rejected                        └──▶ evidence
 /// ```
 ///
-/// A decision takes microseconds and suspends nowhere, so an event loop can make it. Only what the fleet or Apple knows
-/// has to be waited for.
+/// Local verification takes microseconds and never suspends, so it can run on an event loop. Only shared state and
+/// requests to Apple are awaited.
 public final class VerificationService: Sendable {
     private let verifier: ReceiptVerifier
     private let freshness: FreshnessPolicy
@@ -21,10 +21,10 @@ public final class VerificationService: Sendable {
 
     /// Creates a service.
     /// - Parameters:
-    ///   - verifier: knows the trust anchors.
-    ///   - freshness: how long answers may be repeated.
-    ///   - apple: asks Apple; nil answers from receipts alone.
-    ///   - onVerification: told how long each verification here took, and which rule the receipt breaks.
+    ///   - verifier: has the trust anchors.
+    ///   - freshness: the time for which answers may be repeated.
+    ///   - apple: sends requests to Apple; nil answers from receipts alone.
+    ///   - onVerification: receives the duration of each local verification, and the rule that the receipt breaks.
     public init(
         verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(), apple: UpstreamVerification? = nil,
         onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
@@ -35,9 +35,9 @@ public final class VerificationService: Sendable {
         self.onVerification = onVerification
     }
 
-    /// Answers a request that was admitted. What is forged or broken ends here: it never reaches Apple.
-    /// - Parameter now: the moment that entitlements are seen from.
-    /// - Throws: `GatewayError` if the client may not know the answer.
+    /// Answers an admitted request. Forged or broken evidence is rejected here and never sent to Apple.
+    /// - Parameter now: the time at which entitlements are evaluated.
+    /// - Throws: `GatewayError` if the client may not see the answer.
     public func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
         let evidence: VerifiedEvidence
         do throws(ReceiptError) {
@@ -47,10 +47,10 @@ public final class VerificationService: Sendable {
         }
         let expectations = request.options.expectations
         if let rule = expectations.ruleBroken(byAppOf: evidence) { return .done(rejected(rule, at: now)) }
-        // Before anything else is compared: what differs would already tell a stranger that the evidence is genuine.
+        // Before other comparisons: a difference would reveal to any client that the evidence is genuine.
         try request.caller.check(mayAskAbout: evidence.bundleID)
         if let rule = expectations.ruleBroken(byInstallationOf: evidence) {
-            // Not to be repeated: only who may know of the app may know that much of its evidence.
+            // Not repeated: only a client that may use the app may learn this about its evidence.
             return .done(rejected(rule, at: now, until: now))
         }
         return answer(
@@ -99,7 +99,7 @@ extension Expectations {
         return isIssued ? nil : .bundleIDMismatch
     }
 
-    /// Only an app receipt tells of the installation.
+    /// Returns the broken rule about the installation, which only an app receipt describes.
     fileprivate func ruleBroken(byInstallationOf evidence: VerifiedEvidence) -> Rule? {
         guard let receipt = evidence.receipt else { return nil }
         do throws(ReceiptError) {
@@ -113,7 +113,7 @@ extension Expectations {
 }
 
 extension VerificationOptions {
-    /// Throws `.appNotPermitted` unless the client may ask about the app that it names; one that names none may ask.
+    /// Throws `.appNotPermitted` unless the client may use the app that it names, if it names one.
     public func checkExpectedApp(for caller: Caller) throws(GatewayError) {
         guard let bundleID = expectations.bundleID else { return }
         guard caller.permittedApps.contains(bundleID) else { throw .appNotPermitted }
@@ -121,8 +121,7 @@ extension VerificationOptions {
 }
 
 extension Caller {
-    /// The app that is signed is what counts, whatever app the client named. Evidence that names none is for clients that
-    /// may ask about all.
+    /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.
     func check(mayAskAbout bundleID: String?) throws(GatewayError) {
         guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }

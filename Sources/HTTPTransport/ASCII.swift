@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension UInt8 {
-    /// Whether two octets are equal, ASCII letters without regard to case.
+    /// Compares two bytes, ASCII letters without regard to case.
     func isSameLetter(as other: UInt8) -> Bool {
         lowercased == other.lowercased
     }
@@ -11,7 +11,7 @@ extension UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 
-    /// `VCHAR`: a character one can see (RFC 5234 appendix B.1).
+    /// `VCHAR`: a visible character (RFC 5234 appendix B.1).
     var isVisible: Bool { (0x21...0x7E).contains(self) }
 
     /// `tchar = any VCHAR, except delimiters` (RFC 9110 §5.6.2).
@@ -26,7 +26,6 @@ extension UInt8 {
 }
 
 extension Sequence<UInt8> {
-    /// Whether two texts are the same, ASCII letters without regard to case.
     func isSameText(as other: some Sequence<UInt8>) -> Bool {
         elementsEqual(other) { $0.isSameLetter(as: $1) }
     }

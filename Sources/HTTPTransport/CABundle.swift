@@ -7,9 +7,9 @@
     internal import Musl
 #endif
 
-/// The file of authorities to trust.
+/// The file of trusted authorities.
 enum CABundle {
-    /// Looks at the file before the first request needs it, so that a typing error is found at the start.
+    /// Checks at start that the file is readable, so that a typing error is found before the first request.
     static func check(_ file: String?) throws(TransportError) {
         if let file, unsafe access(file, R_OK) != 0 { throw .trustStore }
     }

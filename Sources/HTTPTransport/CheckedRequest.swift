@@ -1,22 +1,20 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request that can be sent as it is: no byte of it changes what the others mean. Only the checks make one.
+/// A request that passed all checks: no byte of it changes the meaning of others. Only the checks create one.
 struct CheckedRequest: Sendable {
-    /// What a request may consist of.
     struct Limits: Sendable {
-        /// In bytes; more than any URL of an API has.
+        /// In bytes; longer than any URL of an API.
         var maximumURLBytes = 8192
         var maximumHeaders = 64
-        /// Of one field, name and value together.
+        /// The bytes of one field, name and value together.
         var maximumHeaderBytes = 16_384
     }
 
     let method: TransportRequest.Method
     let url: String
-    /// Whether the URL is `https`.
     let isSecure: Bool
-    /// Header lines the way libcurl wants them: `Name: value`, or `Name;` for an empty value.
+    /// Header lines in libcurl's form: `Name: value`, or `Name;` for an empty value.
     let headerLines: [String]
     let body: [UInt8]
 
@@ -31,8 +29,7 @@ struct CheckedRequest: Sendable {
         url = request.url
         isSecure = request.url.hasScheme("https")
         body = request.body
-        // A name with a colon and nothing else takes out what libcurl would add by itself: waiting for `100 Continue`
-        // costs a round trip.
+        // A name with only a colon removes libcurl's own header: waiting for `100 Continue` costs a round trip.
         headerLines = ["Expect:"] + (headers.contains("Content-Type") ? [] : ["Content-Type:"]) + headers.map(\.line)
     }
 
@@ -60,7 +57,7 @@ struct CheckedRequest: Sendable {
         else { throw .invalidHeader }
     }
 
-    /// Fields that say where a message ends or to whom it goes. Two opinions on that are how requests are smuggled.
+    /// Fields that frame or route a message. Two values of one allow request smuggling.
     private static let reservedNames = [
         "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Connection", "TE", "Trailer",
         "Transfer-Encoding", "Upgrade",
@@ -74,7 +71,7 @@ extension [TransportHeader] {
 }
 
 extension TransportHeader {
-    /// A value of nothing but whitespace would make libcurl leave out the field.
+    /// The field's line. For a value of only whitespace, libcurl would leave out the field.
     fileprivate var line: String {
         let isEmpty = value.utf8.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         return isEmpty ? "\(name);" : "\(name): \(value)"

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-// Requests and answers carry receipts, shared secrets and tokens. What a log or a failed expectation prints of them is
-// said here, and holds no byte of theirs.
+// Requests and answers carry receipts, shared secrets and tokens. Their descriptions, for logs and failed expectations,
+// have no byte of them.
 
 extension TransportRequest: CustomStringConvertible, CustomReflectable {
-    /// The method and how much there is.
+    /// The method and the sizes.
     public var description: String {
         "\(method.rawValue) with \(headers.count) fields and \(body.count) bytes"
     }
@@ -21,7 +21,7 @@ extension TransportHeader: CustomStringConvertible, CustomReflectable {
 }
 
 extension TransportResponse: CustomStringConvertible, CustomReflectable {
-    /// The protocol, the status, and how much there is.
+    /// The protocol, the status and the sizes.
     public var description: String {
         "\(httpVersion.rawValue) \(status) with \(headers.fields.count) fields and \(body.count) bytes"
     }

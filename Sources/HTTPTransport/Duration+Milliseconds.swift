@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Duration {
-    /// Whole milliseconds, rounded up so that no wait ends too early, within 0 and what libcurl takes.
+    /// Whole milliseconds, rounded up so that no wait ends too early, between 0 and libcurl's maximum.
     var milliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

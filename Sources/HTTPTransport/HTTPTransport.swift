@@ -3,10 +3,10 @@
 
 internal import Synchronization
 
-/// Makes HTTPS requests. One thread runs libcurl for all of them; connections are kept and shared, and HTTP/2 carries
-/// many requests on one.
+/// Sends HTTPS requests. One thread runs libcurl for all of them; connections are kept and shared, with HTTP/2 also by
+/// concurrent requests.
 ///
-/// No redirect is followed, no cookie kept, nothing read from the environment, and certificates are always checked.
+/// It follows no redirects, stores no cookies, reads no environment variables, and always verifies certificates.
 public final class HTTPTransport: Sendable {
     private let configuration: TransportConfiguration
     private let mailbox: Mailbox
@@ -16,8 +16,7 @@ public final class HTTPTransport: Sendable {
     private let ended: Promise<Void>
 
     /// Starts the thread.
-    ///
-    /// - Throws: `.trustStore` if the file of authorities cannot be read, `.internal` if the system refuses a thread.
+    /// - Throws: `.trustStore` if the CA file cannot be read, `.internal` if the system refuses a thread.
     public init(_ configuration: TransportConfiguration) throws(TransportError) {
         try CABundle.check(configuration.caFile)
         let multi = try MultiHandle(configuration)
@@ -38,17 +37,16 @@ public final class HTTPTransport: Sendable {
         mailbox.close()
     }
 
-    /// Requests in flight, those included that were given up a moment ago.
+    /// The number of requests in flight, including those cancelled a moment ago.
     public var requestsInFlight: Int { slots.takenCount }
 
-    /// Sends a request and waits for its whole answer, whatever its status.
-    ///
-    /// - Parameter deadline: when to give up; `TransportConfiguration.totalTimeout` from now at the latest.
+    /// Sends a request and waits for its whole answer, of any status.
+    /// - Parameter deadline: the time limit, at most `TransportConfiguration.totalTimeout` from now.
     /// - Throws: `.cancelled` when the task is cancelled, which ends the transfer.
     public func send(
         _ request: TransportRequest, deadline: ContinuousClock.Instant
     ) async throws(TransportError) -> TransportResponse {
-        // What was called off before it began is not begun: the handler below would come too late to stop it.
+        // A task cancelled earlier starts no request: the handler below would come too late to prevent it.
         guard !Task.isCancelled else { throw .cancelled }
         let assignment = try admit(request, deadline: deadline)
         let (id, outcome) = (assignment.id, assignment.outcome)
@@ -73,8 +71,8 @@ public final class HTTPTransport: Sendable {
             deadline: min(deadline, now + configuration.totalTimeout), slot: slot, outcome: Promise())
     }
 
-    /// Refuses new requests with `.shuttingDown`, waits for those in flight, each at most until its deadline, and ends
-    /// the thread. Cancellation does not shorten the wait.
+    /// Rejects new requests with `.shuttingDown`, waits for those in flight until their deadlines, and ends the thread.
+    /// Cancellation does not shorten the wait.
     public func shutdown() async {
         mailbox.close()
         await ended.value

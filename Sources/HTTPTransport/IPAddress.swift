@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv4 or IPv6 address, and whether the whole world can reach it.
+/// An IPv4 or IPv6 address that can be checked for global reachability.
 struct IPAddress {
     private let bytes: [UInt8]
 
-    /// An address of 4 or 16 octets in network order; nil for any other number.
+    /// Creates an address of 4 or 16 bytes in network order; nil for any other number.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
     }
 
-    /// False for loopback, private, link-local, documentation, multicast and whatever else the registries of special
-    /// addresses (RFC 6890) keep out of the Internet; an address that wraps an IPv4 address is judged by that one.
+    /// False for loopback, private, link-local, documentation, multicast and all other special addresses (RFC 6890). An
+    /// address that wraps an IPv4 address is judged by that one.
     var isGloballyReachable: Bool {
         if bytes.count == 4 { return !Self.specialIPv4.contains { $0.contains(bytes) } }
         if let wrapped = wrappedIPv4 { return wrapped.isGloballyReachable }
@@ -37,17 +37,17 @@ struct IPAddress {
         Prefix(224, bits: 3),
     ]
 
-    /// All that IANA has given out as global unicast so far.
+    /// The global unicast range allocated by IANA so far.
     private static let globalIPv6 = Prefix(0x20, bits: 3)
 
-    /// Protocol assignments with Teredo, two blocks for documentation, and 6to4, which wraps any IPv4 address.
+    /// Protocol assignments with Teredo, two documentation blocks, and 6to4, which wraps any IPv4 address.
     private static let specialIPv6 = [
         Prefix(0x20, 0x01, 0x00, bits: 23), Prefix(0x20, 0x01, 0x0D, 0xB8, bits: 32),
         Prefix(0x3F, 0xFF, 0x00, bits: 20), Prefix(0x20, 0x02, bits: 16),
     ]
 }
 
-/// The first bits of an address.
+/// An address prefix.
 private struct Prefix: Sendable {
     private let bytes: [UInt8]
     private let bits: Int

@@ -1,23 +1,23 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Puts an answer together from the pieces libcurl hands over, and refuses what is too large. Knows no C.
+/// Assembles an answer from libcurl's callbacks, within limits. Independent of C.
 struct ResponseCollector {
     private enum Phase {
-        /// Before a status line, and between those of interim answers and the final one.
+        /// Before a status line: the first, or the next after an interim answer.
         case awaitingStatus
         case fields
-        /// After the final header: what still comes in lines are trailers.
+        /// After the final header; further lines are trailers.
         case body
     }
 
     private(set) var status = 0
     private(set) var fields: [TransportHeader] = []
     private(set) var body: [UInt8] = []
-    /// What was wrong with the answer, once something was.
+    /// The first error in the answer, if any.
     private(set) var failure: TransportError?
 
-    /// Whether a final status and all its fields have arrived.
+    /// True once the final status and all its fields have arrived.
     var hasWholeHeader: Bool { phase == .body }
 
     private var phase = Phase.awaitingStatus
@@ -30,7 +30,7 @@ struct ResponseCollector {
         self.maximumBodyBytes = maximumBodyBytes
     }
 
-    /// Takes a status line, a field line, or the empty line after them. False means: give up.
+    /// Appends a status line, a field line, or the empty line after them. Returns false to end the transfer.
     mutating func receive(line: Span<UInt8>) -> Bool {
         headerBytes += line.count
         if headerBytes > maximumHeaderBytes {
@@ -41,7 +41,7 @@ struct ResponseCollector {
         return failure == nil
     }
 
-    /// Takes a piece of the body. False means: give up.
+    /// Appends a piece of the body. Returns false to end the transfer.
     mutating func receive(body piece: Span<UInt8>) -> Bool {
         guard failure == nil, body.count + piece.count <= maximumBodyBytes else {
             failure = failure ?? .tooLarge
@@ -82,7 +82,6 @@ struct ResponseCollector {
 }
 
 extension Span<UInt8> {
-    /// The line without its end, which libcurl hands over as it came.
     fileprivate var text: Substring {
         let text = unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
         var line = text.utf8[...]
@@ -93,7 +92,7 @@ extension Span<UInt8> {
 }
 
 extension Substring {
-    /// Without the spaces and tabs around it.
+    /// The text without leading and trailing spaces and tabs.
     fileprivate var trimmed: Substring {
         let isWhitespace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         let start = utf8.drop(while: isWhitespace)

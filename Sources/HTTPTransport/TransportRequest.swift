@@ -1,28 +1,26 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// One request to an upstream, as the caller wants it. What is wrong with it, `HTTPTransport.send` says.
+/// One request to an upstream, checked by `HTTPTransport.send`.
 public struct TransportRequest: Sendable {
-    /// What the upstream is asked to do (RFC 9110 §9).
+    /// The method (RFC 9110 §9).
     public enum Method: String, Sendable, Hashable, CaseIterable {
-        /// Fetch; a body is not sent.
+        /// Fetch a resource; without a body.
         case get = "GET"
-        /// Submit the body.
         case post = "POST"
-        /// Put the body in the place of what is there.
         case put = "PUT"
     }
 
-    /// What is asked.
+    /// The method.
     public var method: Method
-    /// Absolute, `https`, printable ASCII, without a user name.
+    /// The URL: absolute, `https`, printable ASCII, without a user name.
     public var url: String
-    /// Fields in the order they are sent. Those that frame the message (`Content-Length`, `Connection`, ...) are refused.
+    /// The fields in order. Those that frame the message (`Content-Length`, `Connection`, ...) are rejected.
     public var headers: [TransportHeader]
-    /// Sent as it is, with its length announced.
+    /// The body, sent as it is with its length.
     public var body: [UInt8]
 
-    /// A request; nothing is checked yet.
+    /// Creates a request without checks.
     public init(_ method: Method, url: String, headers: [TransportHeader] = [], body: [UInt8] = []) {
         self.method = method
         self.url = url
@@ -33,12 +31,12 @@ public struct TransportRequest: Sendable {
 
 /// A header field (RFC 9110 §5).
 public struct TransportHeader: Sendable, Hashable {
-    /// As it was written; compared without regard to case.
+    /// The name, compared without regard to case.
     public var name: String
-    /// Without whitespace around it.
+    /// The value without whitespace around it.
     public var value: String
 
-    /// A field; nothing is checked yet.
+    /// Creates a field without checks.
     public init(name: String, value: String) {
         self.name = name
         self.value = value

@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The final answer to a request, complete; redirects are answers like others and not followed.
+/// The complete final answer to a request; redirects are not followed.
 public struct TransportResponse: Sendable {
-    /// Three digits, 200 or above: interim answers (RFC 9110 §15.2) are skipped.
+    /// The status, 200 or above: interim answers (RFC 9110 §15.2) are skipped.
     public let status: Int
-    /// The fields before the body, without those of interim answers and without trailers.
+    /// The fields before the body, without those of interim answers and trailers.
     public let headers: TransportHeaders
-    /// At most `TransportConfiguration.maximumResponseBytes`; as sent, never decompressed.
+    /// The body as sent, not decompressed; at most `TransportConfiguration.maximumResponseBytes`.
     public let body: [UInt8]
-    /// What the connection spoke.
+    /// The protocol of the connection.
     public let httpVersion: HTTPVersion
-    /// Whether a connection of an earlier request served this one.
+    /// True if the connection had served an earlier request.
     public let connectionWasReused: Bool
-    /// How long it took.
+    /// The durations of the request's phases.
     public let timings: TransportTimings
 
     /// The protocols a connection may agree on (ALPN, RFC 7301).
@@ -27,27 +27,27 @@ public struct TransportResponse: Sendable {
     }
 }
 
-/// Where the time of a request went; each is measured from its start.
+/// The durations of a request's phases, each from its start.
 public struct TransportTimings: Sendable, Hashable {
-    /// Until a connection was ready: name, TCP, TLS, or waiting for a free one.
+    /// The time until a connection was ready: name resolution, TCP, TLS, or a free connection.
     public let connected: Duration
-    /// Until the first byte of the answer.
+    /// The time until the first byte of the answer.
     public let firstByte: Duration
-    /// Until the last byte of the answer.
+    /// The time until the last byte of the answer.
     public let total: Duration
 }
 
-/// Header fields in the order they arrived, duplicates kept.
+/// Header fields in order of arrival, with duplicates.
 public struct TransportHeaders: Sendable, Hashable {
     /// All fields.
     public let fields: [TransportHeader]
 
-    /// These fields.
+    /// Creates a list of fields.
     public init(_ fields: [TransportHeader] = []) {
         self.fields = fields
     }
 
-    /// The values of all fields of this name, in order; names are compared without regard to case (RFC 9110 §5.1).
+    /// Returns the values of all fields of this name, in order; names ignore case (RFC 9110 §5.1).
     public func values(of name: String) -> [String] {
         fields.filter { $0.name.utf8.isSameText(as: name.utf8) }.map(\.value)
     }

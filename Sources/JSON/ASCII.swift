@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Hexadecimal digits in text that is still bytes.
+/// Hexadecimal digits in ASCII text.
 package enum ASCII {
-    /// The value of a hexadecimal digit, 0...15; nil for any other byte.
+    /// Returns the value of a hexadecimal digit, 0...15; nil for any other byte.
     package static func hexadecimalValue(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -13,7 +13,7 @@ package enum ASCII {
         }
     }
 
-    /// The bytes that pairs of digits stand for; nil if one is no digit or has no partner.
+    /// Decodes pairs of digits; nil if a byte is no digit or has no partner.
     package static func bytes(hexadecimal digits: [UInt8]) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -25,7 +25,7 @@ package enum ASCII {
         return bytes
     }
 
-    /// Two lowercase digits for each byte.
+    /// Returns two lowercase digits for each byte.
     package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(2 * bytes.underestimatedCount)
@@ -36,14 +36,14 @@ package enum ASCII {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The four lowercase digits of a number; the first is the highest byte.
+    /// Returns the four lowercase digits of a number, the first in the highest byte.
     package static func hexadecimalDigits(of number: UInt16) -> UInt32 {
         stride(from: 12, through: 0, by: -4).reduce(0) { digits, shift in
             digits << 8 | UInt32(hexadecimalDigit(UInt8(truncatingIfNeeded: number >> shift) & 0x0F))
         }
     }
 
-    /// Appends the sixteen lowercase digits of a number; the first stands for its highest bits.
+    /// Appends the sixteen lowercase digits of a number, the highest bits first.
     package static func append(hexadecimal number: UInt64, to text: inout [UInt8]) {
         text.append(addingCapacity: 16) { text in
             append(hexadecimalDigits(of: UInt32(truncatingIfNeeded: number >> 32)), to: &text)
@@ -59,14 +59,14 @@ package enum ASCII {
         }
     }
 
-    /// The eight lowercase digits of a number, all at once; the first is the highest byte.
+    /// Returns the eight lowercase digits of a number, the first in the highest byte.
     private static func hexadecimalDigits(of number: UInt32) -> UInt64 {
-        // Each half byte in a byte of its own.
+        // Each half byte in its own byte.
         var digits = UInt64(number)
         digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
         digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
         digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // One in the bytes from 10 on, which become letters.
+        // 1 in the bytes from 10 on, which become letters.
         let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         return digits &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
     }

@@ -1,58 +1,52 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a text is not the JSON it should be: the broken rule, the field it concerns, and where.
+/// A fault of a JSON text: the broken rule, the field and the position.
 ///
-/// Holds names and positions only, never a byte of a value, so it may be logged and answered.
+/// Holds names and positions only, never a byte of a value, so it may be logged and sent to clients.
 package struct JSONFault: Error, Hashable, Sendable {
-    /// The rule that was broken.
     package let rule: Rule
-    /// The member the fault is in; nil where it is in the document itself.
+    /// The member with the fault; nil for the document itself.
     package var field: String?
-    /// Bytes from the start of the text, counted from 0.
+    /// The offset in bytes from 0.
     package let position: Int
 
-    /// A broken rule at a position.
     package init(_ rule: Rule, field: String? = nil, at position: Int) {
         self.rule = rule
         self.field = field
         self.position = position
     }
 
-    /// The same fault, said to be in `field` unless it already names one.
+    /// Returns the same fault in the field `name`, unless it already names a field.
     package func inField(_ name: String) -> JSONFault {
         JSONFault(rule, field: field ?? name, at: position)
     }
 }
 
 extension JSONFault {
-    /// What a text can get wrong; one case per rule.
+    /// The rules that a text can break.
     package enum Rule: Hashable, Sendable {
-        /// Nothing but white space.
+        /// Only white space.
         case emptyBody
-        /// EF BB BF in front: RFC 8259 §8.1 forbids it.
+        /// EF BB BF at the start, which RFC 8259 §8.1 forbids.
         case byteOrderMark
-        /// The text is some other JSON value.
+        /// Another JSON value than an object.
         case notAnObject
         /// The text ends inside a value.
         case truncated
-        /// Some other byte stands where this was expected.
+        /// Another byte than the one expected.
         case expected(String)
-        /// Something follows the value.
+        /// Data follows the value.
         case trailingData
-        /// A member that is not in the schema.
         case unknownField
-        /// The same member twice.
         case duplicateField
-        /// A required member is missing.
         case missingField
         /// A value of another JSON type.
         case wrongType(expected: JSONType, found: JSONType)
         /// A number with a fraction, an exponent, or more than 64 bits.
         case notAnInteger
-        /// A value outside what the field accepts, which the text says.
+        /// A value that the field does not accept; the text says what it accepts.
         case notAccepted(String)
-        /// A text longer than its field may be, in bytes.
         case textTooLong(maximumBytes: Int)
         /// A control character that is not escaped (RFC 8259 §7).
         case controlCharacter
@@ -60,15 +54,12 @@ extension JSONFault {
         case invalidEscape
         /// `\uD800`...`\uDFFF` without its other half.
         case loneSurrogate
-        /// Bytes that are not UTF-8.
         case invalidUTF8
-        /// Arrays and objects nested deeper than is read.
         case tooDeep(maximumDepth: Int)
-        /// More members and elements, all together, than are read.
+        /// Too many members and elements, counted together.
         case tooManyValues(maximum: Int)
-        /// A text of more bytes than are read.
         case tooLarge(maximumBytes: Int)
-        /// More in members that are not read than is passed over.
+        /// Too much data in members that are not read.
         case tooMuchSkipped
     }
 }
@@ -79,7 +70,7 @@ package enum JSONType: String, Hashable, Sendable {
 }
 
 extension JSONFault: CustomStringConvertible {
-    /// One sentence that says what to mend.
+    /// The field or the body, its fault, and the position.
     package var description: String {
         let place = field.map { "\"\($0)\" " } ?? "the body "
         return place + rule.explanation + " (at byte \(position))"
@@ -119,11 +110,11 @@ extension JSONFault.Rule {
         case .emptyBody: "is empty; send a JSON object"
         case .byteOrderMark: "starts with a UTF-8 byte order mark; send plain UTF-8"
         case .notAnObject: "is not a JSON object"
-        case .truncated: "ends too early: the JSON is incomplete"
-        case .expected(let what): "has something else where \(what) was expected"
-        case .trailingData: "goes on after the JSON"
+        case .truncated: "ends too early; the JSON is incomplete"
+        case .expected(let what): "has an unexpected byte where \(what) was expected"
+        case .trailingData: "has data after the JSON"
         case .unknownField: "is not a field of this request"
-        case .duplicateField: "stands more than once"
+        case .duplicateField: "appears more than once"
         case .missingField: "is required"
         case .wrongType(let expected, let found): "must be a \(expected.rawValue), not \(found.withArticle)"
         case .notAnInteger: "must be an integer, without fraction or exponent"
@@ -134,9 +125,9 @@ extension JSONFault.Rule {
         case .loneSurrogate: "has half of a surrogate pair in an escape sequence"
         case .invalidUTF8: "is not valid UTF-8"
         case .tooDeep(let maximumDepth): "is nested deeper than \(maximumDepth) levels"
-        case .tooManyValues(let maximum): "holds more than \(maximum) values"
+        case .tooManyValues(let maximum): "contains more than \(maximum) values"
         case .tooLarge(let maximumBytes): "is larger than \(maximumBytes) bytes"
-        case .tooMuchSkipped: "holds too much in members that are not used; leave them out"
+        case .tooMuchSkipped: "has too much data in members that are not used; omit them"
         }
     }
 }

@@ -1,16 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The limits of the values that are passed over, and what is left of them. One allowance serves a whole text: a limit for
-/// each value alone would grow with their number.
+/// The limits of skipped values and the work done so far, for a whole text: a limit per value would grow with their
+/// number.
 package struct JSONSkipAllowance: Hashable, Sendable {
-    /// Arrays and objects inside one another, in one value.
+    /// The maximum nesting of arrays and objects in one value.
     package let maximumDepth: Int
-    /// Steps that all values together may take, counted as `JSONReader.work` is.
+    /// The maximum number of steps for all values together, counted as in `JSONReader.work`.
     package let maximumWork: Int
     fileprivate(set) var workDone = 0
 
-    /// An allowance that is untouched.
     package init(maximumDepth: Int, maximumWork: Int) {
         self.maximumDepth = maximumDepth
         self.maximumWork = maximumWork
@@ -18,8 +17,7 @@ package struct JSONSkipAllowance: Hashable, Sendable {
 }
 
 extension JSONReader {
-    /// Passes over the value that stands here, of any type, and checks its form. Names that stand twice inside it are not
-    /// looked for.
+    /// Skips the next value, of any type, and checks its form. Duplicate names inside it are not detected.
     ///
     /// - Throws: `JSONFault`; `.tooDeep` or `.tooMuchSkipped` for a value beyond the allowance.
     package mutating func skipValue(within allowance: inout JSONSkipAllowance) throws(JSONFault) {
@@ -30,7 +28,7 @@ extension JSONReader {
 
     private struct SkipLimits {
         let depth: Int
-        /// The count of steps at which skipping ends.
+        /// The value of `work` at which skipping ends.
         let lastWork: Int
     }
 

@@ -3,24 +3,21 @@
 
 /// Reads one flat JSON object (RFC 8259) from front to back, without copying what it reads.
 ///
-/// A reader, not a parser of documents (that is `JSONValue`): the caller asks for the next member and says which type it wants. Values of
-/// another type are named and refused, so nesting never gets deeper than the object itself and needs no stack.
+/// The caller requests the next member in the type it expects; whole documents are read by `JSONValue`. Values of
+/// another type are rejected, so nesting never exceeds the object itself and needs no stack.
 package struct JSONReader: ~Escapable {
     let bytes: Span<UInt8>
-    /// The next byte to read, counted from 0.
     package internal(set) var position = 0
-    /// The steps taken so far: one for each value and name, for each byte looked at by itself, and for each sixteen bytes
-    /// that are passed over at once. The time that reading takes grows with it.
+    /// The steps taken so far, with which the time for reading grows: one for each value and name, for each byte
+    /// examined by itself, and for each sixteen bytes skipped at once.
     package internal(set) var work = 0
     private var isFirstMember = true
 
-    /// A reader at the start of a text.
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
     }
 
-    /// Reads up to the opening brace.
     package mutating func beginObject() throws(JSONFault) {
         guard try beginDocument() == UInt8(ascii: "{") else { throw JSONFault(.notAnObject, at: position) }
         position += 1
@@ -37,13 +34,12 @@ package struct JSONReader: ~Escapable {
         return first
     }
 
-    /// The name of the next member, read up to its value; nil after the closing brace.
+    /// Reads the name of the next member, up to its value; nil after the closing brace.
     package mutating func nextKey() throws(JSONFault) -> JSONText? {
         defer { isFirstMember = false }
         return try nextKey(isFirst: isFirstMember)
     }
 
-    /// The name of the next member of the object around this position; nil after its closing brace.
     mutating func nextKey(isFirst: Bool) throws(JSONFault) -> JSONText? {
         skipWhiteSpace()
         if try skip(UInt8(ascii: "}")) { return nil }
@@ -60,7 +56,7 @@ package struct JSONReader: ~Escapable {
         return key
     }
 
-    /// Whether another element follows in the array around this position; if so, it stands here.
+    /// Returns true if another element of the enclosing array follows, and reads up to it.
     mutating func nextElement(isFirst: Bool) throws(JSONFault) -> Bool {
         skipWhiteSpace()
         if try skip(UInt8(ascii: "]")) { return false }
@@ -69,19 +65,17 @@ package struct JSONReader: ~Escapable {
         return true
     }
 
-    /// Reads to the end of the text, where nothing but white space may stand.
+    /// Throws if anything but white space follows.
     package mutating func endDocument() throws(JSONFault) {
         skipWhiteSpace()
         if position < bytes.count { throw JSONFault(.trailingData, at: position) }
     }
 
-    /// The string that stands here.
     package mutating func string() throws(JSONFault) -> JSONText {
         try require(.string)
         return try readText()
     }
 
-    /// The boolean that stands here.
     package mutating func boolean() throws(JSONFault) -> Bool {
         try require(.boolean)
         let value = try readBoolean()
@@ -89,7 +83,6 @@ package struct JSONReader: ~Escapable {
         return value
     }
 
-    /// The integer that stands here.
     package mutating func integer() throws(JSONFault) -> Int64 {
         try require(.number)
         let start = position
@@ -106,14 +99,12 @@ package struct JSONReader: ~Escapable {
 // MARK: - Values in a tree, whose end the caller checks
 
 extension JSONReader {
-    /// `true` or `false`, one of which begins here.
     mutating func readBoolean() throws(JSONFault) -> Bool {
         let value = try next() == UInt8(ascii: "t")
         try readWord(value ? "true" : "false", "true or false")
         return value
     }
 
-    /// Reads a word letter by letter.
     mutating func readWord(_ word: StaticString, _ what: String) throws(JSONFault) {
         for index in 0..<word.utf8CodeUnitCount {
             // SAFETY: a static string has that many bytes.
@@ -122,14 +113,13 @@ extension JSONReader {
         work += word.utf8CodeUnitCount
     }
 
-    /// The number that begins here, as it was written.
     mutating func readNumber() throws(JSONFault) -> JSONNumber {
         let start = position
         try skipNumber()
         return JSONNumber(checked: String(decoding: copy(of: start..<position), as: UTF8.self))
     }
 
-    /// Passes over the number that begins here. RFC 8259 §6: `number = [ minus ] int [ frac ] [ exp ]`.
+    /// Skips a number. RFC 8259 §6: `number = [ minus ] int [ frac ] [ exp ]`.
     mutating func skipNumber() throws(JSONFault) {
         let start = position
         skip(oneOf: UInt8(ascii: "-"), UInt8(ascii: "-"))
@@ -151,7 +141,7 @@ extension JSONReader {
         return true
     }
 
-    /// At least one digit; how many there were.
+    /// Reads at least one digit and returns the number of digits.
     private mutating func readDigits(of number: Int) throws(JSONFault) -> Int {
         let start = position
         while let byte = peek(), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
@@ -164,7 +154,6 @@ extension JSONReader {
 // MARK: - Bytes
 
 extension JSONReader {
-    /// A copy of bytes that were read.
     func copy(of range: Range<Int>) -> [UInt8] {
         // SAFETY: the pointer does not leave the closure.
         unsafe bytes.extracting(range).withUnsafeBufferPointer { unsafe Array($0) }
@@ -196,7 +185,7 @@ extension JSONReader {
         work += position - start
     }
 
-    /// A literal ends where a comma, a brace or white space stands: `truex` is none.
+    /// Throws unless a comma, a brace or white space ends the literal: `truex` is none.
     private func endLiteral(_ what: String) throws(JSONFault) {
         guard let byte = peek() else { throw JSONFault(.truncated, at: position) }
         switch byte {
@@ -205,7 +194,7 @@ extension JSONReader {
         }
     }
 
-    /// RFC 8259 §6: no leading zeros.
+    /// Reads an integer without leading zeros (RFC 8259 §6).
     private mutating func digits(from start: Int) throws(JSONFault) -> Int64 {
         let first = position
         var value: Int64 = 0
@@ -225,13 +214,11 @@ extension JSONReader {
 // MARK: - Types
 
 extension JSONReader {
-    /// The type of the value that starts here.
     package func nextType() throws(JSONFault) -> JSONType {
         guard let type = JSONType(firstByte: try next()) else { throw JSONFault(.expected("a value"), at: position) }
         return type
     }
 
-    /// Checks that a value of this type starts here.
     private func require(_ expected: JSONType) throws(JSONFault) {
         let found = try nextType()
         guard found == expected else { throw JSONFault(.wrongType(expected: expected, found: found), at: position) }
@@ -239,7 +226,6 @@ extension JSONReader {
 }
 
 extension JSONType {
-    /// The type of the value that starts with this byte.
     fileprivate init?(firstByte: UInt8) {
         switch firstByte {
         case UInt8(ascii: "\""): self = .string

@@ -1,14 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a string stands in the body: checked, but neither copied nor unescaped.
+/// The range of a string in the body: checked, but neither copied nor unescaped.
 package struct JSONText: Hashable, Sendable {
     /// The bytes between the quotes.
     package let range: Range<Int>
-    /// Whether a backslash stands in it; without one the bytes are the string.
+    /// True if it contains a backslash; otherwise the bytes are the string.
     package let isEscaped: Bool
 
-    /// A string between two quotes of a text that was read.
     package init(range: Range<Int>, isEscaped: Bool) {
         self.range = range
         self.isEscaped = isEscaped
@@ -16,7 +15,7 @@ package struct JSONText: Hashable, Sendable {
 }
 
 extension JSONReader {
-    /// The string whose opening quote stands here; its escapes and its UTF-8 are checked.
+    /// Reads a string from its opening quote, and checks its escapes and its UTF-8.
     mutating func readText() throws(JSONFault) -> JSONText {
         position += 1
         let start = position
@@ -44,7 +43,7 @@ extension JSONReader {
         }
     }
 
-    /// Skips sixteen bytes at a time while none of them needs a look. A receipt is one string of many thousand bytes.
+    /// Skips sixteen bytes at a time while all of them are plain. A receipt is one string of many thousand bytes.
     private mutating func skipPlainText() {
         let quote = SIMD16<UInt8>(repeating: UInt8(ascii: "\""))
         let backslash = SIMD16<UInt8>(repeating: UInt8(ascii: "\\"))
@@ -74,7 +73,7 @@ extension JSONReader {
 // MARK: - Escapes
 
 extension JSONReader {
-    /// The character that the escape sequence starting here stands for (RFC 8259 §7).
+    /// Reads an escape sequence and returns its character (RFC 8259 §7).
     private mutating func readEscape() throws(JSONFault) -> Unicode.Scalar {
         let start = position
         position += 1
@@ -92,7 +91,7 @@ extension JSONReader {
         }
     }
 
-    /// Characters beyond the Basic Multilingual Plane take two escapes, a UTF-16 surrogate pair.
+    /// Reads one escape, or two for a UTF-16 surrogate pair: a character beyond the Basic Multilingual Plane.
     private mutating func readUnicodeEscape(from start: Int) throws(JSONFault) -> Unicode.Scalar {
         let unit = try readCodeUnit(from: start)
         if let scalar = Unicode.Scalar(unit) { return scalar }
@@ -119,7 +118,7 @@ extension JSONReader {
 // MARK: - Contents
 
 extension JSONReader {
-    /// The string's UTF-8 with its escapes resolved; a copy.
+    /// Returns a copy of the string's UTF-8 with its escapes resolved.
     package func unescaped(_ text: JSONText) throws(JSONFault) -> [UInt8] {
         guard text.isEscaped else { return copy(of: text.range) }
         var reader = JSONReader(bytes)
@@ -138,7 +137,7 @@ extension JSONReader {
         return result
     }
 
-    /// The string as a value, if it is no longer than `maximumBytes`.
+    /// Returns the string with its escapes resolved, if it is no longer than `maximumBytes`.
     package func value(of text: JSONText, maximumBytes: Int) throws(JSONFault) -> String {
         guard text.range.count <= maximumBytes else {
             throw JSONFault(.textTooLong(maximumBytes: maximumBytes), at: text.range.lowerBound)
@@ -146,7 +145,7 @@ extension JSONReader {
         return try string(of: text)
     }
 
-    /// The string as a value, its escapes resolved.
+    /// Returns the string with its escapes resolved.
     package func string(of text: JSONText) throws(JSONFault) -> String {
         if !text.isEscaped, let bytes = try? UTF8Span(validating: bytes.extracting(text.range)) {
             return String(copying: bytes)

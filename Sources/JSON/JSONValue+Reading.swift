@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension JSONValue {
-    /// The most of a JSON text that becomes a tree.
+    /// The limits of a JSON text that becomes a tree.
     package struct Limits: Hashable, Sendable {
-        /// The text's bytes.
         package var bytes: Int
-        /// Arrays and objects inside one another; reading, writing and freeing a tree take stack with its depth.
+        /// The nesting of arrays and objects; reading, writing and freeing a tree take stack with its depth.
         package var depth: Int
-        /// Members and elements, all together: `[0,0,0]` takes ten times the memory of its text.
+        /// Members and elements, counted together: `[0,0,0]` takes ten times the memory of its text.
         package var values: Int
 
-        /// Limits that fit Apple's answers: a receipt of 5 MB is on record, and comes back in JSON of twice that.
+        /// Creates limits that fit Apple's responses: a receipt of 5 MB is on record, and its response is twice as
+        /// long.
         package init(bytes: Int = 16 << 20, depth: Int = 16, values: Int = 1_000_000) {
             self.bytes = bytes
             self.depth = depth
@@ -19,22 +19,20 @@ extension JSONValue {
         }
     }
 
-    /// Reads a whole text, which holds one value and nothing else. Takes time with its length.
+    /// Parses a text of one value, in time proportional to its length.
     ///
-    /// - Throws: `JSONFault`, with the position; a name that stands twice in an object is one.
+    /// - Throws: `JSONFault`, with the position; a duplicate name in an object is one.
     package init(parsing text: Span<UInt8>, limits: Limits = Limits()) throws(JSONFault) {
         guard text.count <= limits.bytes else { throw JSONFault(.tooLarge(maximumBytes: limits.bytes), at: 0) }
         var reader = JSONTreeReader(text, limits)
         self = try reader.document()
     }
 
-    /// Reads a whole text.
     package init(parsing text: [UInt8], limits: Limits = Limits()) throws(JSONFault) {
         try self.init(parsing: text.span, limits: limits)
     }
 }
 
-/// Reads a tree, and counts what it reads.
 private struct JSONTreeReader: ~Escapable {
     private var reader: JSONReader
     private let limits: JSONValue.Limits
@@ -109,14 +107,14 @@ private struct JSONTreeReader: ~Escapable {
     }
 }
 
-/// The names of one object. The first few are looked through, which for objects of ordinary size is faster than hashing
-/// them; the others are hashed, because nobody says how many there are.
+/// The names of one object. The first few are compared one by one, which for objects of ordinary size is faster than
+/// hashing; the others are hashed, because there may be very many.
 private struct MemberNames {
     private static let fewCount = 32
     private var few: [String] = []
     private var others: Set<[UInt8]> = []
 
-    /// False if the name is there already. Octets count: Unicode holds some different names to be the same.
+    /// Returns false if the name is present already. Bytes are compared: Unicode treats some different names as equal.
     mutating func insert(_ name: String) -> Bool {
         guard !few.contains(where: { $0 == name && $0.utf8.elementsEqual(name.utf8) }) else { return false }
         guard few.count >= Self.fewCount else {

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes one JSON text (RFC 8259) by appending to a byte array: problems, log lines and answers.
+/// Writes one JSON text (RFC 8259) into a byte array: problems, log lines and answers.
 ///
-/// The writer places commas and escapes strings; the caller keeps keys before values.
+/// The writer adds commas and escapes strings; the caller writes a key before each value.
 /// ```swift
 /// var json = JSONWriter()
 /// json.object {
@@ -12,16 +12,14 @@
 /// }
 /// ```
 package struct JSONWriter: Sendable {
-    /// What has been written so far.
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    /// A writer with room for so many bytes.
     package init(reservingCapacity capacity: Int = 256) {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Writes an object whose members `members` writes as pairs of `key(_:)` and a value.
+    /// Writes an object; `members` writes pairs of `key(_:)` and a value.
     @inlinable
     package mutating func object<Failure: Error>(
         _ members: (inout JSONWriter) throws(Failure) -> Void
@@ -31,7 +29,6 @@ package struct JSONWriter: Sendable {
         close(UInt8(ascii: "}"))
     }
 
-    /// Writes an array whose elements `elements` writes.
     @inlinable
     package mutating func array<Failure: Error>(
         _ elements: (inout JSONWriter) throws(Failure) -> Void
@@ -41,8 +38,8 @@ package struct JSONWriter: Sendable {
         close(UInt8(ascii: "]"))
     }
 
-    /// Writes the name of the member whose value comes next.
-    /// - Parameter suffix: the end of the name, where it has two parts.
+    /// Writes a member's name, before its value.
+    /// - Parameter suffix: the end of a name that has two parts.
     package mutating func key(_ name: String, suffix: String = "") {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -53,23 +50,22 @@ package struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// Writes the name of the member whose value comes next.
     package mutating func key(_ name: JSONKey) {
         bytes.append(contentsOf: name.beforeString[(needsComma ? 0 : 1)...].dropLast())
         needsComma = false
     }
 
-    /// Writes a member whose value is a string: the same as a key and a string, in fewer steps.
+    /// Writes a member with a string value, in fewer steps than a key and a string.
     package mutating func member(_ name: JSONKey, _ value: String) {
         member(name) { $0.append(escaping: value) }
     }
 
-    /// Writes a member whose value is a string that `append` adds byte by byte, of characters that need no escape.
+    /// Writes a member with a string value, which `append` adds in bytes that need no escape.
     package mutating func member(_ name: JSONKey, appending append: (inout [UInt8]) -> Void) {
         member(name) { append(&$0.bytes) }
     }
 
-    /// Writes a member that is a string, or nothing at all.
+    /// Writes a member with a string value, or nothing for nil.
     package mutating func member(_ name: String, _ value: String?) {
         guard let value else { return }
         key(name)
@@ -93,15 +89,14 @@ package struct JSONWriter: Sendable {
         bytes.append(contentsOf: written)
     }
 
-    /// Writes a value that this writer wrote before.
-    /// - Parameter range: its place in `bytes`.
+    /// Writes again a value that this writer wrote, from its range in `bytes`.
     package mutating func value(writtenAt range: Range<Int>) {
         separate()
-        // A copy, because a slice would have the whole array copied.
+        // A copy, because a slice would copy the whole array.
         bytes.append(contentsOf: Array(bytes[range]))
     }
 
-    /// Writes a string, escaped where RFC 8259 §7 asks for it.
+    /// Writes a string, escaped as RFC 8259 §7 requires.
     package mutating func string(_ value: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -109,7 +104,7 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Writes a string that `append` adds byte by byte, of characters that need no escape.
+    /// Writes a string, which `append` adds in bytes that need no escape.
     package mutating func string(appending append: (inout [UInt8]) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -117,12 +112,11 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Writes an integer.
     package mutating func integer(_ value: some FixedWidthInteger) {
         literal(String(value))
     }
 
-    /// Writes an integer, without a text in between: answers hold thousands of them.
+    /// Writes an integer without an intermediate string: answers hold thousands of them.
     package mutating func integer(_ value: Int64) {
         separate()
         appendDigits(of: value)
@@ -131,7 +125,7 @@ package struct JSONWriter: Sendable {
     /// Writes a decimal number with as many places as it needs, and at least one.
     /// - Parameters:
     ///   - numerator: the number times 10 to the power of `places`; not negative.
-    ///   - places: the digits behind the point at most; 1 or more.
+    ///   - places: the maximum number of places; 1 or more.
     package mutating func decimal(_ numerator: Int64, places: Int) {
         separate()
         var divisor: Int64 = 1
@@ -154,7 +148,7 @@ package struct JSONWriter: Sendable {
             bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
             rest /= 10
         } while rest > 0
-        // In place: a slice that is turned around is a copy.
+        // In place: reversing a slice would copy it.
         var last = bytes.count - 1
         while first < last {
             bytes.swapAt(first, last)
@@ -162,33 +156,30 @@ package struct JSONWriter: Sendable {
         }
     }
 
-    /// Writes a floating-point number; JSON has no infinities and no NaN, they become `null`.
+    /// Writes a floating-point number; infinities and NaN, which JSON lacks, become `null`.
     package mutating func number(_ value: Double) {
         literal(value.isFinite ? value.description : "null")
     }
 
-    /// Writes a number as it was read.
     package mutating func number(_ value: JSONNumber) {
         literal(value.text)
     }
 
-    /// Writes `true` or `false`.
     package mutating func bool(_ value: Bool) {
         literal(value ? "true" : "false")
     }
 
-    /// Writes `null`.
     package mutating func null() {
         literal("null")
     }
 
-    /// Ends the line after one JSON text; the next text begins on the next line.
+    /// Ends the line after one JSON text; the next text begins on a new line.
     package mutating func endLine() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false
     }
 
-    /// Removes and returns what has been written; the writer begins anew, with as much room.
+    /// Returns the bytes written and starts anew, with the same capacity.
     package mutating func takeBytes() -> [UInt8] {
         let taken = bytes
         self = JSONWriter(reservingCapacity: taken.capacity)
@@ -221,12 +212,11 @@ package struct JSONWriter: Sendable {
     }
 }
 
-/// The name of a member as it stands in a JSON text: escaped once, written many times.
+/// The name of a member: escaped once, written many times.
 package struct JSONKey: Sendable {
     /// A comma, the name in quotation marks, a colon, and the quotation mark of a string.
     fileprivate let beforeString: [UInt8]
 
-    /// Escapes a name.
     package init(_ name: String) {
         var json = JSONWriter()
         json.key(name)
@@ -261,7 +251,7 @@ extension JSONWriter {
         }
     }
 
-    /// `\u00XX`: the only way to write the other control characters.
+    /// Appends `\u00XX`, the only form of the other control characters.
     private mutating func appendUnicodeEscape(of byte: UInt8) {
         let digits = Array("0123456789abcdef".utf8)
         bytes.append(contentsOf: "\\u00".utf8)

@@ -1,46 +1,45 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a list of families cannot be exported.
+/// The reason why a list of families cannot be exported.
 public struct CatalogueError: Error, Hashable, Sendable {
-    /// The name of the family at fault.
+    /// The family's name.
     public let family: String
-    /// What is wrong with it.
+    /// The broken rule.
     public let fault: Fault
 
-    /// What can be wrong with a family. The rules are those of the Prometheus data model and naming practices.
+    /// A rule of the Prometheus data model and naming practices.
     public enum Fault: Hashable, Sendable {
-        /// The name is not of lower-case letters, digits and underscores, or begins with a digit.
+        /// The name has other characters than lower-case letters, digits and underscores, or begins with a digit.
         case nameMalformed
-        /// Another family writes lines of that name.
+        /// Another family has lines of that name.
         case nameTaken
-        /// A counter's name ends in `_total`, and no other name does.
+        /// Counter names must end in `_total`, other names must not.
         case totalMisplaced
-        /// There is no help.
+        /// The help text is empty.
         case helpMissing
-        /// A label's name is not of lower-case letters, digits and underscores, or begins with a digit.
+        /// A label name has other characters than lower-case letters, digits and underscores, or begins with a digit.
         case labelNameMalformed
-        /// `le` and names that begin with two underscores mean something to Prometheus.
+        /// `le` and names with two leading underscores are reserved by Prometheus.
         case labelNameReserved
         /// Two labels have the same name.
         case labelNameRepeated
-        /// A label set has not exactly one value for each label.
+        /// A label set does not have exactly one value per label.
         case labelSetIncomplete
         /// Two series have the same labels.
         case labelSetRepeated
-        /// A histogram has no buckets, or they do not ascend, or one of them is not finite.
+        /// A histogram's buckets are missing, not ascending or not finite.
         case bucketsNotAscending
-        /// There are more series than `MetricFamily.Limits.series`, or none.
+        /// The family has no series, or more than `MetricFamily.Limits.series`.
         case seriesCount
-        /// There are more buckets than `MetricFamily.Limits.buckets`.
+        /// The histogram has more than `MetricFamily.Limits.buckets` buckets.
         case tooManyBuckets
-        /// A value is read for a series that is not declared, or for a histogram.
+        /// A reading names an undeclared series, or a histogram.
         case readingUndeclared
     }
 }
 
 extension MetricFamily {
-    /// Checks the family by itself.
     func check() throws(CatalogueError) {
         try require(name.isMetricName, else: .nameMalformed)
         try require(name.hasSuffix("_total") == (kind == .counter), else: .totalMisplaced)
@@ -64,12 +63,11 @@ extension MetricFamily {
         try require(!bounds.isEmpty && ascends && bounds.allSatisfy(\.isFinite), else: .bucketsNotAscending)
     }
 
-    /// The names no other family may use: its own, and those at the beginning of a histogram's lines.
+    /// The names reserved by this family: its own, or those of a histogram's lines.
     var reservedNames: [String] {
         if case .histogram = kind { ["", "_bucket", "_sum", "_count"].map { name + $0 } } else { [name] }
     }
 
-    /// Throws the fault unless the family is as it should be.
     func require(_ isAsItShouldBe: Bool, else fault: CatalogueError.Fault) throws(CatalogueError) {
         guard isAsItShouldBe else { throw CatalogueError(family: name, fault: fault) }
     }
@@ -83,7 +81,7 @@ extension String {
 }
 
 extension UInt8 {
-    /// A lower-case letter, a digit or an underscore.
+    /// True for a lower-case letter, a digit or an underscore.
     var isMetricNameByte: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true

@@ -4,7 +4,7 @@
 // The text format 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/
 
 extension MetricFamily {
-    /// The two lines above a family's series.
+    /// The HELP and TYPE lines of the family.
     var headText: String {
         let text = help.escaped([#"\"#: #"\\"#, "\n": #"\n"#])
         return "# HELP \(name) \(text)\n# TYPE \(name) \(typeName)\n"
@@ -18,8 +18,7 @@ extension MetricFamily {
         }
     }
 
-    /// The beginnings of a series' lines, up to the value: one, or for a histogram one for each bucket, the sum, the
-    /// count.
+    /// Returns the lines of a series up to their values: one, or for a histogram one per bucket, the sum and the count.
     func lineStarts(_ labelValues: [String]) -> [String] {
         let labels = zip(labelNames, labelValues).map { name, value in Self.label(name, value) }
         guard case .histogram(let bounds) = kind else { return [Self.lineStart(name, labels)] }
@@ -40,7 +39,7 @@ extension MetricFamily {
 }
 
 extension Double {
-    /// As Go's `ParseFloat` reads it; whole numbers without a point.
+    /// The number as Go's `ParseFloat` reads it; integers without a decimal point.
     var metricText: String {
         if isNaN { return "NaN" }
         if isInfinite { return self < 0 ? "-Inf" : "+Inf" }

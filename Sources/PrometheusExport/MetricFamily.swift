@@ -1,31 +1,30 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// One family of metrics, declared before anything is counted: what it means, and every series it will ever have.
+/// A family of metrics, declared up front with its meaning and all of its series.
 public struct MetricFamily: Hashable, Sendable {
-    /// What the values of a family are.
+    /// The type of a family's values.
     public enum Kind: Hashable, Sendable {
-        /// A count that only grows.
+        /// A count that only increases.
         case counter
         /// A value that goes up and down.
         case gauge
-        /// Counts of values up to each of these bounds, ascending, without the infinite one.
+        /// Counts of values up to each bound; the bounds ascend, without the infinite one.
         case histogram(buckets: [Double])
     }
 
-    /// The name, with the unit as its last word: `http_request_duration_seconds`, `requests_total`.
+    /// The name, with the unit last: `http_request_duration_seconds`, `requests_total`.
     public let name: String
-    /// What its values are.
+    /// The type.
     public let kind: Kind
-    /// One sentence for whoever reads the metric.
+    /// The help text: one sentence.
     public let help: String
     /// The names of its labels.
     public let labelNames: [String]
-    /// The values of the labels, in the order of their names: one array for each series. A family without labels has
-    /// one series, `[]`.
+    /// The label values of each series, in the order of the label names. A family without labels has one series, `[]`.
     public let labelSets: [[String]]
 
-    /// A family with these series.
+    /// Declares a family.
     public init(
         _ name: String, _ kind: Kind, _ help: String, labelNames: [String] = [], labelSets: [[String]] = [[]]
     ) {
@@ -38,9 +37,9 @@ public struct MetricFamily: Hashable, Sendable {
 }
 
 extension MetricFamily {
-    /// What a family may have.
+    /// The bounds of a family.
     public enum Limits {
-        /// Series of one family: each costs every scrape a line, a histogram's a line for each bucket.
+        /// Series of one family: each adds a line to every scrape, or one per bucket for a histogram.
         public static let series = 4096
         /// Bounds of a histogram.
         public static let buckets = 64

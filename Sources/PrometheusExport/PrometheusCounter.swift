@@ -4,28 +4,27 @@
 public import CoreMetrics
 internal import Synchronization
 
-/// Counts. An increment is one relaxed atomic addition.
+/// A counter. An increment is one relaxed atomic addition.
 public final class PrometheusCounter: CounterHandler {
     private let count = Atomic<UInt64>(0)
 
-    /// A counter at 0.
     init() {}
 
-    /// What was counted so far.
+    /// The current count.
     public var value: UInt64 { count.load(ordering: .relaxed) }
 
-    /// Counts one more.
+    /// Adds one.
     public func increment() {
         count.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Counts so many more; fewer than none are ignored, because a counter only grows.
+    /// Adds an amount; negative amounts are ignored, because a counter only increases.
     public func increment(by amount: Int64) {
         guard amount > 0 else { return }
         count.wrappingAdd(UInt64(amount), ordering: .relaxed)
     }
 
-    /// Begins at 0 again, as after a restart.
+    /// Restarts at 0, as after a restart of the process.
     public func reset() {
         count.store(0, ordering: .relaxed)
     }

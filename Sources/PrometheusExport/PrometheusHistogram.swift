@@ -4,11 +4,11 @@
 public import CoreMetrics
 internal import Synchronization
 
-/// Counts values by their size. Recording one is a search among the bounds and two atomic additions.
+/// A histogram. Recording a value is a search among the bounds and two atomic additions.
 public final class PrometheusHistogram: RecorderHandler, TimerHandler {
     private let bounds: [Double]
-    /// One for each bound and one for what lies beyond them; each counts its own values only, and the sums that
-    /// Prometheus wants are made when somebody asks.
+    /// One per bound and one for values beyond. Each counts its own values; the cumulative sums are computed at a
+    /// scrape.
     private let counters: [PrometheusCounter]
     private let total = Atomic<Double>(0)
 
@@ -20,7 +20,7 @@ public final class PrometheusHistogram: RecorderHandler, TimerHandler {
     /// The sum of all values.
     public var sum: Double { total.load(ordering: .relaxed) }
 
-    /// How many values were at most as large as each bound; the last of all: how many there were.
+    /// The number of values up to each bound; the last is the number of all values.
     public var cumulativeCounts: [UInt64] {
         var count: UInt64 = 0
         return counters.map { counter in
@@ -29,16 +29,16 @@ public final class PrometheusHistogram: RecorderHandler, TimerHandler {
         }
     }
 
-    /// Counts a value. What is not a finite number is ignored: it would make the sum useless for ever.
+    /// Records a value. Values that are not finite are ignored: one would spoil the sum for ever.
     public func record(_ value: Double) {
         guard value.isFinite else { return }
         counters[bounds.firstIndex { value <= $0 } ?? bounds.count].increment()
         total.add(value)
     }
 
-    /// Counts a value.
+    /// Records a value.
     public func record(_ value: Int64) { record(Double(value)) }
 
-    /// Counts a duration, in seconds.
+    /// Records a duration as seconds.
     public func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 }

@@ -3,16 +3,16 @@
 
 public import CoreMetrics
 
-/// The port through which libraries count. Their labels carry dots and no units (`http.requests`), Prometheus' names
-/// carry both underscores and units: the family `http_requests_total` is declared for it.
+/// The interface of swift-metrics. Library labels have dots and no units (`http.requests`), Prometheus names
+/// underscores and units: declare the family `http_requests_total` for it.
 extension PrometheusRegistry: MetricsFactory {
-    /// The series of a counter.
+    /// Returns the series of a counter.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         guard case .counter(let counter) = instrument(label, "_total", dimensions) else { return discarded() }
         return counter
     }
 
-    /// The series of a histogram for what aggregates, of a gauge for what does not.
+    /// Returns the series of a histogram if the values are aggregated, else of a gauge.
     public func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
@@ -23,28 +23,28 @@ extension PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// The series of a gauge.
+    /// Returns the series of a gauge.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         guard case .gauge(let gauge) = instrument(label, "", dimensions) else { return discarded() }
         return gauge
     }
 
-    /// The series of a histogram of seconds.
+    /// Returns the series of a histogram of seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         guard case .histogram(let histogram) = instrument(label, "_seconds", dimensions) else { return discarded() }
         return histogram
     }
 
-    /// Declared series exist for ever.
+    /// Does nothing: declared series stay.
     public func destroyCounter(_ handler: any CounterHandler) {}
 
-    /// Declared series exist for ever.
+    /// Does nothing: declared series stay.
     public func destroyRecorder(_ handler: any RecorderHandler) {}
 
-    /// Declared series exist for ever.
+    /// Does nothing: declared series stay.
     public func destroyMeter(_ handler: any MeterHandler) {}
 
-    /// Declared series exist for ever.
+    /// Does nothing: declared series stay.
     public func destroyTimer(_ handler: any TimerHandler) {}
 
     private func discarded() -> NOOPMetricsHandler {

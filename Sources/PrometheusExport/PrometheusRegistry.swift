@@ -1,22 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Everything that is counted in a process, and its text in the Prometheus format 0.0.4.
+/// The metrics of a process, and their text in the Prometheus format 0.0.4.
 ///
-/// All series are declared first and exist from then on, at 0. Callers take the handle of a series once, at the start,
-/// and count with it without a lock, a lookup or an allocation.
+/// All series are declared first and start at 0. Callers get a series' handle once, at the start, and then count
+/// without a lock, a lookup or an allocation.
 ///
-/// Asking for a series that is not declared is a mistake, but none to stop a server for: the caller gets a handle that
-/// nobody exports, and `PrometheusRegistry.undeclared` counts it.
+/// Requesting an undeclared series is a mistake, but no reason to stop a server: the caller gets a handle that is not
+/// exported, and `PrometheusRegistry.undeclared` counts it.
 public final class PrometheusRegistry: Sendable {
-    /// Counts the series somebody asked for in vain. Part of every registry.
+    /// The number of requests for undeclared series. Part of every registry.
     public static let undeclared = MetricFamily(
         "prometheus_export_undeclared_total", .counter, "Series that were asked for and are not declared.")
 
     private let families: [String: RegisteredFamily]
     private let undeclaredSeries = PrometheusCounter()
 
-    /// Declares the families, and the series of theirs that are read instead of counted.
+    /// Creates a registry of these families, with the series that are read instead of counted.
     public init(_ catalogue: [MetricFamily], readings: [MetricReading] = []) throws(CatalogueError) {
         var families: [String: RegisteredFamily] = [:]
         var names: Set<String> = []
@@ -33,7 +33,7 @@ public final class PrometheusRegistry: Sendable {
         self.families = families
     }
 
-    /// What Prometheus reads: families by name, their series in the order of declaration.
+    /// Returns the text of a scrape: families sorted by name, series in the order of declaration.
     public func text() -> String {
         var text = ""
         for family in families.values.sorted(by: { $0.family.name < $1.family.name }) { family.write(to: &text) }
@@ -44,7 +44,7 @@ public final class PrometheusRegistry: Sendable {
 // MARK: - Handles
 
 extension PrometheusRegistry {
-    /// The counter with these labels.
+    /// Returns the counter with these labels.
     public func counter(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusCounter {
         guard case .counter(let counter) = instrument(family.name, labelValues) else {
             noteUndeclared()
@@ -53,7 +53,7 @@ extension PrometheusRegistry {
         return counter
     }
 
-    /// The gauge with these labels.
+    /// Returns the gauge with these labels.
     public func gauge(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusGauge {
         guard case .gauge(let gauge) = instrument(family.name, labelValues) else {
             noteUndeclared()
@@ -62,7 +62,7 @@ extension PrometheusRegistry {
         return gauge
     }
 
-    /// The histogram with these labels.
+    /// Returns the histogram with these labels.
     public func histogram(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusHistogram {
         guard case .histogram(let histogram) = instrument(family.name, labelValues) else {
             noteUndeclared()

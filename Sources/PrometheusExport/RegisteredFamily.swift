@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What holds the value of one series.
+/// The storage of one series' value.
 enum Instrument: Sendable {
     case counter(PrometheusCounter)
     case gauge(PrometheusGauge)
@@ -17,11 +17,11 @@ enum Instrument: Sendable {
     }
 }
 
-/// A family with the instruments of its series and all of its text that never changes.
+/// A family with its instruments and the constant parts of its text.
 struct RegisteredFamily: Sendable {
     let family: MetricFamily
     private let head: String
-    /// In the order of declaration: the beginnings of each series' lines, up to their values.
+    /// The lines of each series up to their values, in the order of declaration.
     private let lineStarts: [[String]]
     private var instruments: [Instrument]
     private let indices: [[String]: Int]
@@ -34,12 +34,11 @@ struct RegisteredFamily: Sendable {
         indices = Dictionary(uniqueKeysWithValues: zip(family.labelSets, family.labelSets.indices))
     }
 
-    /// The instrument of the series with these labels.
     func instrument(_ labelValues: [String]) -> Instrument? {
         indices[labelValues].map { instruments[$0] }
     }
 
-    /// Lets another instrument hold the value of a series; false if there is no such series.
+    /// Replaces the instrument of a series; returns false if there is no such series.
     @discardableResult
     mutating func replace(_ labelValues: [String], with instrument: Instrument) -> Bool {
         guard let index = indices[labelValues] else { return false }
@@ -47,13 +46,13 @@ struct RegisteredFamily: Sendable {
         return true
     }
 
-    /// Has a series read; false if there is no such series, or it is a histogram.
+    /// Registers a reading; returns false for an undeclared series or a histogram.
     mutating func read(_ reading: MetricReading) -> Bool {
         if case .histogram = family.kind { return false }
         return replace(reading.labelValues, with: .reading(reading.value))
     }
 
-    /// Writes the family as it is now.
+    /// Appends the family's current text.
     func write(to text: inout String) {
         text += head
         for (starts, instrument) in zip(lineStarts, instruments) {

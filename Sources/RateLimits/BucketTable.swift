@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is known of buckets, bounded in number.
+/// The known states of buckets, limited in number.
 ///
-/// Only what says nothing is ever forgotten, such as a full bucket; so nobody gets tokens back by asking for many other
-/// subjects. While the table is full of others, new subjects have one bucket in common for each policy of their
-/// tenant. That is strict with newcomers of a tenant under an attack, and with nobody else.
+/// Only states without information are removed, such as a full bucket: a client cannot regain tokens by using many
+/// other subjects. While the table is full of others, new subjects share one bucket for each policy of their tenant.
+/// Under an attack, that is strict with the new subjects of the attacked tenant only.
 struct BucketTable<Value: Sendable>: Sendable {
-    /// Where a bucket's value lies, until room is made again.
+    /// The position of a bucket's value, valid until room is made again.
     enum Location: Sendable {
         case own(Int)
         case common(Int)
     }
 
-    /// A bucket's decision, and who made it.
+    /// A bucket's decision and its source.
     struct BucketDecision: Sendable {
         var decision: RateAdmission.Decision
         var source: RateAdmission.Source
@@ -26,18 +26,18 @@ struct BucketTable<Value: Sendable>: Sendable {
 
     private var slots: [(bucket: RateBucket, value: Value)] = []
     private var locations: [RateBucket: Int] = [:]
-    /// The configuration bounds how many tenants and policies there are.
+    /// Limited by the number of tenants and policies in the configuration.
     private var commons: [Value] = []
     private var commonPlaces: [Common: Int] = [:]
     private var hand = 0
     private let maximumCount: Int
 
-    /// - Parameter maximumCount: of buckets that have a value of their own.
+    /// - Parameter maximumCount: the maximum number of buckets with a value of their own.
     init(maximumCount: Int) {
         self.maximumCount = maximumCount
     }
 
-    /// How many buckets have a value of their own.
+    /// The number of buckets with a value of their own.
     var count: Int { slots.count }
 
     subscript(location: Location) -> Value {
@@ -55,17 +55,17 @@ struct BucketTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value of a bucket, its own or the one it has in common with others; nil for a bucket of which nothing is known.
+    /// Returns the value of a bucket, its own or the shared one; nil for an unknown bucket.
     func value(of bucket: RateBucket) -> Value? {
         if let index = locations[bucket] { return slots[index].value }
         guard slots.count >= maximumCount else { return nil }
         return commonPlaces[Common(tenant: bucket.tenant, policy: bucket.policy)].map { commons[$0] }
     }
 
-    /// Where the values of these buckets lie. Places found earlier mean nothing from now on.
+    /// Returns the positions of these buckets' values. Positions returned earlier become invalid.
     /// - Parameters:
-    ///   - isEmpty: whether a value may be forgotten.
-    ///   - make: the value of a bucket that has none, or of all those that have none of their own.
+    ///   - isEmpty: returns true if a value may be removed.
+    ///   - make: creates the value of a new bucket, or of all those that have none of their own.
     mutating func locations(
         of charges: [RateCharge], isEmpty: (Value) -> Bool, make: (RatePolicy, _ isCommon: Bool) -> Value
     ) -> [Location] {
@@ -87,7 +87,7 @@ struct BucketTable<Value: Sendable>: Sendable {
         return .common(commons.count - 1)
     }
 
-    /// Looks at a few values for each place that is wanted, where the last look ended, and forgets those that are empty.
+    /// Removes empty values, examining a few for each requested position, from where the last examination ended.
     private mutating func makeRoom(for count: Int, _ isEmpty: (Value) -> Bool) {
         guard slots.count + count > maximumCount else { return }
         for _ in 0..<min(slots.count, count * Limits.looks) {
@@ -104,8 +104,8 @@ struct BucketTable<Value: Sendable>: Sendable {
         locations[last.bucket] = index
     }
 
-    /// Takes from all or from none.
-    /// - Parameter take: takes from one; changes nothing if it refuses.
+    /// Takes tokens from all buckets or from none.
+    /// - Parameter take: takes from one bucket; changes nothing if it refuses.
     mutating func takeAll(
         _ charges: [RateCharge], at locations: [Location], _ take: (inout Value, RateCharge) -> BucketDecision
     ) -> [BucketDecision] {
@@ -119,8 +119,8 @@ struct BucketTable<Value: Sendable>: Sendable {
     }
 }
 
-/// How much work is done to make room.
+/// The limits of the work to make room.
 private enum Limits {
-    /// Values looked at for each that is wanted. More than one, so that room is made faster than it is taken.
+    /// Values examined for each requested one. More than one, so that room is made faster than it is taken.
     static let looks = 4
 }

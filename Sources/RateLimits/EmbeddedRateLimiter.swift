@@ -4,12 +4,12 @@
 public import Resilience
 internal import Synchronization
 
-/// Limits rates within this process: for a gateway that runs alone.
+/// Limits rates within this process, for a gateway that runs alone.
 public final class EmbeddedRateLimiter: RateLimiter {
     private let buckets: Mutex<BucketTable<TokenBucket>>
     private let clock: @Sendable () -> Instant
 
-    /// - Parameter maximumBuckets: how many buckets that are not full are told apart; each takes about 400 bytes.
+    /// - Parameter maximumBuckets: the number of buckets kept apart that are not full; each takes about 400 bytes.
     public init(
         maximumBuckets: Int = FleetRateLimiter.Limits.buckets, clock: @escaping @Sendable () -> Instant = { .now }
     ) {
@@ -23,10 +23,10 @@ public final class EmbeddedRateLimiter: RateLimiter {
         return buckets.withLock { Self.admit(charges, from: &$0, at: now) }
     }
 
-    /// The same: nobody has to be asked.
+    /// Does the same: no store is involved.
     public func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? { admit(charges) }
 
-    /// What the charges would be told, if an enforced bucket has not the tokens.
+    /// Returns the refusal of these charges, if an enforced bucket lacks the tokens.
     public func knownRefusal(of charges: [RateCharge]) -> RateAdmission? {
         let now = clock()
         return buckets.withLock { buckets in
@@ -40,7 +40,6 @@ public final class EmbeddedRateLimiter: RateLimiter {
         }
     }
 
-    /// How many buckets are remembered.
     var count: Int { buckets.withLock { $0.count } }
 
     private static func admit(
@@ -65,7 +64,6 @@ public final class EmbeddedRateLimiter: RateLimiter {
 }
 
 extension TokenBucket.Decision {
-    /// The same in the words of an admission.
     fileprivate var admission: RateAdmission.Decision {
         switch self {
         case .admitted: .admitted

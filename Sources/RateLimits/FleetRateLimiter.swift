@@ -4,20 +4,19 @@
 public import Resilience
 internal import Synchronization
 
-/// Limits rates for a fleet: by buckets that all nodes share, tokens this node took of them in advance, and what it
-/// remembers of their refusals.
+/// Limits rates for a fleet: by shared buckets, by tokens that this node took in advance, and by remembered refusals.
 ///
-/// Requests that are charged alike ask the store together: while an order of theirs is on its way, those that come wait
-/// and share the next one. So a request waits for two orders at most, and for none once the store has failed.
+/// Requests with equal charges share requests to the store: while one is in flight, new ones wait and share the next.
+/// So a request waits for two store requests at most, and for none once the store has failed.
 public final class FleetRateLimiter: RateLimiter {
-    /// What is remembered, and how many may wait.
+    /// The limits of the state and of the waiting requests.
     public enum Limits {
-        /// Buckets that are told apart, of those about which there is something to know.
+        /// Buckets kept apart, of those with a state worth keeping.
         public static let buckets = 65_536
-        /// How long a refusal is remembered before the store is asked again.
+        /// The time a refusal is remembered before the next request to the store.
         public static let memory: Duration = .seconds(1)
-        /// Requests that wait for an order, all of which it is for if they are alike; who comes while so many wait is
-        /// decided on as if the store had failed.
+        /// Requests waiting for the store, all in one batch if alike. Beyond it, requests are decided as if the store
+        /// had failed.
         public static let waiting = 10_000
     }
 
@@ -25,7 +24,7 @@ public final class FleetRateLimiter: RateLimiter {
 
     private struct State {
         var buckets: NodeBuckets
-        /// Who waits, by what the requests are charged. A list, even an empty one, means that somebody is on his way.
+        /// The waiting requests by charges. A list, even an empty one, means that a request to the store is in flight.
         var waiting: [[RateCharge]: [Waiter]] = [:]
         var waitingCount = 0
     }
@@ -36,8 +35,8 @@ public final class FleetRateLimiter: RateLimiter {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - maximumBuckets: how many buckets are told apart; each takes about 700 bytes.
-    ///   - liveNodes: how many nodes share the limits now, this one included.
+    ///   - maximumBuckets: the number of buckets kept apart; each takes about 700 bytes.
+    ///   - liveNodes: returns the number of nodes that share the limits now, this one included.
     public init(
         _ buckets: any SharedBuckets, maximumBuckets: Int = Limits.buckets,
         liveNodes: @escaping @Sendable () -> Int, clock: @escaping @Sendable () -> Instant = { .now }
@@ -48,7 +47,7 @@ public final class FleetRateLimiter: RateLimiter {
         state = Mutex(State(buckets: NodeBuckets(maximumBuckets: maximumBuckets)))
     }
 
-    /// How many requests wait for an order that is not on its way yet.
+    /// The number of requests that wait for the next request to the store.
     var waitingCount: Int { state.withLock { $0.waitingCount } }
 
     /// Takes the tokens of all charges or of none.
@@ -57,7 +56,7 @@ public final class FleetRateLimiter: RateLimiter {
         return await withCheckedContinuation { queue($0, for: charges, nodes: liveNodes()) }
     }
 
-    /// Decides with the tokens that are here, or by a refusal that is remembered.
+    /// Decides with leased tokens, or by a remembered refusal.
     public func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? {
         let (nodes, now) = (liveNodes(), clock())
         guard case .decided(let admission) = state.withLock({ $0.buckets.decide(charges, nodes: nodes, at: now) })
@@ -65,7 +64,7 @@ public final class FleetRateLimiter: RateLimiter {
         return admission
     }
 
-    /// A refusal that is remembered: the store refused the same a moment ago.
+    /// Returns a remembered refusal: the store refused the same a moment ago.
     public func knownRefusal(of charges: [RateCharge]) -> RateAdmission? {
         let (nodes, now) = (liveNodes(), clock())
         return state.withLock { $0.buckets.knownRefusal(of: charges, nodes: nodes, at: now) }
@@ -83,7 +82,7 @@ public final class FleetRateLimiter: RateLimiter {
         }
         switch entry {
         case .decided(let admission): waiter.resume(returning: admission)
-        // In a task of its own: the order is also for others, who must not lose it when the first one leaves.
+        // Detached, because other requests share it and must not lose it when the first one is cancelled.
         case .first: Task.detached { await self.run(charges) }
         case .waits: break
         }
@@ -94,9 +93,9 @@ public final class FleetRateLimiter: RateLimiter {
         case decided(RateAdmission)
     }
 
-    // MARK: - Orders
+    // MARK: - Batches
 
-    /// Asks the store for those who wait, as long as there are any.
+    /// Sends batches of waiting requests to the store until none wait.
     private func run(_ charges: [RateCharge]) async {
         while let (batch, waiters) = dequeue(charges) {
             let askedAt = clock()
@@ -109,7 +108,7 @@ public final class FleetRateLimiter: RateLimiter {
         }
     }
 
-    /// Lets go who can be decided on by now, and prepares an order for the others.
+    /// Resumes the requests that can be decided now, and prepares a batch of the others.
     private func dequeue(_ charges: [RateCharge]) -> (NodeBuckets.Batch, [Waiter])? {
         let (nodes, now) = (liveNodes(), clock())
         var decided: [(Waiter, RateAdmission)] = []
@@ -136,7 +135,7 @@ public final class FleetRateLimiter: RateLimiter {
         for (waiter, admission) in zip(waiters, admissions) { waiter.resume(returning: admission) }
     }
 
-    /// The store failed: nobody waits for it a second time.
+    /// Decides without the store after a failure: no request waits for it a second time.
     private func giveUp(_ batch: NodeBuckets.Batch, _ waiters: [Waiter]) {
         let (nodes, now) = (liveNodes(), clock())
         let decided = state.withLock { state in

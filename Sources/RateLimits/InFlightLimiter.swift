@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Limits the requests in flight.
 public protocol InFlightLimiter: Sendable {
-    /// Acquires a slot for one more request; false if all are taken. Each one that is acquired must be released once.
+    /// Acquires a slot for one more request; false if all are taken. Release each acquired slot once.
     func acquire(_ limit: InFlightLimit) -> Bool
     /// Releases a slot.
     func release(_ limit: InFlightLimit)
@@ -15,7 +15,7 @@ public protocol InFlightLimiter: Sendable {
 public struct InFlightLimit: Hashable, Sendable {
     /// The client they belong to.
     public var tenant: String
-    /// The most at one time, all nodes together.
+    /// The maximum at one time, on all nodes together.
     public var maximum: Int
 
     /// Creates a limit.
@@ -25,13 +25,13 @@ public struct InFlightLimit: Hashable, Sendable {
     }
 }
 
-/// Gives the slots that are this node's share: an n-th of them, where n nodes are alive, and always one.
+/// Grants this node's share of the slots: an n-th of them, where n nodes are alive, and always one.
 ///
-/// So the fleet keeps the limit without asking anybody, with whatever is shared or not; but for a moment, when a node
-/// joins while others still have more than their new share in flight, and where there are more nodes than slots. The
-/// price is that a client which reaches few of the nodes gets few of its slots.
+/// So the fleet keeps the limit without communication, even without shared state. Exceptions: for a moment when a node
+/// joins while others have more than their new share in flight, and while there are more nodes than slots. The price: a
+/// client that reaches few of the nodes gets few of its slots.
 public final class EmbeddedInFlightLimiter: InFlightLimiter {
-    /// By tenant; those that have none in flight are not in it.
+    /// By tenant; without tenants that have none in flight.
     private let inFlight = Mutex<[String: Int]>([:])
     private let liveNodes: @Sendable () -> Int
 

@@ -3,15 +3,15 @@
 
 internal import Resilience
 
-/// What one node knows of a bucket that all share.
+/// The state of a shared bucket, as one node knows it.
 struct NodeBucket: Sendable {
-    /// What can be said of a charge without asking the store.
+    /// The decision about a charge without the store.
     enum Judgement {
-        /// The tokens are here.
+        /// The leased tokens suffice.
         case leased
-        /// It will be refused for so long yet; with nil, always.
+        /// The bucket will refuse for this time; with nil, always.
         case refused(Duration?)
-        /// Only the store can say.
+        /// Only the store can decide.
         case unknown
     }
 
@@ -24,9 +24,9 @@ struct NodeBucket: Sendable {
     private(set) var lease: TokenLease?
     private var share: FairShare
     private var refusal: Refusal?
-    /// The bucket in the store, as it was last seen.
+    /// The last known state of the bucket in the store.
     private var seen: TokenBucket
-    /// Whether many buckets have this place in common: then only the share means something.
+    /// True if many buckets share this value: then only the share means something.
     private let isCommon: Bool
 
     init(_ policy: RatePolicy, isCommon: Bool) {
@@ -38,14 +38,14 @@ struct NodeBucket: Sendable {
         self.isCommon = isCommon
     }
 
-    /// Whether nothing is lost if it is forgotten.
+    /// Returns true if nothing is lost by removing it.
     func isEmpty(at now: Instant) -> Bool {
         share.timeUntilFull(at: now) == .zero && lease?.isIdle(at: now) ?? true && (refusal?.until ?? now) <= now
     }
 
     // MARK: - Without the store
 
-    /// What can be said of a charge without asking the store.
+    /// Decides about a charge without the store, if possible.
     func judge(_ charge: RateCharge, at now: Instant) -> Judgement {
         if charge.cost > charge.bucket.policy.burst { return .refused(nil) }
         if let lease, lease.tokens(at: now) >= charge.cost { return .leased }
@@ -55,13 +55,13 @@ struct NodeBucket: Sendable {
         return .unknown
     }
 
-    /// Takes the tokens of one request out of the lease.
+    /// Spends leased tokens for one request.
     mutating func spend(_ cost: Int, nodes: Int, at now: Instant) {
         _ = lease?.reserve(upTo: cost, at: now)
         record(cost, nodes: nodes, at: now)
     }
 
-    /// Decides as the policy says while the store cannot be asked.
+    /// Decides by the policy's rule for an unavailable store.
     mutating func decideAlone(
         _ charge: RateCharge, nodes: Int, at now: Instant
     ) -> BucketTable<NodeBucket>.BucketDecision {
@@ -91,7 +91,7 @@ struct NodeBucket: Sendable {
 
     // MARK: - With the store
 
-    /// Puts tokens of the lease aside for some requests, and says what else is wanted.
+    /// Reserves leased tokens for some requests, and returns what else to request from the store.
     mutating func prepare(_ charge: RateCharge, requests: Int, at now: Instant) -> Preparation {
         let needed = charge.cost * requests
         guard let reservation = lease?.reserve(upTo: needed, at: now) else {
@@ -105,10 +105,10 @@ struct NodeBucket: Sendable {
         return Preparation(charge: charge, reservation: reservation, line: line)
     }
 
-    /// Keeps what came of it.
+    /// Records the result of a preparation.
     /// - Parameters:
-    ///   - line: what the store gave; nil if it was not asked, because the lease had enough.
-    ///   - requests: how many are admitted.
+    ///   - line: the store's grant; nil if the lease sufficed and the store was not asked.
+    ///   - requests: the number of admitted requests.
     mutating func settle(
         _ preparation: Preparation, with line: TokenGrant.Line?, requests: Int, nodes: Int, moment: Moment
     ) {
@@ -122,20 +122,21 @@ struct NodeBucket: Sendable {
         seen = TokenBucket(
             preparation.charge.bucket.policy.tokenBucket, timeUntilFull: line.timeUntilFull, at: moment.askedAt)
         guard !isCommon else { return }
-        // The bucket cannot have tokens earlier, unless it is emptied from outside: after a while it is asked again.
+        // The bucket has no tokens earlier, unless it is emptied from outside: so the store is asked again after a
+        // while.
         let wait = min(line.timeUntilNext, FleetRateLimiter.Limits.memory)
         refusal = wait > .zero ? Refusal(cost: preparation.charge.cost, until: moment.askedAt + wait) : nil
     }
 
-    /// Gives back what was put aside.
+    /// Returns the reserved tokens.
     mutating func abandon(_ preparation: Preparation, at now: Instant) {
         guard let reservation = preparation.reservation else { return }
         lease?.putBack(reservation.count, of: reservation, at: now)
     }
 
-    // MARK: - What it says
+    // MARK: - Outcome
 
-    /// How it stands, for an answer.
+    /// Returns the state of the bucket for an answer.
     func outcome(
         _ charge: RateCharge, _ decision: BucketTable<NodeBucket>.BucketDecision, nodes: Int, at now: Instant
     ) -> RateAdmission.Outcome {
@@ -152,16 +153,16 @@ struct NodeBucket: Sendable {
         lease?.recordSpending(tokens, at: now)
     }
 
-    /// What one bucket contributes to an order.
+    /// The part of one bucket in a request to the store.
     struct Preparation: Sendable {
         let charge: RateCharge
-        /// What was put aside of the lease.
+        /// The tokens reserved from the lease.
         let reservation: TokenLease.Reservation?
-        /// What the store is asked for; nil for nothing.
+        /// The line of the request to the store; nil for none.
         let line: TokenRequest.Line?
     }
 
-    /// When the store was asked, and when it had answered.
+    /// The times of a request to the store and of its reply.
     struct Moment: Sendable {
         let askedAt: Instant
         let now: Instant

@@ -3,12 +3,12 @@
 
 internal import Resilience
 
-/// What one node knows of all buckets, and what it decides by it.
+/// The state of all buckets, as one node knows it, and the decisions by it.
 struct NodeBuckets: Sendable {
-    /// What becomes of a request.
+    /// The decision about a request.
     enum Decision: Sendable {
         case decided(RateAdmission)
-        /// The store has to be asked.
+        /// Only the store can decide.
         case ask
     }
 
@@ -19,7 +19,7 @@ struct NodeBuckets: Sendable {
         buckets = BucketTable(maximumCount: maximumBuckets)
     }
 
-    /// Decides by what this node holds and remembers, if that is enough.
+    /// Decides by leased tokens and remembered refusals, if they suffice.
     mutating func decide(_ charges: [RateCharge], nodes: Int, at now: Instant) -> Decision {
         let locations = locations(of: charges, at: now)
         let judgements = charges.indices.map { buckets[locations[$0]].judge(charges[$0], at: now) }
@@ -37,7 +37,7 @@ struct NodeBuckets: Sendable {
         return .decided(admission(charges, known, at: locations, nodes: nodes, at: now))
     }
 
-    /// The refusal that these charges are known to get; nil if they may be admitted. Takes nothing.
+    /// Returns the refusal that these charges will get; nil if they may be admitted. Takes nothing.
     mutating func knownRefusal(of charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
         let isRefused = charges.contains { charge in
             guard !charge.bucket.policy.isShadow, let bucket = buckets.value(of: charge.bucket),
@@ -57,25 +57,24 @@ struct NodeBuckets: Sendable {
         }
     }
 
-    /// Decides by the rules that the policies have for a store that cannot be asked.
+    /// Decides by the policies' rules for an unavailable store.
     mutating func decideAlone(_ charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission {
         let locations = locations(of: charges, at: now)
         let decisions = buckets.takeAll(charges, at: locations) { $0.decideAlone($1, nodes: nodes, at: now) }
         return admission(charges, decisions, at: locations, nodes: nodes, at: now)
     }
 
-    // MARK: - Orders
+    // MARK: - Batches
 
-    /// Some like requests on their way to the store and back.
+    /// A batch of equal requests, decided by one request to the store.
     struct Batch: Sendable {
         let charges: [RateCharge]
         let requests: Int
         fileprivate let preparations: [NodeBucket.Preparation]
-        /// What the store is asked for.
         let order: TokenRequest
     }
 
-    /// Prepares to ask the store on behalf of some like requests.
+    /// Prepares a batch of equal requests.
     mutating func prepare(_ charges: [RateCharge], requests: Int, at now: Instant) -> Batch {
         let locations = locations(of: charges, at: now)
         let preparations = charges.indices.map {
@@ -86,8 +85,8 @@ struct NodeBuckets: Sendable {
             order: TokenRequest(requests: requests, lines: preparations.compactMap(\.line)))
     }
 
-    /// Keeps what the store gave.
-    /// - Returns: what became of each request.
+    /// Records the store's grant.
+    /// - Returns: the decision about each request.
     mutating func settle(
         _ batch: Batch, with delivery: TokenGrant, nodes: Int, moment: NodeBucket.Moment
     ) -> [RateAdmission] {
@@ -111,7 +110,7 @@ struct NodeBuckets: Sendable {
             decision: isAdmitted ? .admitted : .refused(retryAfter: line.timeUntilNext), source: .store)
     }
 
-    /// Gives back what was put aside for requests that the store knows nothing of.
+    /// Returns the reserved tokens of a batch that did not reach the store.
     mutating func abandon(_ batch: Batch, at now: Instant) {
         let locations = locations(of: batch.charges, at: now)
         for index in batch.charges.indices { buckets[locations[index]].abandon(batch.preparations[index], at: now) }
@@ -138,7 +137,7 @@ struct NodeBuckets: Sendable {
 }
 
 extension NodeBuckets.Batch {
-    /// The delivery's line for each charge; nil where nothing was asked for.
+    /// Returns the grant's line for each charge; nil where nothing was requested.
     fileprivate func lines(of delivery: TokenGrant) -> [TokenGrant.Line?] {
         var rest = delivery.lines[...]
         return preparations.map { $0.line == nil ? nil : rest.popFirst() }

@@ -1,21 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of a request for tokens: one outcome for each charge, in the order of the charges.
+/// The decision about a request: one outcome for each charge, in the order of the charges.
 public struct RateAdmission: Hashable, Sendable {
-    /// How each bucket decided. If one that is enforced refused, no bucket gave any token.
+    /// The decisions of the buckets. If an enforced one refused, no bucket gave any token.
     public let outcomes: [Outcome]
 
-    /// What the buckets decided.
+    /// Creates an admission from the outcomes.
     public init(_ outcomes: [Outcome]) {
         self.outcomes = outcomes
     }
 
-    /// Whether the request may go on: no policy that is enforced refused it.
+    /// True if no enforced policy refused the request.
     public var isAdmitted: Bool { !outcomes.contains(where: \.isEnforcedRefusal) }
 
-    /// After which span the same request would be admitted if nobody else asks; nil if it is admitted, or never will be
-    /// because it costs more than a bucket holds.
+    /// The time after which the same request alone would be admitted; nil if it is admitted, or costs too much for a
+    /// bucket.
     public var retryAfter: Duration? {
         var longest: Duration?
         for outcome in outcomes where outcome.isEnforcedRefusal {
@@ -25,26 +25,26 @@ public struct RateAdmission: Hashable, Sendable {
         return longest
     }
 
-    /// Whether a bucket was decided on without the store, because it could not be asked.
+    /// True if a bucket was decided on without the store, which was unavailable.
     public var isDegraded: Bool { outcomes.contains { $0.source.isDegraded } }
 }
 
 extension RateAdmission {
-    /// How one bucket decided.
+    /// The decision of one bucket.
     public struct Outcome: Hashable, Sendable {
-        /// What was asked of it.
+        /// The charge.
         public let charge: RateCharge
-        /// What it decided.
+        /// The decision.
         public let decision: Decision
-        /// How many whole tokens are left, as far as this node knows: nodes that hold tokens taken in advance count them
-        /// in, tokens that other nodes hold are out.
+        /// The number of whole tokens left, as this node knows it: with its own tokens taken in advance, without other
+        /// nodes'.
         public let remaining: Int
-        /// How long until the bucket is full, if nobody takes any more.
+        /// The time until the bucket is full, without further requests.
         public let timeUntilFull: Duration
-        /// Who decided.
+        /// The source of the decision.
         public let source: Source
 
-        /// An outcome.
+        /// Creates an outcome.
         public init(
             _ charge: RateCharge, _ decision: Decision, remaining: Int, timeUntilFull: Duration, source: Source
         ) {
@@ -55,38 +55,38 @@ extension RateAdmission {
             self.source = source
         }
 
-        /// Whether this bucket alone ends the request.
+        /// True if this bucket alone is enough to refuse the request.
         public var isEnforcedRefusal: Bool { !charge.bucket.policy.isShadow && decision.isRefusal }
     }
 
-    /// What a bucket decided.
+    /// The decision of a bucket.
     public enum Decision: Hashable, Sendable {
-        /// It has the tokens. They are taken if every enforced bucket has them.
+        /// The tokens are available. They are taken if every enforced bucket has them.
         case admitted
-        /// It has not. The same request would be admitted after this span if nobody else asks; with nil never, because
-        /// it costs more than the bucket holds.
+        /// The tokens are not available. Without other requests, the same one would be admitted after this time; with
+        /// nil never, because it costs more than the bucket holds.
         case refused(retryAfter: Duration?)
 
-        /// Whether the bucket has not the tokens.
+        /// True if the tokens are not available.
         public var isRefusal: Bool { if case .refused = self { true } else { false } }
     }
 
-    /// Who decided.
+    /// The source of a decision.
     public enum Source: String, CaseIterable, Hashable, Sendable {
         /// Tokens that this node took in advance.
         case lease
-        /// The store; also the one within this process.
+        /// The store, or the buckets within this process.
         case store
-        /// This node's memory that the bucket is empty for a while yet.
+        /// A refusal that this node remembers: the bucket is still empty.
         case rememberedRefusal = "remembered_refusal"
-        /// This node's share of the limit, while the store cannot be asked.
+        /// This node's share of the limit, while the store is unavailable.
         case localShare = "local_share"
-        /// Nobody: the store cannot be asked, and the policy lets everything pass meanwhile.
+        /// The policy's rule to admit everything while the store is unavailable.
         case open
-        /// Nobody: the store cannot be asked, and the policy lets nothing pass meanwhile.
+        /// The policy's rule to admit nothing while the store is unavailable.
         case closed
 
-        /// Whether the store should have decided and could not.
+        /// True if the store should have decided but was unavailable.
         public var isDegraded: Bool {
             switch self {
             case .lease, .store, .rememberedRefusal: false

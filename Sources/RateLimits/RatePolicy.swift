@@ -3,24 +3,24 @@
 
 public import Resilience
 
-/// How many tokens may be taken, and what becomes of requests while nobody can say how many were.
+/// A rate limit, and its rule for an unavailable store.
 public struct RatePolicy: Hashable, Sendable {
-    /// What it is called in headers, metrics and the store, such as `minute`.
+    /// The name in headers, metrics and the store, such as `minute`.
     public let name: String
-    /// How many tokens arrive in each window, evenly.
+    /// The number of tokens that arrive in each window, evenly.
     public let quota: Int
     /// The span in which the quota arrives.
     public let window: Duration
-    /// The most tokens the bucket holds: the largest number that may be taken at once.
+    /// The maximum number of tokens in the bucket: the largest number that may be taken at once.
     public let burst: Int
-    /// What happens while the store cannot be asked.
+    /// The rule while the store is unavailable.
     public let whenStoreFails: StoreFailureRule
-    /// Whether it is only observed: it decides and is counted, and refuses nobody.
+    /// True if the policy is only observed: it decides and is counted, but refuses nothing.
     public let isShadow: Bool
-    /// Whether nodes may take tokens in advance, which saves most questions to the store for busy clients.
+    /// True if nodes may take tokens in advance, which saves most requests to the store for busy clients.
     public let isLeased: Bool
 
-    /// A policy. What lies outside `Limits` is taken for the nearest that does not.
+    /// Creates a policy; values outside `Limits` are clamped.
     /// - Parameter burst: the quota if absent.
     public init(
         name: String, quota: Int, window: Duration, burst: Int? = nil, whenStoreFails: StoreFailureRule = .local,
@@ -36,23 +36,23 @@ public struct RatePolicy: Hashable, Sendable {
         self.isLeased = isLeased
     }
 
-    /// The bucket it describes.
+    /// The policy of its bucket.
     public var tokenBucket: TokenBucket.Policy {
         TokenBucket.Policy(capacity: burst, refill: quota, per: window)
     }
 
-    /// What a policy may say. The store counts time in whole microseconds and keeps integers of 53 bits.
+    /// The limits of a policy. The store counts time in whole microseconds and keeps integers of 53 bits.
     public enum Limits {
         /// Tokens in a bucket, and tokens that arrive in one window.
         public static let tokens = 1...10_000_000
         /// The span in which the quota arrives.
         public static let window: ClosedRange<Duration> = .milliseconds(100) ... .seconds(31 * 86_400)
-        /// How long an empty bucket takes to fill: a larger burst would hardly ever be there.
+        /// The time in which an empty bucket fills: a larger burst would hardly ever be available.
         public static let timeToFill: Duration = .seconds(366 * 86_400)
     }
 }
 
-/// What a policy does with requests while the store cannot be asked.
+/// A policy's rule for requests while the store is unavailable.
 public enum StoreFailureRule: String, CaseIterable, Hashable, Sendable {
     /// Each node admits its share: the limit divided by the number of live nodes.
     case local

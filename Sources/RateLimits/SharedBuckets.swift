@@ -3,26 +3,26 @@
 
 /// Token buckets that all nodes share.
 public protocol SharedBuckets: Sendable {
-    /// Carries out an order as one step: nobody sees half of it.
+    /// Executes a request in one atomic step.
     func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant
 }
 
-/// What a node wants for a number of like requests: as many of them as all enforced buckets have tokens for, and then
-/// the tokens of just these.
+/// A request for the tokens of equal requests. As many are admitted as all enforced buckets have tokens for, and only
+/// their tokens are taken.
 public struct TokenRequest: Hashable, Sendable {
-    /// What is wanted of one bucket.
+    /// The request to one bucket.
     public struct Line: Hashable, Sendable {
-        /// Which bucket, and what one request costs.
+        /// The bucket, and the cost of one request.
         public let charge: RateCharge
-        /// How many tokens the node holds already and puts towards the requests.
+        /// The number of tokens that the node holds already and contributes.
         public let prepaid: Int
-        /// How many tokens the node would like in advance. They are given only if all requests are admitted, and only
-        /// half of what is left then; how they may be taken is said at `TokenLease`.
+        /// The number of tokens that the node wants in advance. They are given only if all requests are admitted, and
+        /// only half of what is left then; `TokenLease` states the rule for taking them.
         public let inAdvance: Int
-        /// How long tokens taken in advance live, as the bucket reckons it; zero if none are wanted.
+        /// The life of tokens taken in advance, as the bucket counts it; zero if none are wanted.
         public let life: Duration
 
-        /// A line.
+        /// Creates a line.
         public init(_ charge: RateCharge, prepaid: Int = 0, inAdvance: Int = 0, life: Duration = .zero) {
             self.charge = charge
             self.prepaid = prepaid
@@ -31,33 +31,33 @@ public struct TokenRequest: Hashable, Sendable {
         }
     }
 
-    /// How many requests, at least 1.
+    /// The number of requests, at least 1.
     public let requests: Int
-    /// One for each bucket.
+    /// One line for each bucket.
     public let lines: [Line]
 
-    /// An order.
+    /// Creates a request.
     public init(requests: Int, lines: [Line]) {
         self.requests = requests
         self.lines = lines
     }
 }
 
-/// What a node got.
+/// The store's reply to a node's request for tokens.
 public struct TokenGrant: Hashable, Sendable {
-    /// What one bucket gave, and how it stands.
+    /// The tokens that one bucket gave, and its state.
     public struct Line: Hashable, Sendable {
-        /// How many requests it has tokens for; of those admitted, it gave the tokens. Fewer than admitted only if the
-        /// bucket is not enforced.
+        /// The number of requests it has tokens for; it gave the tokens of the admitted ones. Fewer than admitted only
+        /// if the bucket is not enforced.
         public let requests: Int
-        /// How many tokens it gave in advance.
+        /// The number of tokens given in advance.
         public let inAdvance: Int
-        /// How long until it is full.
+        /// The time until the bucket is full.
         public let timeUntilFull: Duration
-        /// How long until it has tokens for one more such request; zero if it has them.
+        /// The time until it has tokens for one more such request; zero if it has them.
         public let timeUntilNext: Duration
 
-        /// A line.
+        /// Creates a line.
         public init(requests: Int, inAdvance: Int, timeUntilFull: Duration, timeUntilNext: Duration) {
             self.requests = requests
             self.inAdvance = inAdvance
@@ -66,24 +66,24 @@ public struct TokenGrant: Hashable, Sendable {
         }
     }
 
-    /// How many of the requests are admitted.
+    /// The number of admitted requests.
     public let admitted: Int
-    /// One for each line of the order.
+    /// One line for each line of the request.
     public let lines: [Line]
 
-    /// A delivery.
+    /// Creates a reply.
     public init(admitted: Int, lines: [Line]) {
         self.admitted = admitted
         self.lines = lines
     }
 }
 
-/// Why an order was not carried out, or nobody knows whether it was.
+/// The reasons why a request was not executed, or perhaps not.
 public enum SharedBucketsFault: String, Error, CaseIterable, Hashable, Sendable {
-    /// The store cannot be reached, does not answer in time, or cannot do it now.
+    /// The store is unreachable, does not reply in time, or cannot execute the request now.
     case unreachable
-    /// The store does not let this gateway in, or do this: only an operator can mend it.
+    /// The store rejects the gateway's login or command: only the operator can fix it.
     case misconfigured
-    /// The answer makes no sense.
+    /// The reply is invalid.
     case nonsense
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Base64 {
-    /// Appends the text that stands for the bytes (RFC 4648 §4), padded and without line breaks.
+    /// Appends the base64 encoding of the bytes (RFC 4648 §4), padded and without line breaks.
     package static func append(encoding bytes: [UInt8], to text: inout [UInt8]) {
         var target = text.count
         text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: encodedCount(of: bytes.count)))
@@ -18,10 +18,10 @@ extension Base64 {
         write(group, digits: rest.count + 1, at: target, in: &text)
     }
 
-    /// The length of the text that stands for so many bytes.
+    /// Returns the length of the base64 text for this number of bytes.
     package static func encodedCount(of byteCount: Int) -> Int { (byteCount + 2) / 3 * 4 }
 
-    /// Writes the first digits of three bytes.
+    /// Writes the first `digits` base64 digits of a group of 24 bits.
     @inline(__always)
     private static func write(_ group: UInt32, digits: Int, at start: Int, in text: inout [UInt8]) {
         for position in 0..<digits {

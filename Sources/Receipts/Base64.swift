@@ -1,56 +1,55 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a text is not base64 (RFC 4648 §4), and where. Holds no character of the text.
+/// A fault of base64 text (RFC 4648 §4) and its position. Holds no character of the text.
 public struct Base64Error: Error, Hashable, Sendable {
-    /// The ways in which a text can fail to be base64; the raw value is the fault's name in answers.
+    /// The kinds of faults; the raw value is the fault's name in answers.
     public enum Fault: String, CaseIterable, Hashable, Sendable {
-        /// Nothing but white space.
+        /// The text holds only white space.
         case empty = "base64_empty"
-        /// A byte that is neither of the alphabet, nor white space, nor padding.
+        /// A byte outside the alphabet, white space and padding.
         case invalidCharacter = "base64_invalid_character"
         /// `-` or `_`: the text is base64url (RFC 4648 §5).
         case urlAlphabet = "base64_url_alphabet"
-        /// The text ends inside a group of four.
+        /// The text ends inside a group of four characters.
         case missingPadding = "base64_missing_padding"
-        /// The last group has bits that stand for nothing and are not zero: two texts would mean the same bytes.
+        /// The last group has unused bits that are not zero: two texts would mean the same bytes.
         case nonCanonicalBits = "base64_non_canonical_bits"
-        /// Something follows the padding, or the padding stands where none may.
+        /// Data follows the padding, or the padding is misplaced.
         case trailingData = "base64_trailing_data"
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     public let fault: Fault
-    /// Where, in bytes from 0; at the end of the text where something is missing.
+    /// The position in bytes from 0; the end of the text where something is missing.
     public let position: Int
 }
 
 extension Base64Error: CustomStringConvertible {
-    /// What to mend, as the rest of a sentence about the text.
+    /// The fault and its remedy, as the rest of a sentence about the text.
     public var description: String {
         switch fault {
-        case .empty: "holds no base64 characters"
+        case .empty: "contains no base64 characters"
         case .invalidCharacter: "has a character outside the base64 alphabet at position \(position)"
         case .urlAlphabet:
             "has a base64url character ('-' or '_') at position \(position); use the standard alphabet ('+' and '/')"
         case .missingPadding:
-            "ends inside a group of four characters: padding or data is missing, or a '+' became a space on the way"
+            "ends inside a group of four characters: padding or data is missing, or a '+' became a space in transit"
         case .nonCanonicalBits: "has unused bits that are not zero at position \(position)"
-        case .trailingData: "goes on after its padding, or has padding too early, at position \(position)"
+        case .trailingData: "has data after its padding, or misplaced padding, at position \(position)"
         }
     }
 }
 
-/// Strict base64: one text for each sequence of bytes, white space aside.
+/// Strict base64: apart from white space, each byte sequence has exactly one text.
 ///
-/// Foundation's decoder takes `QUJDRB==` and OpenSSL's ends silently at a `-`; here every fault is named.
+/// Foundation's decoder accepts `QUJDRB==` and OpenSSL's stops silently at a `-`; here every fault is named.
 public enum Base64 {
-    /// The bytes a base64 text stands for. White space (space, tab, CR, LF) may stand anywhere.
+    /// Decodes base64 text. White space (space, tab, CR, LF) is allowed anywhere.
     public static func decode(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
         var failure: Base64Error?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3) { output, count in
-            // SAFETY: three bytes are written for each four characters read, so the capacity suffices, and `count` is
-            // what was written.
+            // SAFETY: four characters read write three bytes, so the capacity suffices; `count` is the number written.
             do throws(Base64Error) {
                 try unsafe decode(text, into: output, count: &count)
             } catch {
@@ -62,12 +61,12 @@ public enum Base64 {
         return bytes
     }
 
-    /// The bytes a base64 text stands for.
+    /// Decodes base64 text.
     public static func decode(_ text: String) throws(Base64Error) -> [UInt8] {
         try decode(Array(text.utf8).span)
     }
 
-    /// Four characters at a time; a group with anything but alphabet characters in it goes through `Group`.
+    /// Decodes four characters at a time; a group with any other character goes through `Group`.
     private static func decode(
         _ text: Span<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>, count: inout Int
     ) throws(Base64Error) {
@@ -98,7 +97,7 @@ public enum Base64 {
     /// One bit above the six of an alphabet character.
     private static let invalid: UInt8 = 1 << 6
 
-    /// The value of each alphabet character; `invalid` for everything else.
+    /// The value of each alphabet character; `invalid` for every other byte.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: invalid, count: 256)
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -112,14 +111,14 @@ public enum Base64 {
     }
 }
 
-/// The next group of up to four alphabet characters, with the white space and the padding around it.
+/// The next group of up to four alphabet characters, with its white space and padding.
 private struct Group {
     private var bits: UInt32 = 0
     private var characters = 0
     private var padding = 0
     private var lastPosition = 0
 
-    /// Reads from `position` up to the end of the group, or of the text if padding ends it.
+    /// Reads from `position` to the end of the group, or of the text if padding ends it.
     init(_ text: Span<UInt8>, at position: inout Int) throws(Base64Error) {
         while position < text.count, characters + padding < 4 {
             try take(text[position], at: position)
@@ -146,7 +145,7 @@ private struct Group {
         }
     }
 
-    /// RFC 4648 §3.5: bits that no byte takes must be zero.
+    /// Writes the group's bytes. RFC 4648 §3.5: unused bits must be zero.
     func write(to output: UnsafeMutableBufferPointer<UInt8>, count: inout Int) throws(Base64Error) {
         guard characters > 0 else { return }
         let aligned = bits << UInt32(6 * padding)

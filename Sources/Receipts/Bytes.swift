@@ -10,7 +10,7 @@
 #endif
 
 extension Span<UInt8> {
-    /// Whether both hold the same bytes. Not constant-time: nothing compared with it is secret.
+    /// Returns true if both hold the same bytes. Not constant-time: no secret is compared with it.
     @inline(__always)
     package func equals(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
@@ -23,53 +23,49 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether these are the bytes.
     @inline(__always)
     func equals(_ other: [UInt8]) -> Bool {
         equals(other.span)
     }
 
-    /// Whether a part holds these bytes.
     @inline(__always)
     func equals(_ range: Range<Int>, _ other: [UInt8]) -> Bool {
         extracting(range).equals(other.span)
     }
 
-    /// Whether two parts hold the same bytes.
     func equals(_ range: Range<Int>, _ other: Range<Int>) -> Bool {
         extracting(range).equals(extracting(other))
     }
 
-    /// A copy of a part.
     func copy(_ range: Range<Int>) -> [UInt8] {
         let part = extracting(range)
         return unsafe part.withUnsafeBytes { bytes in unsafe Array(bytes) }
     }
 }
 
-// Several bytes at once, the first in the lowest bits.
+// Little-endian loads.
 extension Span<UInt8> {
-    /// Eight bytes. Traps outside the span.
+    /// Loads eight bytes. Traps outside the span.
     @inline(__always)
     func load64(at offset: Int) -> UInt64 {
         // SAFETY: the load checks its bounds, and every bit pattern is a number.
         unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// Four bytes. Traps outside the span.
+    /// Loads four bytes. Traps outside the span.
     @inline(__always)
     func load32(at offset: Int) -> UInt32 {
         // SAFETY: the load checks its bounds, and every bit pattern is a number.
         unsafe UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
-    /// Eight bytes, which the caller knows to lie within the span.
+    /// Loads eight bytes; the caller guarantees that they are within the span.
     @unsafe @inline(__always)
     func load64(uncheckedAt offset: Int) -> UInt64 {
         unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
     }
 
-    /// Four bytes, which the caller knows to lie within the span.
+    /// Loads four bytes; the caller guarantees that they are within the span.
     @unsafe @inline(__always)
     func load32(uncheckedAt offset: Int) -> UInt32 {
         unsafe UInt32(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self))

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The world a receipt was issued in. Apple spells it in several ways; this is the one spelling of the gateway.
+/// The environment a receipt was issued in. Apple spells it in several ways; the gateway uses this one.
 public enum Environment: String, CaseIterable, Hashable, Sendable {
     /// The App Store, volume purchases included.
     case production = "Production"
@@ -12,7 +12,7 @@ public enum Environment: String, CaseIterable, Hashable, Sendable {
 }
 
 extension Environment {
-    /// The environment that a `receipt_type` (attribute 0) stands for; nil for an unknown type.
+    /// Maps a `receipt_type` (attribute 0); nil for an unknown type.
     init?(receiptType: Span<UInt8>) {
         for (type, environment) in Self.receiptTypes where receiptType.equals(type) {
             self = environment

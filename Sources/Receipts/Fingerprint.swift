@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A SHA-256 digest: names a certificate, a receipt's bytes or its signed content.
+/// A SHA-256 digest that identifies a certificate, a receipt's bytes or its signed content.
 public struct Fingerprint: Hashable, Sendable {
     /// The 32 bytes as four big-endian words, which compare and hash faster than an array.
     let words: InlineWords
@@ -10,7 +10,7 @@ public struct Fingerprint: Hashable, Sendable {
         var first: UInt64, second: UInt64, third: UInt64, fourth: UInt64
     }
 
-    /// The digest of these bytes.
+    /// Hashes the bytes.
     public init(of bytes: Span<UInt8>) {
         words = Self.contexts.lend(orMake: DigestContext(.sha256)) { context in
             context.withDigest(of: bytes) { InlineWords($0) }
@@ -25,7 +25,7 @@ public struct Fingerprint: Hashable, Sendable {
         words = InlineWords(first: word(at: 0), second: word(at: 16), third: word(at: 32), fourth: word(at: 48))
     }
 
-    /// The fingerprint as a number from 0 to below 1, spread evenly: chooses a share of things, the same ones each time.
+    /// The fingerprint as an evenly distributed number in 0..<1, for a stable choice of a share.
     public var fraction: Double { Double(words.first >> 11) / Double(1 << 53) }
 
     private static let contexts = Pool<DigestContext>()

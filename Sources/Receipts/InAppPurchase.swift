@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The in-app purchases of a receipt; each is read out of the receipt when it is asked for.
+/// The in-app purchases of a receipt; each is decoded on access.
 public struct InAppPurchases: RandomAccessCollection, Sendable {
     private let receipt: [UInt8]
     private let fields: [PurchaseFields]
@@ -11,7 +11,7 @@ public struct InAppPurchases: RandomAccessCollection, Sendable {
         self.fields = fields
     }
 
-    /// 0.
+    /// The first index, 0.
     public var startIndex: Int { 0 }
     /// The number of purchases.
     public var endIndex: Int { fields.count }
@@ -19,7 +19,7 @@ public struct InAppPurchases: RandomAccessCollection, Sendable {
     public subscript(index: Int) -> InAppPurchase { InAppPurchase(receipt: receipt, fields: fields[index]) }
 }
 
-/// One purchase or renewal, as it stands in a verified receipt. Names follow Apple's `verifyReceipt` answer.
+/// One purchase or renewal of a verified receipt. Names follow Apple's `verifyReceipt` response.
 public struct InAppPurchase: Sendable {
     private let receipt: [UInt8]
     private let fields: PurchaseFields
@@ -29,48 +29,48 @@ public struct InAppPurchase: Sendable {
         self.fields = fields
     }
 
-    /// What was bought.
+    /// The identifier of the product.
     public var productID: String { fields.productID.text(in: receipt) ?? "" }
-    /// This purchase or renewal.
+    /// The identifier of this purchase or renewal.
     public var transactionID: String { fields.transactionID.text(in: receipt) ?? "" }
-    /// The first transaction of the chain this one belongs to.
+    /// The identifier of the chain's first transaction.
     public var originalTransactionID: String? { fields.originalTransactionID.text(in: receipt) }
-    /// The promotional offer that was redeemed.
+    /// The redeemed promotional offer.
     public var promotionalOfferID: String? { fields.promotionalOfferID.text(in: receipt) }
-    /// How many were bought.
+    /// The number bought.
     public var quantity: Int64? { fields.quantity }
-    /// When the customer was charged.
+    /// The time the customer was charged.
     public var purchaseDate: Timestamp? { fields.purchaseDate }
-    /// When the first transaction of the chain was bought.
+    /// The purchase time of the chain's first transaction.
     public var originalPurchaseDate: Timestamp? { fields.originalPurchaseDate }
-    /// When the subscription period ends; nil for what is no subscription.
+    /// The end of the subscription period; nil for other products.
     public var expiresDate: Timestamp? { fields.expiresDate }
-    /// When Apple refunded or revoked the transaction.
+    /// The time Apple refunded or revoked the transaction.
     public var cancellationDate: Timestamp? { fields.cancellationDate }
-    /// Why: 1 for an issue with the app, 0 for another reason.
+    /// The reason of the cancellation: 1 for an issue with the app, 0 for another reason.
     public var cancellationReason: Int64? { fields.cancellationReason }
-    /// The number of the subscription purchase across devices; 0 stands for none and is nil here.
+    /// The number of the subscription purchase across devices; nil where the receipt has 0.
     public var webOrderLineItemID: Int64? { fields.webOrderLineItemID == 0 ? nil : fields.webOrderLineItemID }
     /// The product's number in the App Store.
     public var inAppAdamID: Int64? { fields.inAppAdamID }
-    /// Whether the period is a free trial.
+    /// True if the period is a free trial.
     public var isTrialPeriod: Bool? { fields.isTrialPeriod }
-    /// Whether the period is at an introductory price.
+    /// True if the period is at an introductory price.
     public var isInIntroOfferPeriod: Bool? { fields.isInIntroOfferPeriod }
-    /// What kind of product was bought; nil if Apple did not say or gave a number without a meaning.
+    /// The kind of product; nil if absent or not one of Apple's documented numbers.
     public var productType: ProductType? { fields.productType.flatMap(ProductType.init(rawValue:)) }
-    /// Attribute 1722, which Apple does not document: 0 in every receipt seen so far, which has it since December 2021.
-    /// It may be the ownership. That is not proven, so nothing is derived from it. Nil if absent or no INTEGER.
+    /// Attribute 1722, undocumented by Apple: in receipts since December 2021, and 0 in all that were seen.
+    /// It may be the ownership. That is unproven, so nothing is derived from it. Nil if absent or no INTEGER.
     public var attribute1722: Int64? { fields.undocumented1722 }
 
-    /// The attributes that have no name here, as they stand; attribute 1722 is among them.
+    /// The undecoded attributes without a property here, attribute 1722 included.
     public var otherAttributes: [ReceiptAttribute] {
         ReceiptAttribute.all(in: fields.attributes.range, of: receipt, except: AttributeType.ofPurchase)
     }
 }
 
 extension InAppPurchase: CustomStringConvertible, CustomReflectable {
-    /// No byte of the receipt, so that printing one gives nothing away.
+    /// Contains no byte of the receipt.
     public var description: String { "InAppPurchase" }
 
     /// Empty, for the same reason.
@@ -81,26 +81,26 @@ extension InAppPurchase: CustomStringConvertible, CustomReflectable {
 public enum ProductType: Int64, Sendable {
     /// Bought once, kept for ever.
     case nonConsumable = 0
-    /// Used up.
+    /// Used up, and bought again.
     case consumable = 1
-    /// A subscription that the app itself keeps the time of.
+    /// A subscription whose period the app tracks itself.
     case nonRenewingSubscription = 2
     /// A subscription that renews until it is cancelled.
     case autoRenewableSubscription = 3
 }
 
-/// An attribute as it stands in the receipt.
+/// An undecoded attribute of a receipt.
 public struct ReceiptAttribute: Hashable, Sendable {
-    /// Apple's number for what it is.
+    /// Apple's number of the attribute.
     public let type: Int
-    /// The version of its form; 1, and 2 for the opaque value.
+    /// The version of the attribute: 1, and 2 for the opaque value.
     public let version: Int
-    /// Its value, undecoded.
+    /// The undecoded value.
     public let value: [UInt8]
 
     static func all(in range: Range<Int>, of receipt: [UInt8], except named: Set<Int>) -> [ReceiptAttribute] {
         var attributes: [ReceiptAttribute] = []
-        // Verification has read the same bytes with the same reader, so it cannot fail here.
+        // Verification has read the same bytes with the same reader, so this cannot fail.
         guard var slices = try? AttributeReader(receipt.span, in: range) else { return [] }
         while let slice = try? slices.next() {
             guard !named.contains(slice.type) else { continue }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much one receipt may ask of the verifier. Each limit is checked before the work it bounds.
+/// The limits for one receipt. Each is checked before the work it bounds.
 ///
 /// Genuine receipts measure 4.7 to 79 KB; one of 5,004,203 bytes is on record. The defaults leave room above both.
 public struct Limits: Hashable, Sendable {
@@ -16,6 +16,6 @@ public struct Limits: Hashable, Sendable {
     /// Nesting of the Xcode BER form; DER is read without recursion and needs no such limit.
     public var maximumDepth = 16
 
-    /// The default limits.
+    /// Creates the default limits.
     public init() {}
 }

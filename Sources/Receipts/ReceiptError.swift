@@ -1,24 +1,24 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A broken rule and where it was broken. Holds no byte of the receipt, so it may be logged and answered.
+/// A broken rule and its location. Contains no byte of the receipt, so it may be logged and sent to clients.
 public struct ReceiptError: Error, Hashable, Sendable {
-    /// Where a rule was broken.
+    /// The location of a broken rule.
     public enum Location: Hashable, Sendable {
-        /// In the receipt as a whole.
+        /// The receipt as a whole.
         case receipt
-        /// At this byte offset of what was being read.
+        /// A byte offset in the data being read.
         case offset(Int)
-        /// In the attribute with this type.
+        /// The attribute of this type.
         case attribute(Int)
     }
 
-    /// The rule that was broken.
+    /// The broken rule.
     public let rule: Rule
-    /// Where it was broken.
+    /// The location at which it was broken.
     public let location: Location
 
-    /// A broken rule, by default of the receipt as a whole.
+    /// Creates an error, by default about the receipt as a whole.
     public init(_ rule: Rule, at location: Location = .receipt) {
         self.rule = rule
         self.location = location
@@ -26,7 +26,7 @@ public struct ReceiptError: Error, Hashable, Sendable {
 }
 
 extension ReceiptError: CustomStringConvertible {
-    /// The rule's name, its explanation, and the place.
+    /// The rule's name, its explanation and the location.
     public var description: String {
         switch location {
         case .receipt: "\(rule.rawValue): \(rule.explanation)"

@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a verifier demands of time.
+/// The time limits of a verifier.
 public struct VerificationPolicy: Hashable, Sendable {
-    /// How long after a certificate's end a receipt may still have been made with it. Apple embedded an intermediate
-    /// for hours after it expired on 2023-02-07.
+    /// The time after a certificate's expiry in which a receipt may still have been created with it. Apple embedded an
+    /// intermediate for hours after it expired on 2023-02-07.
     public var expiryGrace: Duration = .seconds(24 * 3600)
-    /// How far in the future a creation date may lie, for clocks that disagree.
+    /// The time by which a creation date may lie in the future, for clocks that disagree.
     public var clockSkew: Duration = .seconds(300)
 
-    /// The default policy.
+    /// Creates the default policy.
     public init() {}
 }
 
-/// Decides whether Apple signed a receipt. Make one and share it: it remembers certificate chains it has verified.
+/// Verifies that Apple signed a receipt. Create one and share it: it caches verified certificate chains.
 ///
 /// ```swift
 /// import Receipts
@@ -26,18 +26,18 @@ public struct VerificationPolicy: Hashable, Sendable {
 /// }
 /// ```
 public final class ReceiptVerifier: Sendable {
-    /// The roots that are trusted.
+    /// The trusted roots.
     public let trustStore: TrustStore
-    /// What is demanded of time.
+    /// The time limits.
     public let policy: VerificationPolicy
-    /// What one receipt may ask for.
+    /// The limits for one receipt.
     public let limits: Limits
     private let onNewChain: @Sendable (VerifiedChainInfo) -> Void
     private let chains = ChainCache()
     private let verifiedCertificates = VerifiedCertificates()
 
-    /// A verifier, by default of receipts signed by Apple.
-    /// - Parameter onNewChain: told of each chain that was verified for the first time: Apple's change about once a year.
+    /// Creates a verifier, by default for receipts signed by Apple.
+    /// - Parameter onNewChain: called for each chain verified for the first time; Apple's change about once a year.
     public init(
         trustStore: TrustStore = .apple, policy: VerificationPolicy = VerificationPolicy(), limits: Limits = Limits(),
         onNewChain: @escaping @Sendable (VerifiedChainInfo) -> Void = { _ in }
@@ -48,22 +48,21 @@ public final class ReceiptVerifier: Sendable {
         self.limits = limits
     }
 
-    /// Verifies a receipt after base64: its form, its signer's chain, its signature, its fields.
+    /// Verifies a receipt after base64: its form, its signer's chain, its signature and its fields.
     ///
     /// - Parameters:
     ///   - bytes: the receipt in DER; also in Xcode's BER form if an anchor for environment Xcode is trusted.
-    ///   - now: the time, for receipts from the future.
-    /// - Returns: what Apple signed.
+    ///   - now: the present time, to reject receipts from the future.
     /// - Throws: the first rule the receipt breaks.
     public func verify(_ bytes: [UInt8], at now: Timestamp) throws(ReceiptError) -> VerifiedReceipt {
         try verify(UnverifiedReceipt(bytes, acceptsBER: trustStore.acceptsXcode, limits: limits), at: now)
     }
 
-    /// Verifies a receipt whose form was read: its signer's chain, its signature, its fields.
+    /// Verifies a parsed receipt: its signer's chain, its signature and its fields.
     public func verify(_ receipt: UnverifiedReceipt, at now: Timestamp) throws(ReceiptError) -> VerifiedReceipt {
         let chain = try chain(of: receipt)
         try checkSignature(of: receipt, by: chain)
-        // Only what was signed is read from here on, so no hostile payload ever reaches the reader of fields.
+        // Only signed content is read from here on, so no hostile payload reaches the field reader.
         let fields = try ReceiptFields(
             receipt.der.span, in: receipt.container.eContent,
             acceptsOffsets: chain.environments.contains(.xcode), limits: limits)
@@ -87,7 +86,7 @@ public final class ReceiptVerifier: Sendable {
         return chain
     }
 
-    /// RFC 5652 §5.4: without signed attributes the signature covers the content's octets.
+    /// Checks the signature over the content's bytes (RFC 5652 §5.4: without signed attributes it covers just these).
     private func checkSignature(
         of receipt: UnverifiedReceipt, by chain: CertificateChain
     ) throws(ReceiptError) {

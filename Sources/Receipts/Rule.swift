@@ -1,10 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rules a genuine receipt keeps, one case each; the raw value is the `reason` callers see.
+/// The rules a genuine receipt keeps, one case each; the raw value is the `reason` in answers.
 ///
-/// Sources: RFC 5652 (CMS), RFC 5280 (certificates), Apple's "Validating receipts on the device", and the shape that
-/// real receipts have. A case never carries bytes of the receipt.
+/// Sources: RFC 5652 (CMS), RFC 5280 (certificates), Apple's "Validating receipts on the device", and real receipts.
 public enum Rule: String, Error, CaseIterable, Hashable, Sendable {
     // DER: ITU-T X.690, the encoding itself.
     case derTruncated = "der_truncated"
@@ -77,7 +76,7 @@ public enum Rule: String, Error, CaseIterable, Hashable, Sendable {
     case receiptTypeUnknown = "receipt_type_unknown"
     case creationDateInFuture = "creation_date_in_future"
 
-    // What the caller expects of a genuine receipt.
+    // The caller's expectations.
     case bundleIDMismatch = "bundle_id_mismatch"
     case appVersionMismatch = "app_version_mismatch"
     case deviceHashMismatch = "device_hash_mismatch"
@@ -87,24 +86,24 @@ extension Rule {
     /// One sentence for the engineer who reads the answer.
     public var explanation: String {
         switch self {
-        case .derTruncated: "An element runs past the end of what contains it."
-        case .derTrailingBytes: "Bytes follow where the encoding must end."
+        case .derTruncated: "An element extends past the end of its parent."
+        case .derTrailingBytes: "Bytes follow the end of the encoding."
         case .derNonMinimalLength: "A length is not in its shortest form."
         case .derLengthTooLarge: "A length takes more than four bytes."
         case .derIndefiniteLength: "A length is indefinite, which DER forbids."
         case .derNonMinimalInteger: "An integer is not in its shortest form."
         case .derIntegerOutOfRange: "An integer does not fit in 64 bits."
-        case .derUnexpectedTag: "An element has another type than its place requires."
+        case .derUnexpectedTag: "An element does not have the required type."
         case .derConstructedString: "A string is cut into segments, which DER forbids."
         case .derTooDeep: "Elements are nested deeper than the limit."
         case .receiptTooLarge: "The receipt is larger than the limit."
-        case .tooManyCertificates: "The receipt carries more certificates than the limit."
-        case .tooManyAttributes: "A set holds more attributes than the limit."
-        case .tooManyPurchases: "The receipt lists more purchases than the limit."
-        case .notSignedData: "The container is no PKCS #7 SignedData."
-        case .unsupportedVersion: "A version number is not the one receipts have."
+        case .tooManyCertificates: "The receipt contains more certificates than the limit."
+        case .tooManyAttributes: "A set contains more attributes than the limit."
+        case .tooManyPurchases: "The receipt contains more purchases than the limit."
+        case .notSignedData: "The container is not PKCS #7 SignedData."
+        case .unsupportedVersion: "A version number differs from that of receipts."
         case .contentTypeNotData: "The signed content is not declared as id-data."
-        case .contentMissing: "The container holds no content (detached signature)."
+        case .contentMissing: "The container has no content (detached signature)."
         case .contentEmpty: "The signed content is empty."
         case .signerCountNotOne: "The container does not have exactly one signer."
         case .signedAttributesPresent: "The signer has signed attributes, which no genuine receipt has."
@@ -112,7 +111,7 @@ extension Rule {
         case .digestAlgorithmUnsupported: "The digest is neither SHA-1 nor SHA-256."
         case .digestAlgorithmNotListed: "The signer's digest is not in the container's list of digests."
         case .signatureAlgorithmUnsupported: "The signature algorithm is not RSA with PKCS #1 v1.5 padding."
-        case .signatureAlgorithmMismatch: "The signature algorithm names another digest than the signer."
+        case .signatureAlgorithmMismatch: "The digest of the signature algorithm differs from the signer's."
         case .certificateMalformed: "A certificate is not well formed."
         case .signerCertificateMissing: "No certificate has the signer's issuer and serial number."
         case .signerCertificateAmbiguous: "Several certificates have the signer's issuer and serial number."
@@ -123,13 +122,13 @@ extension Rule {
             "The signer's certificate is not marked for signing receipts (1.2.840.113635.100.6.11.1)."
         case .intermediateMarkerMissing: "The intermediate is not marked as Apple's WWDR (1.2.840.113635.100.6.2.1)."
         case .leafIsCA: "The signer's certificate is a certificate authority."
-        case .issuerNotCA: "A certificate was issued by one that is no certificate authority."
+        case .issuerNotCA: "The issuer of a certificate is not a certificate authority."
         case .pathLengthExceeded: "The chain is longer than one of its certificates allows."
         case .keyUsageViolation: "A certificate's key is used for what its key usage forbids."
-        case .criticalExtensionUnknown: "A certificate has a critical extension that is not understood."
+        case .criticalExtensionUnknown: "A certificate has an unknown critical extension."
         case .keyAlgorithmUnsupported: "A certificate's key is neither an RSA key nor an elliptic one."
-        case .curveUnsupported: "A certificate's key is on another curve than P-256 and P-384."
-        case .keyAlgorithmMismatch: "A key is of another kind than the signature's algorithm takes."
+        case .curveUnsupported: "A certificate's key is on a curve other than P-256 and P-384."
+        case .keyAlgorithmMismatch: "The kind of a key does not match the signature algorithm."
         case .keyTooSmall: "An RSA key has fewer than 2048 bits."
         case .exponentTooSmall: "An RSA key's public exponent is below 65537 or even."
         case .certificateSignatureAlgorithmUnsupported:
@@ -140,13 +139,13 @@ extension Rule {
         case .environmentNotAllowed: "The trust anchor may not sign for the receipt's environment."
         case .signatureInvalid: "The signature does not match the content."
         case .attributeTypeOutOfRange: "An attribute type lies outside 0 ..< 2^31."
-        case .attributeDuplicate: "An attribute that may stand once stands twice."
+        case .attributeDuplicate: "An attribute that may appear once appears twice."
         case .attributeMissing: "A required attribute is missing."
-        case .attributeMalformed: "An attribute's value has not the type it should have."
+        case .attributeMalformed: "An attribute's value has the wrong type."
         case .textInvalidUTF8: "A text is not valid UTF-8."
         case .textContainsNUL: "A text contains a NUL character."
         case .dateInvalid: "A date is not a valid RFC 3339 date."
-        case .receiptTypeUnknown: "The receipt type is none that Apple documents."
+        case .receiptTypeUnknown: "The receipt type is not one that Apple documents."
         case .creationDateInFuture: "The receipt's creation date lies in the future."
         case .bundleIDMismatch: "The receipt is genuine, but was issued for another app."
         case .appVersionMismatch: "The receipt is genuine, but was issued for another version of the app."

@@ -10,10 +10,10 @@
 #endif
 
 extension Timestamp {
-    /// The time of the system's clock (`CLOCK_REALTIME`), rounded down to whole milliseconds.
+    /// Returns the time of the system's clock (`CLOCK_REALTIME`), rounded down to whole milliseconds.
     public static func now() -> Timestamp {
         var time = timespec()
-        // SAFETY: the pointer is to a local variable, and ends with the call.
+        // SAFETY: the pointer to a local variable is used only during the call.
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }

@@ -6,17 +6,17 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the epoch; negative before 1970.
     public var millisecondsSince1970: Int64
 
-    /// The point so many milliseconds after the epoch.
+    /// Creates a point in time from milliseconds since the epoch.
     public init(millisecondsSince1970: Int64) {
         self.millisecondsSince1970 = millisecondsSince1970
     }
 
-    /// The earlier of two points is the smaller.
+    /// Orders points in time, the earlier first.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.millisecondsSince1970 < right.millisecondsSince1970
     }
 
-    /// The point so much later; stops at the ends of what can be represented.
+    /// Returns the point in time later by `duration`, clamped to the representable range.
     public func advanced(by duration: Duration) -> Timestamp {
         let (sum, overflow) = millisecondsSince1970.addingReportingOverflow(duration.wholeMilliseconds)
         if overflow { return Timestamp(millisecondsSince1970: duration < .zero ? .min : .max) }
@@ -25,7 +25,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded towards zero, clamped to what 64 bits hold.
+    /// Whole milliseconds, rounded towards zero and clamped to 64 bits.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
@@ -50,7 +50,7 @@ package struct CivilTime: Hashable, Sendable {
         self.second = second
     }
 
-    /// Whether the calendar has this day and the clock this time (no leap seconds).
+    /// True if the date and the time of day exist (no leap seconds).
     @inline(__always)
     package var exists: Bool {
         (1...12).contains(month) && day >= 1 && day <= Self.days(inMonth: month, of: year)
@@ -63,8 +63,8 @@ package struct CivilTime: Hashable, Sendable {
         Int64(daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
-    /// Days since the epoch, for years from 0. Years begin in March here, so that a leap day ends its year; 400 are
-    /// added so that no division sees a negative number.
+    /// Days since the epoch, for years from 0. Years begin in March here, so that a leap day ends its year; 400 years
+    /// are added to keep the divisions from negative numbers.
     @inline(__always)
     private var daysSince1970: Int {
         let year = UInt32(truncatingIfNeeded: year &+ (month <= 2 ? 399 : 400))
@@ -83,7 +83,7 @@ package struct CivilTime: Hashable, Sendable {
 }
 
 extension CivilTime {
-    /// The calendar's reading of a point in time; milliseconds are dropped.
+    /// Converts a point in time; milliseconds are dropped.
     package init(_ timestamp: Timestamp) {
         let seconds = Int(timestamp.millisecondsSince1970).flooredQuotient(by: 1000)
         let days = seconds.flooredQuotient(by: 86_400)
@@ -109,7 +109,7 @@ extension CivilTime {
 }
 
 extension Int {
-    /// Division that rounds down, also below zero.
+    /// Returns the quotient rounded down, also below zero.
     fileprivate func flooredQuotient(by divisor: Int) -> Int {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
@@ -119,14 +119,14 @@ extension Int {
 // MARK: - RFC 3339
 
 extension Timestamp: CustomStringConvertible {
-    /// `2025-12-26T18:39:47Z`; milliseconds are printed only where there are any (RFC 3339 §5.6).
+    /// `2025-12-26T18:39:47Z`, with milliseconds only if there are any (RFC 3339 §5.6).
     public var description: String {
         var bytes: [UInt8] = []
         appendRFC3339(to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Appends the description: answers hold thousands of dates, and need no string for each.
+    /// Appends the description without creating a string: answers hold thousands of dates.
     package func appendRFC3339(to bytes: inout [UInt8]) {
         let time = CivilTime(self)
         bytes.append(year: time.year)
@@ -145,7 +145,7 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension [UInt8] {
-    /// Four digits; what has more, or is before the year 0, as it is.
+    /// Appends four digits; a year outside 0...9999 is appended as it is.
     fileprivate mutating func append(year: Int) {
         guard (0...9999).contains(year) else { return append(contentsOf: String(year).utf8) }
         append(twoDigits: year / 100)

@@ -1,27 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An app receipt that has the form of one. Says nothing: only a `ReceiptVerifier` turns it into a `VerifiedReceipt`.
+/// A parsed app receipt. Proves nothing: only a `ReceiptVerifier` turns it into a `VerifiedReceipt`.
 public struct UnverifiedReceipt: Sendable {
-    /// The receipt in DER.
     let der: [UInt8]
     let container: SignedData
-    /// The receipt in Xcode's BER form; nil if it came in DER.
+    /// The original bytes, if they were in Xcode's BER form.
     let ber: [UInt8]?
-    /// Whether the receipt came in Xcode's BER form.
     var wasBER: Bool { ber != nil }
 
-    /// Reads the container (PKCS #7 SignedData, RFC 5652) of a receipt after base64.
+    /// Parses the container (PKCS #7 SignedData, RFC 5652) of a receipt in DER, after base64.
     ///
-    /// - Parameters:
-    ///   - bytes: the receipt, in DER.
-    ///   - limits: what one receipt may ask for.
     /// - Throws: the first rule that the container's form breaks.
     public init(_ bytes: [UInt8], limits: Limits = Limits()) throws(ReceiptError) {
         self = try UnverifiedReceipt(bytes, acceptsBER: false, limits: limits)
     }
 
-    /// Reads a receipt that may also have Xcode's BER form.
+    /// Parses a receipt that may also be in Xcode's BER form.
     init(_ bytes: [UInt8], acceptsBER: Bool, limits: Limits) throws(ReceiptError) {
         guard bytes.count <= limits.maximumReceiptBytes else { throw ReceiptError(.receiptTooLarge) }
         let isBER = acceptsBER && BERNormalizer.recognizes(bytes.span)
@@ -33,7 +28,7 @@ public struct UnverifiedReceipt: Sendable {
 }
 
 extension UnverifiedReceipt: CustomStringConvertible, CustomReflectable {
-    /// No byte of the receipt, so that printing one gives nothing away.
+    /// Contains no byte of the receipt.
     public var description: String { "UnverifiedReceipt(\(der.count) bytes)" }
 
     /// Empty, for the same reason.

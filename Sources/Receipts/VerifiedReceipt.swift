@@ -1,15 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A receipt that Apple, or an operator's trust anchor, signed. Only a `ReceiptVerifier` makes one.
+/// A receipt signed by Apple or under an operator's trust anchor. Only a `ReceiptVerifier` creates one.
 ///
 /// It proves that the App Store issued this receipt for this app with these purchases, at its creation date. It does
-/// not prove who sent it: a receipt is a bearer token. Names follow Apple's `verifyReceipt` answer.
+/// not prove who sent it: a receipt is a bearer token. Names follow Apple's `verifyReceipt` response.
 public struct VerifiedReceipt: Sendable {
     /// The environment the receipt was issued in.
     public let environment: Environment
     private let der: [UInt8]
-    /// The receipt in Xcode's BER form, if it came in that form.
     private let ber: [UInt8]?
     private let content: Range<Int>
     private let fields: ReceiptFields
@@ -24,16 +23,16 @@ public struct VerifiedReceipt: Sendable {
         self.environment = environment
     }
 
-    /// The octets that were signed: the same for every re-encoding of this receipt.
+    /// The signed bytes: the same for every re-encoding of this receipt.
     public var signedContent: Span<UInt8> {
         @_lifetime(borrow self)
         get { der.span.extracting(content) }
     }
 
-    /// The receipt as it was given to the verifier.
+    /// The receipt as given to the verifier.
     public var bytes: [UInt8] { ber ?? der }
 
-    /// What the receipt takes in memory, in bytes.
+    /// The size of the receipt in memory, in bytes.
     public var byteCount: Int {
         der.count + (ber?.count ?? 0) + fields.purchases.count * MemoryLayout<PurchaseFields>.stride
     }
@@ -44,40 +43,40 @@ public struct VerifiedReceipt: Sendable {
     public var bundleID: String { fields.bundleID.text(in: der) ?? "" }
     /// The version of the app (`CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS).
     public var applicationVersion: String? { fields.applicationVersion.text(in: der) }
-    /// The version that was first bought.
+    /// The version first bought.
     public var originalApplicationVersion: String? { fields.originalApplicationVersion.text(in: der) }
     /// The age rating of the app, such as `4+`.
     public var ageRating: String? { fields.ageRating.text(in: der) }
-    /// When the App Store made the receipt.
+    /// The time the App Store created the receipt.
     public var creationDate: Timestamp { fields.creationDate }
-    /// When the receipt on the device was first made.
+    /// The time the receipt on the device was first created.
     public var originalReceiptCreationDate: Timestamp? { fields.originalReceiptCreationDate }
-    /// When the app was first bought.
+    /// The time the app was first bought.
     public var originalPurchaseDate: Timestamp? { fields.originalPurchaseDate }
-    /// When an app bought in volume expires.
+    /// The expiry time of an app bought in volume.
     public var expirationDate: Timestamp? { fields.expirationDate }
-    /// When the app was ordered ahead of its release.
+    /// The time the app was pre-ordered.
     public var preorderDate: Timestamp? { fields.preorderDate }
     /// The app's number in the App Store, also called `app_item_id`; 0 in the sandbox.
     public var adamID: Int64? { fields.adamID }
     /// The developer's number.
     public var developerID: Int64? { fields.developerID }
-    /// The number of the app's download; up to 60 bits.
+    /// The number of the app's download, up to 60 bits.
     public var downloadID: Int64? { fields.downloadID }
     /// The number of the app's version; 0 in the sandbox.
     public var versionExternalIdentifier: Int64? { fields.versionExternalIdentifier }
 
-    /// The in-app purchases, in the order they stand in the receipt, which means nothing.
+    /// The in-app purchases in the receipt's order, which has no meaning.
     public var purchases: InAppPurchases { InAppPurchases(receipt: der, fields: fields.purchases) }
 
-    /// The attributes that have no name here, as they stand.
+    /// The undecoded attributes without a property here.
     public var otherAttributes: [ReceiptAttribute] {
         ReceiptAttribute.all(in: content, of: der, except: AttributeType.ofReceipt)
     }
 }
 
 extension VerifiedReceipt: CustomStringConvertible, CustomReflectable {
-    /// No byte of the receipt, so that printing one gives nothing away.
+    /// Contains no byte of the receipt.
     public var description: String { "VerifiedReceipt(\(environment), \(fields.purchases.count) purchases)" }
 
     /// Empty, for the same reason.
@@ -87,7 +86,7 @@ extension VerifiedReceipt: CustomStringConvertible, CustomReflectable {
 // MARK: - Expectations
 
 extension VerifiedReceipt {
-    /// Whether the receipt was issued for this app.
+    /// Returns true if the receipt was issued for this app.
     public func isIssued(forBundleID bundleID: String) -> Bool {
         der[fields.bundleID.range].elementsEqual(bundleID.utf8)
     }
@@ -104,8 +103,8 @@ extension VerifiedReceipt {
         }
     }
 
-    /// Throws unless the receipt was issued for this device: attribute 5 is SHA-1 of the device's identifier, the opaque
-    /// attribute 4 and the bundle ID's encoded value (Apple, "Validating receipts on the device").
+    /// Throws unless the receipt was issued for this device. Attribute 5 is the SHA-1 of the device's identifier, the
+    /// opaque attribute 4 and the bundle ID's encoded value (Apple, "Validating receipts on the device").
     ///
     /// - Parameter deviceIdentifier: the 16 bytes of `identifierForVendor`, or a Mac's 6-byte GUID.
     public func check(deviceIdentifier: [UInt8]) throws(ReceiptError) {

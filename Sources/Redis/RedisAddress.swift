@@ -3,21 +3,20 @@
 
 internal import NIOCore
 
-/// Where a node listens.
+/// The address of a node.
 public typealias RedisAddress = RedisNodeConfiguration.Address
 
 extension RedisAddress {
-    /// What an address may be.
     enum Limits {
-        /// RFC 1035 §2.3.4, without the dot at the end.
+        /// RFC 1035 §2.3.4, without the final dot.
         static let maximumHostBytes = 253
-        /// 0 is no port one can connect to.
+        /// Port 0 cannot be connected to.
         static let ports = 1...65535
         /// `sun_path` of unix(7) is 108 bytes, the last of them zero.
         static let maximumPathBytes = 107
     }
 
-    /// A host as a URL, a sentinel or a cluster names it; nil for what can be none.
+    /// Creates the address of a host from a URL, a sentinel or a cluster; nil if it is invalid.
     static func checked(host: some StringProtocol, port: Int?) -> RedisAddress? {
         guard let port, Limits.ports.contains(port), isHost(host) else { return nil }
         return .host(host.lowercased(), port: port)
@@ -42,7 +41,7 @@ extension RedisAddress {
 }
 
 extension RedisAddress: CustomStringConvertible {
-    /// As in a URL: `redis.internal:6379`, `[::1]:6379`, or the path.
+    /// The form in URLs: `redis.internal:6379`, `[::1]:6379`, or the path.
     public var description: String {
         switch self {
         case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -3,20 +3,19 @@
 
 public import NIOCore
 
-/// Redis, however it is laid out: one node, a master that sentinels watch, or a cluster.
+/// Redis in any topology: one node, a master with sentinels, or a cluster.
 ///
-/// Nothing waits for Redis to come back: a command that no master can take now fails at once, and none takes longer
-/// than the command deadline, redirections included. Connections are made again by themselves, and a new master is
-/// found by itself.
+/// Commands do not wait for Redis to return: one that no master can take fails at once. None takes longer than the
+/// command deadline, redirections included. The client reconnects and finds a new master by itself.
 public final class RedisClient: RedisCommands {
-    /// Where Redis is.
+    /// The URL of Redis.
     public let url: RedisURL
     private let topology: any RedisTopology
 
-    /// A client that is not connected yet.
+    /// Creates a client that is not connected.
     /// - Parameters:
     ///   - eventLoops: each gets a connection to each master.
-    ///   - observer: learns what happens at every master.
+    ///   - observer: receives the events of every master.
     public init(
         _ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver
     ) {
@@ -32,19 +31,19 @@ public final class RedisClient: RedisCommands {
         }
     }
 
-    /// Begins to connect, and does so for as long as it takes. To be called once.
+    /// Connects, and retries until it succeeds. Must be called once.
     public func start() { topology.start() }
 
-    /// Ends all connections and fails what waits with `.shutDown`; returns when they are closed. For good.
+    /// Ends all connections permanently and fails waiting commands with `.shutDown`; returns when they are closed.
     public func shutdown() async { await topology.shutdown() }
 
-    /// How it is now: of a cluster, `.connected` as long as one master takes commands.
+    /// The present state. A cluster is `.connected` if at least one master takes commands.
     public var health: RedisHealth { topology.health }
 
-    /// The masters that are known now, each with how it is: one, unless Redis is a cluster.
+    /// The known masters and their states: one, unless Redis is a cluster.
     public var masters: [RedisAddress: RedisHealth] { topology.masters }
 
-    /// Sends the commands in one write where they go to the same node, and gives each its own outcome, in order.
+    /// Sends the commands, in one write for each node, and returns one result for each, in order.
     public func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
         await topology.send(commands)
     }

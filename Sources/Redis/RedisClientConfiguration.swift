@@ -1,33 +1,33 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where Redis is, how to log in to it, and how long and how much is waited for.
+/// The URL, login, deadlines and limits of Redis.
 public struct RedisClientConfiguration: Sendable {
-    /// Where it is, and how it is laid out.
+    /// The addresses and the topology.
     public let url: RedisURL
-    /// How the identity of every node is checked, sentinels included; nil for connections in the clear.
+    /// The TLS settings of all nodes, sentinels included; nil for connections without TLS.
     public let tls: RedisTLS?
-    /// Who to log in as: what the URL says, unless something else is set.
+    /// The login: the URL's, unless set otherwise.
     public var credentials: RedisURL.Credentials
-    /// The same, for sentinels.
+    /// The login for sentinels.
     public var sentinelCredentials: RedisURL.Credentials
-    /// What `CLIENT LIST` shows; without spaces.
+    /// The name in `CLIENT LIST`, without spaces.
     public var clientName = "receipt-gateway"
-    /// How long a command may take, redirections included.
+    /// The time limit of a command, redirections included.
     public var commandDeadline: Duration = .milliseconds(50)
-    /// How long one attempt to connect may take.
+    /// The time limit of one attempt to connect.
     public var connectDeadline: Duration = .milliseconds(250)
-    /// Loaded at every master before it takes commands.
+    /// The scripts that every connection to a master loads before it takes commands.
     public var scripts: [RedisScript] = []
-    /// Names that begin so are announced when they change, by every master.
+    /// The key prefixes whose changes every master announces.
     public var trackedPrefixes: [String] = []
-    /// When a connection is made again.
+    /// The delays before a connection is made again.
     public var reconnection = RedisReconnection()
-    /// How much one connection keeps in memory.
+    /// The limits of one connection.
     public var limits = RedisNodeConfiguration.Limits()
 
-    /// What a URL says, with defaults for the rest.
-    /// - Parameter tls: for a URL that asks for TLS; nil to trust the system's authorities. Not used otherwise.
+    /// Creates the configuration of a URL, with defaults for the rest.
+    /// - Parameter tls: the settings if the URL requires TLS; nil to trust the system's authorities. Unused otherwise.
     public init(_ url: RedisURL, tls: RedisTLS? = nil) throws(RedisTLS.Fault) {
         self.url = url
         if url.usesTLS, let tls { self.tls = tls } else { self.tls = url.usesTLS ? try RedisTLS() : nil }
@@ -37,7 +37,7 @@ public struct RedisClientConfiguration: Sendable {
 }
 
 extension RedisClientConfiguration {
-    /// A node that carries out commands.
+    /// Returns the configuration of a node that executes commands.
     func master(at address: RedisAddress) -> RedisNodeConfiguration {
         var node = seed(at: address)
         node.database = url.database
@@ -45,7 +45,7 @@ extension RedisClientConfiguration {
         return node
     }
 
-    /// A node of a cluster that is only asked where others are.
+    /// Returns the configuration of a cluster's node that is only asked for the map.
     func seed(at address: RedisAddress) -> RedisNodeConfiguration {
         var node = RedisNodeConfiguration(address: address)
         (node.tls, node.user, node.password) = (tls, credentials.user, credentials.password)
@@ -54,7 +54,7 @@ extension RedisClientConfiguration {
         return node
     }
 
-    /// A sentinel, who also says by itself when there is another master.
+    /// Returns the configuration of a sentinel, which also announces a new master.
     func sentinel(at address: RedisAddress) -> RedisNodeConfiguration {
         var node = seed(at: address)
         (node.user, node.password) = (sentinelCredentials.user, sentinelCredentials.password)
@@ -64,7 +64,7 @@ extension RedisClientConfiguration {
 }
 
 extension RedisClientConfiguration: CustomStringConvertible, CustomReflectable {
-    /// Where Redis is, and nothing else.
+    /// The URL without credentials.
     public var description: String { url.description }
     /// Empty: passwords are in here.
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -3,23 +3,23 @@
 
 /// One command for Redis: its name and arguments, as bytes.
 public struct RedisCommand: Sendable {
-    /// Name first, then the arguments.
+    /// The name, then the arguments.
     public let words: [RedisWord]
-    /// Which node of a cluster it goes to: the key it is about; nil for any node.
+    /// The key, which determines the node in a cluster; nil for any node.
     public let key: RedisWord?
 
-    /// A command about one key, or several in the same hash slot.
-    /// - Parameter key: the first key; stands before `rest` in the command.
+    /// Creates a command about one key, or several in the same hash slot.
+    /// - Parameter key: the first key, which precedes `rest` in the command.
     public init(_ name: RedisWord, key: RedisWord, _ rest: RedisWord...) {
         self.init([name, key] + rest, key: key)
     }
 
-    /// A command about no key.
+    /// Creates a command without a key.
     public init(_ words: RedisWord...) {
         self.init(words, key: nil)
     }
 
-    /// Any command.
+    /// Creates a command.
     public init(_ words: [RedisWord], key: RedisWord?) {
         self.words = words
         self.key = key
@@ -27,7 +27,7 @@ public struct RedisCommand: Sendable {
 }
 
 extension RedisCommand: CustomStringConvertible, CustomReflectable {
-    /// The command's name, and nothing of its arguments.
+    /// The command's name, without its arguments.
     public var description: String { words.first.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "" }
     /// Empty, for the same reason.
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -35,17 +35,17 @@ extension RedisCommand: CustomStringConvertible, CustomReflectable {
 
 /// One word of a command: any bytes.
 public struct RedisWord: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
-    /// What is sent.
+    /// The bytes to send.
     public let bytes: [UInt8]
 
-    /// These bytes.
+    /// Creates a word of bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
-    /// A text, in UTF-8.
+    /// Creates a word of text, in UTF-8.
     public init(_ text: String) { bytes = Array(text.utf8) }
-    /// A number, in decimal.
+    /// Creates a word of a number, in decimal.
     public init(_ number: some BinaryInteger) { bytes = Array(String(number).utf8) }
-    /// A text.
+    /// Creates a word of text.
     public init(stringLiteral text: String) { self.init(text) }
-    /// A number.
+    /// Creates a word of a number.
     public init(integerLiteral number: Int) { self.init(number) }
 }

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Anything that carries out commands: the client itself, or somebody who stands in front of it.
+/// An executor of commands: the client itself, or a wrapper.
 public protocol RedisCommands: Sendable {
-    /// Sends the commands in one write where they go to the same node, and gives each its own outcome, in order.
+    /// Sends the commands, in one write for each node, and returns one result for each, in order.
     func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>]
 }
 

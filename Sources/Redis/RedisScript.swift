@@ -3,14 +3,14 @@
 
 internal import Crypto
 
-/// A Lua script that Redis runs as one step.
+/// A Lua script that Redis runs atomically.
 public struct RedisScript: Hashable, Sendable {
     /// The source.
     public let source: String
-    /// SHA-1 of the source in hexadecimal: the name Redis knows it by.
+    /// SHA-1 of the source in hexadecimal: its name in Redis.
     public let digest: String
 
-    /// A script.
+    /// Creates a script.
     public init(_ source: String) {
         self.source = source
         digest = Insecure.SHA1.hash(data: Array(source.utf8)).map { byte in
@@ -18,20 +18,20 @@ public struct RedisScript: Hashable, Sendable {
         }.joined()
     }
 
-    /// The command that runs it by name.
-    /// - Parameter keys: all keys it touches, at least one; in a cluster all in one hash slot.
+    /// Returns the command that runs the script by its digest.
+    /// - Parameter keys: all keys that it uses, at least one; in a cluster all in one hash slot.
     public func call(keys: [RedisWord], _ arguments: [RedisWord]) -> RedisCommand {
         RedisCommand(["EVALSHA", RedisWord(digest), RedisWord(keys.count)] + keys + arguments, key: keys.first)
     }
 
-    /// The command that runs it by its source, which Redis remembers from then on.
+    /// Returns the command that runs the script by its source, which Redis caches.
     public func wholeCall(keys: [RedisWord], _ arguments: [RedisWord]) -> RedisCommand {
         RedisCommand(["EVAL", RedisWord(source), RedisWord(keys.count)] + keys + arguments, key: keys.first)
     }
 }
 
 extension RedisCommands {
-    /// Runs a script: by name, and whole if Redis does not know it (any more).
+    /// Runs a script by its digest, or by its source if Redis has not cached it.
     public func run(
         _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
     ) async throws(RedisError) -> RedisValue {

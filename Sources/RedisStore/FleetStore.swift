@@ -12,17 +12,16 @@ package import ServiceLifecycle
 package import Settings
 package import Telemetry
 
-/// What this node shares with the others through Redis, or keeps for itself where there is none.
+/// The state this node shares with the others through Redis, or keeps alone without Redis.
 package struct FleetStore: Sendable {
-    /// The ports.
     package let ports: FleetPorts
-    /// Runs the connections; nil if there is nothing to connect to.
+    /// The service that runs the connections; nil without Redis.
     package let service: (any Service)?
 }
 
 extension FleetStore {
-    /// The store as configured.
-    /// - Throws: what is wrong with the files the configuration names.
+    /// Creates the store.
+    /// - Throws: the problems of the files the configuration names.
     package init(
         _ configuration: GatewayConfiguration, upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
         certificates: CertificateInventory, clock: @escaping @Sendable () -> Timestamp, logger: Logger
@@ -70,12 +69,12 @@ extension FleetStore {
 }
 
 extension RedisConfiguration {
-    /// How long the first connection is waited for.
+    /// The time to wait for the first connection.
     fileprivate var waitLimit: Duration { connectDeadline + deadline }
 }
 
 extension StoreKeys {
-    /// The keys as configured; nil if there are none.
+    /// Parses the configured keys; nil if there are none.
     fileprivate init?(_ configuration: GatewayConfiguration) throws(ConfigurationProblems) {
         guard let text = configuration.cacheKeys?.exposed else { return nil }
         do throws(StoreKeysFault) {

@@ -4,13 +4,13 @@
 internal import Gateway
 internal import Synchronization
 
-/// Who in this node waits until a key in the shared store changes.
+/// The tasks of this node that wait for a change of a Redis key.
 final class KeyChangeWaiters: Sendable {
-    /// By key, and within it by who waits: no more than there are flights.
     private let timeouts = Timeouts()
+    /// By key and waiter; at most one waiter per flight.
     private let waiting = Mutex<[String: [ObjectIdentifier: Waiter<Bool>]]>([:])
 
-    /// Returns when the key is said to have changed, and after `span` at the latest.
+    /// Returns when the key's change is announced, or after `span`.
     func wait(for key: String, upTo span: Duration) async {
         let waiter = Waiter<Bool>()
         waiting.withLock { $0[key, default: [:]][ObjectIdentifier(waiter)] = waiter }
@@ -21,7 +21,7 @@ final class KeyChangeWaiters: Sendable {
         }
     }
 
-    /// These keys changed.
+    /// Resumes the waiters of these keys.
     func wake(_ keys: [[UInt8]]) {
         let awake = waiting.withLock { waiting in
             waiting.isEmpty
@@ -30,7 +30,7 @@ final class KeyChangeWaiters: Sendable {
         for waiter in awake.flatMap(\.values) { waiter.end(with: true) }
     }
 
-    /// Any key may have changed.
+    /// Resumes all waiters, because any key may have changed.
     func wakeAll() {
         let awake = waiting.withLock { waiting in
             defer { waiting = [:] }
@@ -39,6 +39,6 @@ final class KeyChangeWaiters: Sendable {
         for waiter in awake.flatMap(\.values) { waiter.end(with: true) }
     }
 
-    /// How many keys are waited for.
+    /// The number of keys with waiters.
     var count: Int { waiting.withLock { $0.count } }
 }

@@ -6,15 +6,15 @@ package import Gateway
 internal import JSON
 internal import Receipts
 
-/// What Apple announced of an endpoint's end, as it lies in the shared store.
+/// Apple's announcement of an endpoint's end, as stored in Redis.
 struct LifecycleUpdate: Hashable, Sendable {
     var dates: LifecycleDates
     var links: [LifecycleLink]
 
     enum Limits {
-        /// Bytes that are read: all links at their longest, and what stands around them.
+        /// The maximum size in bytes: all links at full length, and the JSON around them.
         static let bytes = EndpointAnnouncements.Limits.links * (EndpointAnnouncements.Limits.targetBytes + 64) + 256
-        /// From 1970 to the end of the year 9999; others have no form in a header.
+        /// From 1970 to the end of the year 9999; other times have no form in a header.
         static let milliseconds: ClosedRange<Int64> = 0...253_402_300_799_999
     }
 
@@ -34,7 +34,7 @@ struct LifecycleUpdate: Hashable, Sendable {
 }
 
 extension LifecycleUpdate {
-    /// Reads a note, whoever wrote it: the links end up in headers of ours, so they are checked as Apple's are.
+    /// Parses a note. The links end up in response headers, so they are checked as Apple's are.
     init?(json bytes: [UInt8]) {
         let limits = JSONValue.Limits(bytes: Limits.bytes, depth: 3, values: 64)
         guard let note = try? JSONValue(parsing: bytes, limits: limits), note.members != nil,
@@ -57,7 +57,7 @@ extension LifecycleLink {
 }
 
 extension Timestamp {
-    /// The time a member names: none if the member is absent, nil if it is no time.
+    /// Parses a time: `.some(nil)` if the member is absent, nil if it is not a time.
     fileprivate static func noted(_ json: JSONValue?) -> Timestamp?? {
         guard let json else { return .some(nil) }
         guard let milliseconds = json.number?.integer, LifecycleUpdate.Limits.milliseconds.contains(milliseconds)
@@ -67,7 +67,7 @@ extension Timestamp {
 }
 
 extension JSONWriter {
-    /// Writes a link to what is known of an endpoint's end.
+    /// Writes a link about an endpoint's end.
     package mutating func link(_ link: LifecycleLink) {
         object { json in
             json.member("rel", link.relation.rawValue)

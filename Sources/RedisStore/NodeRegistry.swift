@@ -3,23 +3,20 @@
 
 package import Redis
 
-/// The nodes that are alive, in one sorted set by the time at which each last said so: the time of Redis, so that no
-/// node's clock matters.
+/// The live nodes, in a sorted set by their last heartbeat. Redis sets the time, so that no node's clock matters.
 package struct NodeRegistry: Sendable {
-    /// Where the nodes are.
     let store: any RedisCommands
-    /// Learns how many there are.
     let health: StoreHealth
-    /// This node; another one each time the process starts.
+    /// The name of this node, new at each start of the process.
     private let name = String.randomName()
 
-    /// Not below a prefix that is announced: each beat would be told to all.
+    /// The set's key. It has no tracked prefix: each heartbeat would be announced to all nodes.
     static let key: RedisWord = "gw:nodes"
 
     enum Limits {
-        /// How often a node says that it is alive.
+        /// The heartbeat interval.
         static let beat: Duration = .seconds(2)
-        /// Who says nothing for so long is gone: three beats, and one that is late.
+        /// The time without a heartbeat after which a node is dropped: three intervals and a late one.
         static let lifetimeMilliseconds = 7000
     }
 
@@ -28,7 +25,7 @@ package struct NodeRegistry: Sendable {
         self.health = health
     }
 
-    /// Says that this node is alive, and learns how many are.
+    /// Sends a heartbeat, and reads the number of live nodes.
     func beat() async {
         let reply = try? await store.run(
             Self.beat, keys: [Self.key], [RedisWord(name), RedisWord(Limits.lifetimeMilliseconds)])
@@ -36,16 +33,16 @@ package struct NodeRegistry: Sendable {
         health.noteLiveNodes(Int(clamping: count))
     }
 
-    /// Says that this node is going.
+    /// Removes this node.
     func leave() async {
         _ = try? await store.send(RedisCommand("ZREM", key: Self.key, RedisWord(name)))
     }
 
-    /// The script, to be loaded before it is called.
+    /// The script, loaded before the first call.
     static let scripts = [beat]
 
-    /// KEYS nodes; ARGV name, milliseconds. How many nodes are alive. A clock that was set back leaves nobody behind in
-    /// the future.
+    /// KEYS nodes; ARGV name, milliseconds. Returns the number of live nodes. Entries in the future, left by a clock
+    /// that was set back, are removed.
     package static let beat = RedisScript(
         """
         local time = redis.call('TIME')

@@ -6,7 +6,7 @@ internal import Secrets
 package import Settings
 
 extension RedisClientConfiguration {
-    /// The connections as configured; nil if there is nothing to connect to.
+    /// Creates the client's configuration; nil without Redis.
     package init?(_ configuration: RedisConfiguration) throws(ConfigurationProblems) {
         guard let url = configuration.url else { return nil }
         do throws(RedisTLS.Fault) {
@@ -38,20 +38,18 @@ extension RedisTLS {
 }
 
 extension ConfigurationProblem {
-    /// A file for TLS that is not what it should be.
+    /// Describes a fault of a TLS file.
     fileprivate init(_ fault: RedisTLS.Fault) {
         switch fault {
         case .authorities(let path):
-            self.init(
-                location: path, fault: "is no PEM file with certificates that can be read (gateway.redis.ca_file)")
+            self.init(location: path, fault: "is not a PEM file with readable certificates (gateway.redis.ca_file)")
         case .certificate(let path):
             self.init(
-                location: path,
-                fault: "is no PEM file with certificates that can be read (gateway.redis.certificate_file)"
+                location: path, fault: "is not a PEM file with readable certificates (gateway.redis.certificate_file)"
             )
         case .privateKey(let path):
             self.init(
-                location: path, fault: "is no PEM file with a private key that can be read (gateway.redis.key_file)")
+                location: path, fault: "is not a PEM file with a readable private key (gateway.redis.key_file)")
         case .unmatched:
             self.init(
                 location: "gateway.redis.key_file", fault: "is not the key of gateway.redis.certificate_file")

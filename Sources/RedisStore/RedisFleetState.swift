@@ -6,45 +6,42 @@ internal import Receipts
 package import Redis
 internal import Synchronization
 
-/// What one node learns of Apple's endpoints, kept in Redis for all: until when to leave them alone, and when they end.
+/// The fleet's knowledge of Apple's endpoints, in Redis: pauses, and announcements of an end.
 ///
-/// Each exchange tells what this node knows and learns what the others do. A pause is told as the time that is left and
-/// kept as the time to live of its key, so that no node's clock matters; the longest counts. Of two announcements the one
-/// in Redis counts, until a node hears another from Apple: then it replaces the old one, but no sooner than after a
-/// minute, so that nodes to which Apple says different things do not overwrite each other back and forth.
+/// Each exchange publishes this node's knowledge and reads the others'. A pause is sent as its remaining time and
+/// stored as the time to live of its key, so that no node's clock matters; the longest wins. The announcement in Redis
+/// wins until a node receives a newer one from Apple. That one replaces it only after a minute, so that nodes with
+/// different announcements do not overwrite each other.
 package final class RedisFleetState: FleetState {
     private let store: any RedisCommands
     private let upstreams: UpstreamState
     private let metrics: StoreMetrics
     private let alarm: RefreshSignal
-    /// The endpoints of which this node has just heard something new from Apple.
+    /// The endpoints with news from Apple that this node has not published yet.
     private let news = Mutex<Set<UpstreamEndpoint>>([])
 
-    /// The beginnings of the keys; the endpoint follows.
+    /// The key prefixes; the endpoint follows.
     package static let pausePrefix = "gw:pause:"
     package static let lifecyclePrefix = "gw:lifecycle:"
-    /// All keys.
     static let keys: Set<[UInt8]> = Set(
         UpstreamEndpoint.allCases.flatMap { endpoint in
             [pausePrefix, lifecyclePrefix].map { Array(($0 + endpoint.storedName).utf8) }
         })
 
     enum Limits {
-        /// The longest pause, as for one that Apple asks for.
+        /// The longest pause, as for a pause that Apple requests.
         static let pauseMilliseconds: Int64 = 3_600_000
-        /// Pauses that differ by less are one: each node counts it down by itself.
+        /// Pauses that differ by less are equal: each node counts down by itself.
         static let pauseSlackMilliseconds = 1000
-        /// How long an announcement stands before another may replace it.
+        /// The time before an announcement may be replaced.
         static let quietMilliseconds = 60_000
-        /// Bytes of what lies in the place of an announcement, to be looked at; more than any has.
+        /// The maximum size of a stored announcement that is read; more than any has.
         static let announcementBytes = 32_768
     }
 
     /// - Parameters:
-    ///   - store: where the notes are.
-    ///   - upstreams: what this node knows.
-    ///   - metrics: counts what is told and learnt.
-    ///   - alarm: makes somebody call `exchange`.
+    ///   - upstreams: this node's knowledge.
+    ///   - alarm: triggers a call of `exchange`.
     init(_ store: any RedisCommands, upstreams: UpstreamState, metrics: StoreMetrics, alarm: RefreshSignal) {
         self.store = store
         self.upstreams = upstreams
@@ -53,12 +50,12 @@ package final class RedisFleetState: FleetState {
     }
 
     func tell(_ note: FleetUpdate, of endpoint: UpstreamEndpoint) {
-        // What is told is known here by now; `exchange` looks it up.
+        // The caller has updated `upstreams`; `exchange` reads it.
         if case .lifecycle = note { news.withLock { _ = $0.insert(endpoint) } }
         alarm.ring()
     }
 
-    /// Tells what this node knows, and learns what the others do.
+    /// Publishes this node's knowledge, and reads the others'.
     func exchange() async {
         for endpoint in UpstreamEndpoint.allCases {
             await exchangePause(of: endpoint)
@@ -82,7 +79,7 @@ extension RedisFleetState {
         if left > mine + Int64(Limits.pauseSlackMilliseconds) { metrics.count(.pause, .learnt) }
     }
 
-    /// KEYS pause; ARGV milliseconds that this node knows of, slack. The milliseconds that count; negative for none.
+    /// KEYS pause; ARGV this node's milliseconds, slack. Returns the effective milliseconds; negative for none.
     package static let pause = RedisScript(
         """
         local left = redis.call('PTTL', KEYS[1])
@@ -121,15 +118,15 @@ extension RedisFleetState {
         }
     }
 
-    /// Both scripts, to be loaded before they are called.
+    /// Both scripts, loaded before the first call.
     static let scripts = [pause, lifecycle]
 
-    /// KEYS announcement; ARGV what this node knows or nothing, whether that is news, the time of quiet. The announcement
-    /// that counts, behind the time at which it was written; nil for none.
+    /// KEYS announcement; ARGV this node's announcement or nothing, 1 if that is news, the minimum age for a
+    /// replacement. Returns the effective announcement after its time of writing; nil for none.
     package static let lifecycle = RedisScript(
         """
         local kept = redis.call('GET', KEYS[1])
-        -- Longer than any announcement: somebody else's, and too long to be carried about.
+        -- Longer than any announcement: not the gateway's, and too long to send.
         if kept and #kept > \(Limits.announcementBytes) then kept = false end
         if ARGV[1] == '' or (kept and ARGV[2] == '0') then return kept end
         local time = redis.call('TIME')
@@ -149,7 +146,7 @@ extension RedisFleetState {
 extension LifecycleUpdate {
     fileprivate var isEmpty: Bool { dates == LifecycleDates() && links.isEmpty }
 
-    /// A note behind the time at which it was written, in digits, and a space.
+    /// Parses a note after its time of writing, in digits, and a space.
     init?(stamped bytes: [UInt8]) {
         let digits = bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard (1...Self.maximumStampDigits).contains(digits.count), bytes.dropFirst(digits.count).first == 0x20

@@ -5,27 +5,26 @@ internal import Gateway
 internal import Receipts
 package import Redis
 
-/// The leases of a fleet, in Redis: a key that holds the holder's token and ends by itself.
+/// The fleet's flight leases in Redis: a key with the holder's token that expires by itself.
 ///
-/// A holder that asked in vain leaves a note in its place for a moment, for those who waited for it: errors are delivered
-/// to them, so that they do not all ask a failing Apple one after the other, and are kept for nobody else.
+/// A holder whose request failed leaves the reason in its place for a second. Waiting nodes read it instead of sending
+/// a failing Apple one request after the other; later requests ignore it.
 package struct RedisFlightLeases: FlightLeases {
-    /// Where the leases are.
     let store: any RedisCommands
-    /// Makes the names of their keys.
+    /// The names of the keys.
     let names: StoreNames
-    /// Who waits for which key.
+    /// The waiters by key.
     let waits: KeyChangeWaiters
 
-    /// The beginning of the keys: the number grows when the values change.
+    /// The key prefix. The number increases when the format of values changes.
     package static let prefix = "rcl:1:"
 
     enum Limits {
-        /// A holder that is gone keeps others waiting no longer than this.
+        /// The lifetime of a lease, and so the longest wait for a holder that is gone.
         static let milliseconds = 3000
-        /// Who waits looks every 200 ms at least.
+        /// The lifetime of a failure's reason; waiting nodes look at least every 200 ms.
         static let noteMilliseconds = 1000
-        /// Bytes of a value that is read: a token and a reason.
+        /// The maximum size of a value that is read: a token and a reason.
         static let valueBytes = 128
     }
 
@@ -42,7 +41,7 @@ package struct RedisFlightLeases: FlightLeases {
     }
 
     func release(_ lease: FlightLease, telling failure: DegradedReason?) async {
-        // If this is lost the lease ends by itself.
+        // If the release is lost, the lease expires by itself.
         _ = try? await store.run(
             Self.release, keys: [RedisWord(name(of: lease.key))],
             [RedisWord(lease.token), RedisWord(failure?.rawValue ?? ""), RedisWord(Limits.noteMilliseconds)])
@@ -58,16 +57,16 @@ package struct RedisFlightLeases: FlightLeases {
 // MARK: - In Redis
 
 extension RedisFlightLeases {
-    /// Both scripts, to be loaded before they are called.
+    /// Both scripts, loaded before the first call.
     static let scripts = [acquisition, release]
 
-    /// KEYS lease; ARGV token, milliseconds, the token of who was waited for. Nil if the lease is the caller's, else what
-    /// stands there: the holder's token, or `!`, the token of who was waited for, and why that one failed.
+    /// KEYS lease; ARGV token, milliseconds, the awaited holder's token. Returns nil if the caller got the lease.
+    /// Otherwise returns the holder's token, or `!`, the awaited holder's token and the reason of its failure.
     package static let acquisition = RedisScript(
         """
         local value = redis.call('GET', KEYS[1])
         if value then
-            -- Longer than any token and reason: somebody else's, and too long to be carried about.
+            -- Longer than any token and reason: not the gateway's, and too long to send.
             if #value > \(Limits.valueBytes) then return '' end
             if string.sub(value, 1, 1) ~= '!' then return value end
             if ARGV[3] ~= '' and string.sub(value, 2, 1 + #ARGV[3]) == ARGV[3] then return value end
@@ -76,7 +75,7 @@ extension RedisFlightLeases {
         return false
         """)
 
-    /// KEYS lease; ARGV token, reason or nothing, milliseconds for the note. 1 if the lease was the caller's.
+    /// KEYS lease; ARGV token, reason or nothing, the reason's milliseconds. Returns 1 if the lease was the caller's.
     package static let release = RedisScript(
         """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -90,7 +89,7 @@ extension RedisFlightLeases {
 }
 
 extension FlightLeaseAttempt {
-    /// What the reply means. What nobody of ours wrote is no reason to wait.
+    /// Parses a reply. A value the gateway did not write is no reason to wait.
     fileprivate init(_ reply: RedisValue, _ lease: FlightLease, awaiting holder: String?) {
         switch reply {
         case .null: self = .held(lease)

@@ -8,12 +8,12 @@ internal import Synchronization
 /// The purges of the fleet, in Redis, and the newest of them in this process.
 ///
 /// ```
-/// gw:{purges}:head   <history>:<number of the last purge>:<its nonce>   read with each finding
-/// gw:{purges}:log    the last 65,536 purges, sealed, newest last        read when the head has moved
+/// gw:{purges}:head   <history>:<number of the last purge>:<its nonce>   read with each lookup
+/// gw:{purges}:log    the last 65,536 purges, encrypted, newest last     read when the head has moved
 /// ```
-/// Both keys have no end, so `volatile-lru` does not evict them. A head that is gone begins another history; a log that
-/// is gone, or shorter than this node remembers, makes older findings useless. A head that went back was restored from
-/// a copy that lacks purges: then a new history begins as well, and no finding from before is used.
+/// Neither key expires, so `volatile-lru` does not evict them. A missing head starts a new history; a log that is
+/// missing, or shorter than this node remembers, invalidates older results. A head that went back was restored from a
+/// backup without some purges: then a new history starts too, and all earlier results are invalid.
 package final class RedisPurges: Sendable {
     private let store: any RedisCommands
     private let seal: StoreSeal
@@ -30,19 +30,18 @@ package final class RedisPurges: Sendable {
 
     /// The bounds of an exchange with Redis.
     enum Limits {
-        /// The purges in one reply.
+        /// Purges in one reply.
         static let page = 4096
-        /// The replies until this node gives up for now: those of a whole log, and room for a history that changes.
+        /// Replies before this node gives up for now: a whole log, and reserve for a history that changes.
         static let pages = 2 * PurgeHistory.Limits.purges / page
-        /// The name that purges are sealed for.
+        /// The name under which purges are encrypted.
         static let sealedName = "purge"
     }
 
     /// - Parameters:
-    ///   - store: Redis.
-    ///   - seal: seals the IDs of transactions.
-    ///   - board: told of each purge, for answers that are kept in this process.
-    ///   - observe: told of purges that cannot be read.
+    ///   - seal: encrypts transaction IDs.
+    ///   - board: gets each purge, for answers kept in this process.
+    ///   - observe: called with purges that cannot be read.
     init(
         _ store: any RedisCommands, seal: StoreSeal, counters: InvalidationCounters,
         observe: @escaping @Sendable (SharedCacheFault) -> Void
@@ -53,18 +52,17 @@ package final class RedisPurges: Sendable {
         self.observe = observe
     }
 
-    /// The purges that this node knows.
+    /// The last purge that this node knows.
     var position: PurgePosition { known.withLock { $0.history.position } }
 
-    /// Judges a finding by the purges that this node knows.
+    /// Checks a result against the purges that this node knows.
     func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
         known.withLock { $0.history.judge(result, naming: originalTransactionIDs) }
     }
 
-    /// The command that reads the head.
     static let readHead = RedisCommand("GET", key: head)
 
-    /// Whether this node knows every purge up to a head that was read.
+    /// Returns true if this node knows every purge up to this head.
     func isKnown(_ head: RedisValue) -> Bool {
         guard case .string(let text) = head else { return false }
         return known.withLock { $0.head == text }
@@ -87,22 +85,21 @@ extension RedisPurges {
         guard await catchUp() else { throw StoreUnreachable() }
     }
 
-    /// The name of a new history, or of a purge: one that no other has.
+    /// Returns a unique name for a history or a purge.
     private static func randomName() -> RedisWord { RedisWord(String(UInt64.random(in: 1 ... .max), radix: 16)) }
 }
 
 // MARK: - Catching up
 
 extension RedisPurges {
-    /// The reads of the log: one that goes on, and one behind it for all callers that came meanwhile.
+    /// The reads of the log: the current one, and the next for all callers that arrived meanwhile.
     private struct Reads {
         var current: Task<Bool, Never>?
         var next: Task<Bool, Never>?
     }
 
-    /// Reads the purges that this node does not know yet. The read begins after the call, and serves all callers that
-    /// wait for it to begin.
-    /// - Returns: false if Redis cannot be asked, or does not make sense.
+    /// Reads the purges this node does not know yet. The read begins after the call and serves all waiting callers.
+    /// - Returns: false if Redis is unreachable or its data is invalid.
     @discardableResult
     func catchUp() async -> Bool {
         let read = reads.withLock { reads in
@@ -122,7 +119,7 @@ extension RedisPurges {
     private func readAll() async -> Bool {
         let announcements = counters.announcements
         let isComplete = await readPages()
-        // Purges that cannot be read may concern any answer that is kept. What is answered from now on says so itself.
+        // Unreadable purges may concern any cached answer. Answers from now on carry the new position.
         if !isComplete { counters.invalidateAll() }
         counters.resolve(upTo: announcements)
         return isComplete
@@ -139,13 +136,13 @@ extension RedisPurges {
         return false
     }
 
-    /// There may be purges that are not known here. Until they are, no answer is repeated from this process.
+    /// Suspends answers from this process until all purges are known, and triggers a read.
     func announce() {
         counters.announceChange()
         alarm.ring()
     }
 
-    /// Catches up whenever there may be purges, until it is cancelled.
+    /// Reads new purges on each announcement, until cancelled.
     func follow() async {
         for await _ in alarm.rings { await catchUp() }
     }
@@ -164,7 +161,7 @@ extension RedisPurges {
             ])
         guard let reply, let page = PurgePage(reply) else { return .failed }
         let purges = page.entries.map { (sealed: $0, id: open($0)) }
-        // The board is changed under the lock: another read that finds the head known may let answers be repeated.
+        // The counters change under the lock: another read that finds the head known may allow cached answers again.
         let progress = known.withLock { known -> Progress? in
             switch known.add(page, purges, readAt: position) {
             case .rolledBack: return nil
@@ -178,7 +175,7 @@ extension RedisPurges {
         return await beginHistory(after: page) ? .more : .failed
     }
 
-    /// Nil for a purge that cannot be read.
+    /// Returns nil for a purge that cannot be read.
     private func open(_ sealed: [UInt8]) -> String? {
         do throws(StoreSeal.Fault) {
             return String(decoding: try seal.open(sealed, for: Limits.sealedName), as: UTF8.self)
@@ -188,7 +185,7 @@ extension RedisPurges {
         }
     }
 
-    /// Redis lost purges that this node knows: no finding from before is to be used.
+    /// Starts a new history, because Redis lost purges that this node knows: no earlier result may be used.
     private func beginHistory(after page: PurgePage) async -> Bool {
         observe(.purgesLost)
         let reply = try? await store.run(
@@ -197,15 +194,14 @@ extension RedisPurges {
     }
 }
 
-/// The purges one node knows.
+/// The purges that one node knows.
 private struct KnownPurges {
     private(set) var history = PurgeHistory()
-    /// The head up to which all are known, as it stands in Redis.
+    /// The head up to which all purges are known, as stored in Redis.
     private(set) var head: [UInt8] = []
-    /// The last purge, as it stands in the log.
+    /// The last purge, as stored in the log.
     private var last: [UInt8] = []
 
-    /// The effect of a page.
     enum Addition {
         /// These transactions were purged.
         case added([String])
@@ -215,9 +211,9 @@ private struct KnownPurges {
         case rolledBack
     }
 
-    /// - Parameter position: the purges that were known when the page was read. A page from before another one was added
-    ///   is passed over.
-    /// - Parameter purges: the entries of the page, with the IDs in them; nil for one that cannot be read.
+    /// - Parameters:
+    ///   - purges: the page's entries with their IDs; nil for an unreadable one.
+    ///   - position: the last known purge when the page was read. An outdated page is ignored.
     mutating func add(
         _ page: PurgePage, _ purges: [(sealed: [UInt8], id: String?)], readAt position: PurgePosition
     ) -> Addition {
@@ -245,7 +241,7 @@ private struct KnownPurges {
         return hasGap || !isReadable ? .restarted : .added(ids)
     }
 
-    /// Whether the log ends before what is known here, or holds something else in its place.
+    /// Returns true if the log ends before the last known purge, or differs from it.
     private func isRolledBack(_ page: PurgePage) -> Bool {
         let number = history.position.number
         guard page.head.number >= number else { return true }
@@ -254,17 +250,16 @@ private struct KnownPurges {
 }
 
 extension PurgePage {
-    /// The name of a purge: the end of what was sealed, which is as good as random.
+    /// Returns the name of a purge: the end of its ciphertext, which is as good as random.
     fileprivate static func name(of sealed: [UInt8]) -> UInt64 {
         sealed.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 }
 
-/// A part of the log, as the script returns it: the head, the number of the first entry, and the entries.
+/// A part of the log from the script: the head, the number of the first entry, and the entries.
 private struct PurgePage {
     let head: PurgePosition
     let headText: [UInt8]
-    /// At least 1.
     let first: UInt64
     let entries: [[UInt8]]
 
@@ -286,7 +281,7 @@ private struct PurgePage {
 // MARK: - In Redis
 
 extension PurgePosition {
-    /// Reads a head: `<history>:<number>:<nonce>`, the names in hexadecimal.
+    /// Parses a head: `<history>:<number>:<nonce>`, with hexadecimal names.
     fileprivate init?(head: [UInt8]) {
         guard head.count <= Self.maximumHeadBytes else { return nil }
         let parts = String(decoding: head, as: UTF8.self).split(separator: ":", omittingEmptySubsequences: false)
@@ -301,10 +296,11 @@ extension PurgePosition {
 }
 
 extension RedisPurges {
-    /// The scripts, to be loaded before they are called.
+    /// The scripts, loaded before the first call.
     static let scripts = [append, tail, restart]
 
-    /// KEYS head, log; ARGV sealed ID, entries to keep, a new history's name, the purge's nonce. The new head.
+    /// KEYS head, log; ARGV encrypted ID, maximum entries, a new history's name, the purge's nonce. Returns the new
+    /// head.
     static let append = RedisScript(
         """
         local history, number = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+):(%d+):%x+$')
@@ -319,8 +315,9 @@ extension RedisPurges {
         return head
         """)
 
-    /// KEYS head, log; ARGV the history and number that the node knows, a new history's name, entries in a page. The head,
-    /// the number of the first entry, and entries from the one the node knows on. Begins a history if there is none.
+    /// KEYS head, log; ARGV the node's history and number, a new history's name, entries per page. Returns the head,
+    /// the number of the first entry, and the entries from the last one the node knows. Starts a history if there is
+    /// none.
     static let tail = RedisScript(
         """
         local head = redis.call('GET', KEYS[1])
@@ -333,7 +330,7 @@ extension RedisPurges {
         end
         local missing = tonumber(number) - redis.call('LLEN', KEYS[2])
         if missing < 0 then
-            -- More than were ever purged: not ours.
+            -- More entries than purges: not the gateway's.
             redis.call('DEL', KEYS[1], KEYS[2])
             return false
         end
@@ -347,7 +344,7 @@ extension RedisPurges {
         return reply
         """)
 
-    /// KEYS head, log; ARGV the head that lacks purges, a new history's name. 1 if the new history began now.
+    /// KEYS head, log; ARGV the head that lacks purges, a new history's name. Returns 1 if a new history began.
     package static let restart = RedisScript(
         """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end

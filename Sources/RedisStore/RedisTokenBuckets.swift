@@ -5,11 +5,11 @@ internal import Gateway
 internal import RateLimits
 package import Redis
 
-/// The fleet's token buckets, in Redis: one key each, one script for all buckets of a request.
+/// The fleet's token buckets in Redis: one key each, one script call for all buckets of a request.
 ///
-/// A key is `rl:{<tenant>}:<policy>:<its numbers>:<subject>`. Tenant and subject are names that tell nothing; what is in
-/// braces decides the hash slot, so that all buckets of a tenant lie on one node of a cluster. A policy whose numbers
-/// change is another key, and a full bucket.
+/// A key is `rl:{<tenant>}:<policy>:<its numbers>:<subject>`, with pseudonymous names for tenant and subject. The
+/// braces decide the hash slot, so that all buckets of a tenant are on one node of a cluster. A policy with changed
+/// numbers has a new key and a full bucket.
 package struct RedisTokenBuckets: SharedBuckets {
     private let redis: any RedisCommands
     private let names: StoreNames
@@ -19,7 +19,7 @@ package struct RedisTokenBuckets: SharedBuckets {
         self.names = names
     }
 
-    /// Carries out an order as one step.
+    /// Carries out a request for tokens in one step.
     func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant {
         let keys = order.lines.map { RedisWord(key(of: $0.charge.bucket)) }
         let arguments = [RedisWord(order.requests)] + order.lines.flatMap(Self.arguments)
@@ -32,7 +32,7 @@ package struct RedisTokenBuckets: SharedBuckets {
         }
     }
 
-    /// Where a bucket lies.
+    /// Returns the key of a bucket.
     func key(of bucket: RateBucket) -> String {
         let tenant = names.name("rate tenant", [Array(bucket.tenant.utf8)])
         let subject = names.name("rate subject", [Array(bucket.tenant.utf8), Array(bucket.subject.utf8)])
@@ -50,12 +50,11 @@ package struct RedisTokenBuckets: SharedBuckets {
         ]
     }
 
-    /// What Redis runs.
     package static let script = RedisScript(
         """
         -- KEYS: one for each bucket. A value is the time at which the bucket is full, in µs of Redis's clock (GCRA).
-        -- ARGV: how many like requests; then for each bucket: its capacity, µs for one token, cost of a request, tokens
-        -- the node puts towards them, tokens wanted in advance, their life in µs, 1 if the bucket has no say.
+        -- ARGV: the number of equal requests; then per bucket: its capacity, µs for one token, cost of a request,
+        -- tokens the node has already, tokens wanted in advance, their life in µs, 1 for shadow mode.
         local time = redis.call('TIME')
         local now = time[1] * 1000000 + time[2]
         local requests = tonumber(ARGV[1])
@@ -67,7 +66,7 @@ package struct RedisTokenBuckets: SharedBuckets {
                 prepaid = tonumber(ARGV[a + 4]), wanted = tonumber(ARGV[a + 5]), life = tonumber(ARGV[a + 6]),
                 shadow = ARGV[a + 7] == '1' }
             b.empty = b.capacity * b.interval
-            -- Whatever lies there, of whatever type, ends as a time between now (full) and an empty bucket's.
+            -- Any stored value, of any type, becomes a time between now (full) and that of an empty bucket.
             local stored = redis.pcall('GET', KEYS[i])
             stored = type(stored) == 'string' and tonumber(stored) or now
             if stored ~= stored then stored = now end
@@ -84,7 +83,7 @@ package struct RedisTokenBuckets: SharedBuckets {
             local taken = math.max(0, paid - b.prepaid)
             local advance = 0
             if b.wanted > 0 and admitted == requests and b.requests == requests then
-                -- The rule of TokenLease: who takes in advance first lets the bucket lose what arrives in a life.
+                -- The rule of TokenLease: before tokens are leased, the bucket loses what arrives in their life.
                 local full = math.max(b.full, now + b.life)
                 local left = math.floor((now + b.empty - full) / b.interval) - taken
                 advance = math.max(0, math.min(b.wanted, math.floor(left / 2)))
@@ -107,7 +106,7 @@ package struct RedisTokenBuckets: SharedBuckets {
 }
 
 extension TokenGrant {
-    /// Reads what the script returned: how many are admitted, then four numbers for each line.
+    /// Parses the script's reply: the number admitted, then four numbers per line.
     fileprivate init?(_ reply: RedisValue, for order: TokenRequest) {
         guard case .array(let values) = reply, values.count == 1 + 4 * order.lines.count else { return nil }
         var numbers: [Int] = []
@@ -148,7 +147,6 @@ extension RatePolicy {
 }
 
 extension Duration {
-    /// In microseconds, rounded up.
     fileprivate var wholeMicroseconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) * 1_000_000 + Int((attoseconds + 999_999_999_999) / 1_000_000_000_000)

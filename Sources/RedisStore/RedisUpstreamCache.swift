@@ -7,14 +7,14 @@ internal import Redis
 internal import Settings
 internal import Synchronization
 
-/// Keeps findings where all nodes find them, sealed, under names that tell nothing.
+/// The shared cache of upstream results in Redis, encrypted under pseudonymous names.
 ///
-/// A finding is one `GET` and one `PTTL` in one round trip, with a `GET` of the last purge. Its age is what the store says has passed since it was
-/// written, not the difference of two clocks: so a node whose clock is wrong neither misleads the others nor misses what
-/// they found out.
+/// A lookup sends `GET` and `PTTL` of the entry and `GET` of the purge head in one round trip. The entry's age is the
+/// time Redis measured since the write, not the difference of two clocks: a node with a wrong clock neither misleads
+/// the others nor misses their results.
 ///
-/// What was found here stays in this process too: it is used while the store is away, and whoever finds the same octets
-/// in the store again need not open them again.
+/// Results are also kept in this process, for use while Redis is unavailable and to avoid decrypting the same bytes
+/// again.
 final class RedisUpstreamCache: UpstreamCache {
     private let store: any RedisCommands
     private let names: SharedCacheNames
@@ -23,31 +23,29 @@ final class RedisUpstreamCache: UpstreamCache {
     private let clock: @Sendable () -> Timestamp
     private let observe: @Sendable (SharedCacheFault) -> Void
     private let counters: InvalidationCounters
-    /// The purges of the fleet.
     let purges: RedisPurges
     /// By the name under the first key.
     private let spares: Mutex<Generations<String, Spare>>
 
-    /// A finding that is kept here.
+    /// A result kept in this process.
     private struct Spare {
         let known: CachedResult
-        /// What it was read from; nil if it was found out here and did not reach the store.
+        /// The stored value it was read from; nil for a result of this node that did not reach Redis.
         let opened: Opened?
-        /// Whether it is too large for the store, so that nobody else has it.
+        /// True if it is too large for Redis, so that no other node has it.
         let isAlone: Bool
 
         var byteCount: Int { known.byteCount + (opened?.sealed.count ?? 0) }
     }
 
-    /// A value of the store's, and what was found in it. A class, because it is handed out for each look-up and never
-    /// changes.
+    /// A decrypted value. A class, because each lookup returns it and never changes it.
     private final class Opened: Sendable {
         let sealed: [UInt8]
         let stored: StoredResult
 
         init(_ sealed: [UInt8], _ stored: StoredResult) { (self.sealed, self.stored) = (sealed, stored) }
 
-        /// Whether these are the octets it was opened from.
+        /// Returns true if these are the bytes it was decrypted from.
         func isOf(_ bytes: [UInt8]) -> Bool {
             let sealed = sealed
             return sealed.span.equals(bytes.span)
@@ -55,12 +53,11 @@ final class RedisUpstreamCache: UpstreamCache {
     }
 
     /// - Parameters:
-    ///   - store: Redis, or who stands in front of it.
-    ///   - keys: what everything is named and sealed with.
-    ///   - spareBytes: what copies for the time without the store may take.
-    ///   - freshness: bounds what is believed about times.
-    ///   - clock: the time.
-    ///   - observe: told of everything that was of no use.
+    ///   - store: Redis, or the circuit breaker in front of it.
+    ///   - keys: name and encrypt everything.
+    ///   - spareBytes: the maximum memory of results kept in this process.
+    ///   - freshness: bounds the accepted times.
+    ///   - observe: called with each fault.
     init(
         store: any RedisCommands, keys: StoreKeys, spareBytes: Int, freshness: FreshnessPolicy = FreshnessPolicy(),
         clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
@@ -76,14 +73,13 @@ final class RedisUpstreamCache: UpstreamCache {
         spares = Mutex(Generations(maximumBytes: spareBytes))
     }
 
-    /// How things stand.
     func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: names.names(of: key)) }
 }
 
 // MARK: - Looking up
 
 extension RedisUpstreamCache {
-    /// Returns the finding: under several keys, the one that Apple was asked for last.
+    /// Returns the cached result; under several keys, the newest.
     func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) async -> CacheLookup {
         let names = names.names(of: key)
         let version = counters.version(of: names)
@@ -103,7 +99,7 @@ extension RedisUpstreamCache {
         return false
     }
 
-    /// The finding in the store, with all purges known; else the one that is kept here, whose purges may be missing.
+    /// Returns the result in Redis, with all purges known; otherwise the local copy, whose purges may be missing.
     private func candidate(
         under names: [String], since version: InvalidationVersion
     ) async -> (result: CachedResult?, isDetached: Bool) {
@@ -119,7 +115,7 @@ extension RedisUpstreamCache {
         guard let latest = entries.max(by: { $0.spare.known.askedAt < $1.spare.known.askedAt }) else {
             return (spare(for: names).flatMap { $0.isAlone ? $0.known : nil }, false)
         }
-        // By the name it has in the store: that is the one by which changes are announced.
+        // Under its name in Redis, by which changes are announced.
         keep(latest.spare, for: latest.name, since: version)
         return (latest.spare.known, false)
     }
@@ -129,7 +125,7 @@ extension RedisUpstreamCache {
         return (spare(for: names)?.known, true)
     }
 
-    /// Nil if a reply is missing.
+    /// Returns nil if a reply is missing.
     private func entries(
         _ replies: [Result<RedisValue, RedisError>], for names: [String]
     ) -> [(name: String, spare: Spare)]? {
@@ -146,13 +142,14 @@ extension RedisUpstreamCache {
 
     private func keep(_ spare: Spare, for name: String, since version: InvalidationVersion) {
         spares.withLock { spares in
-            // Who invalidates marks the board first: so this comes before, and is removed, or is not done.
+            // An invalidation increments the counters first: so this insert comes before it and is removed, or is not
+            // done.
             guard version.isUnchanged, spare.opened == nil || spares.find(name)?.opened !== spare.opened else { return }
             spares.insert(spare, for: name, byteCount: spare.byteCount)
         }
     }
 
-    /// What was found out last of what lies under any of these names.
+    /// Returns the newest local copy under any of these names.
     private func spare(for names: [String]) -> Spare? {
         spares.withLock { spares in
             names.compactMap { spares.find($0) }.max { $0.known.askedAt < $1.known.askedAt }
@@ -192,7 +189,7 @@ extension RedisUpstreamCache {
         return Opened(sealed, try StoredResult(bytes, policy: policy))
     }
 
-    /// The finding with its times by this node's clock.
+    /// Returns the result with its times by this node's clock.
     private func inOurTime(_ known: CachedResult, age: Duration) throws(SharedCacheFault) -> CachedResult {
         let difference = known.askedAt.duration(to: clock().advanced(by: .zero - age))
         guard age >= .zero - Self.tolerance, age <= policy.longestRetention,
@@ -201,14 +198,14 @@ extension RedisUpstreamCache {
         return difference.magnitude <= Self.tolerance ? known : known.moved(by: difference)
     }
 
-    /// Clocks that differ by no more than this are the same; writing takes its time too.
+    /// The clock difference that is ignored; writing takes time too.
     private static let tolerance: Duration = .seconds(1)
 }
 
 // MARK: - Keeping
 
 extension RedisUpstreamCache {
-    /// Keeps a finding for all nodes; one that is too large, or that the store does not take, for this one.
+    /// Stores a result for all nodes; for this node alone if it is too large or Redis does not take it.
     func insert(_ result: CachedResult, for key: CacheKey) async {
         let names = names.names(of: key), version = counters.version(of: names)
         let stored = StoredResult(known: result, retention: policy.retention(of: result))
@@ -233,30 +230,30 @@ extension RedisUpstreamCache {
 // MARK: - Purging
 
 extension RedisUpstreamCache {
-    /// Makes every finding that names this original transaction useless, on all nodes.
+    /// Purges every result that names this original transaction, on all nodes.
     func purge(originalTransactionID: String) async throws(StoreUnreachable) {
         try await purges.purge(originalTransactionID)
     }
 
-    /// The purges that this node knows.
+    /// The last purge that this node knows.
     var purgePosition: PurgePosition { purges.position }
 
-    /// Judges a finding by the purges that this node knows.
+    /// Checks a result against the purges that this node knows.
     func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
         purges.judge(result, naming: originalTransactionIDs)
     }
 }
 
-// MARK: - Hearing of changes
+// MARK: - Invalidation
 
 extension RedisUpstreamCache {
-    /// Redis announces that these keys have changed; those that are none of this cache's are passed over.
+    /// Handles Redis's announcement of changed keys; other keys are ignored.
     func invalidate(keys: [[UInt8]]) {
         invalidate(names: keys.compactMap(SharedCacheNames.name(inKey:)))
         if keys.contains(RedisPurges.head.bytes) { purges.announce() }
     }
 
-    /// Findings with these names have changed.
+    /// Invalidates the results with these names.
     func invalidate(names: [String]) {
         for name in names { counters.invalidate(name) }
         spares.withLock { spares in
@@ -264,7 +261,7 @@ extension RedisUpstreamCache {
         }
     }
 
-    /// Changes may have been missed. Copies stay: they are judged by the purges when they are used.
+    /// Handles announcements that may have been missed. Copies stay: they are checked against the purges on use.
     func flushed() {
         counters.invalidateAll()
         purges.announce()

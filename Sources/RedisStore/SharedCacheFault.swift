@@ -1,29 +1,29 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why something of the shared cache was of no use. Each is a miss, and counted. The raw values are those of metrics.
+/// A fault of the shared cache. Each counts as a miss. The raw values are those of metrics.
 package enum SharedCacheFault: String, Error, CaseIterable, Hashable, Sendable {
-    /// The store did not answer in time, or with an error, when something was looked up.
+    /// A lookup timed out or failed.
     case lookupFailed = "lookup_failed"
-    /// The same, when something was to be kept.
+    /// A write timed out or failed.
     case insertFailed = "insert_failed"
-    /// A value that is no sealed value, or not of a version this node knows.
+    /// A value that is not encrypted, or of an unknown version.
     case sealMalformed = "seal_malformed"
-    /// A value that was sealed with a key this node does not have.
+    /// A value encrypted with a key this node does not have.
     case sealUnknownKey = "seal_unknown_key"
-    /// A value that was changed, or lay under a name it was not sealed for.
+    /// A value that was changed, or moved from another name.
     case sealInvalid = "seal_invalid"
-    /// A value that was opened, and is no finding.
+    /// A decrypted value that is not a cached result.
     case unreadable
-    /// A finding that is fresh, or kept, for longer than any may be, or from a clock that is hours away.
+    /// A result with a longer freshness or retention than allowed, or from a clock that is hours off.
     case implausibleTimes = "implausible_times"
-    /// A finding that is too large for the store.
+    /// A result that is too large for Redis.
     case tooLarge = "too_large"
-    /// A finding that names a purged transaction.
+    /// A result that names a purged transaction.
     case purged
-    /// A finding from before the purges that are known.
+    /// A result older than the known purges.
     case purgesUnknown = "purges_unknown"
-    /// The store lacks purges that it had.
+    /// Redis lacks purges that it had.
     case purgesLost = "purges_lost"
 }
 

@@ -6,23 +6,23 @@ internal import Receipts
 internal import Redis
 internal import Settings
 
-/// The names of findings in the shared store: one for each key, that of the key that writes first.
+/// The names of cached results in Redis: one per store key, the writing key's first.
 package struct SharedCacheNames: Sendable {
-    /// In front of the name of a finding. The number grows when the values change.
+    /// The key prefix. The number increases when the format of values changes.
     package static let resultPrefix = "rc:4:"
 
-    /// Of each key; the first is the one that writes.
+    /// One per store key; the first writes.
     private let names: [StoreNames]
 
     init(keys: StoreKeys) { names = keys.all.map { StoreNames($0) } }
 
-    /// The names of a finding, each with everything that makes another question.
+    /// Returns the names of a cached result, derived from all parts of its cache key.
     func names(of key: CacheKey) -> [String] {
         let parts = key.parts
         return names.map { $0.name("finding", parts) }
     }
 
-    /// The name in a key of the store; nil if the key is not that of a finding.
+    /// Returns the name in a Redis key; nil if the key is not that of a cached result.
     static func name(inKey key: [UInt8]) -> String? {
         guard key.starts(with: resultPrefix.utf8) else { return nil }
         return String(decoding: key.dropFirst(resultPrefix.utf8.count), as: UTF8.self)
@@ -30,12 +30,12 @@ package struct SharedCacheNames: Sendable {
 }
 
 extension RedisWord {
-    /// The key of a finding.
+    /// The Redis key of a cached result.
     static func result(_ name: String) -> RedisWord { RedisWord(SharedCacheNames.resultPrefix + name) }
 }
 
 extension CacheKey {
-    /// What tells the question from others, for a name.
+    /// The parts that distinguish requests to Apple, for a name.
     var parts: [[UInt8]] {
         [
             Array((environment?.rawValue ?? "").utf8), Array((bundleID ?? "").utf8), Array(api.storedName.utf8),
@@ -45,7 +45,7 @@ extension CacheKey {
     }
 }
 
-// Leases have these names in all versions, so they do not change.
+// Leases use these names in all versions, so they must not change.
 
 extension UpstreamAPI {
     fileprivate var storedName: String {
@@ -56,7 +56,8 @@ extension UpstreamAPI {
 }
 
 extension VerificationSubject.Identity {
-    /// A digest is 64 hexadecimal digits. The kind in front keeps what a client named apart from what Apple signed.
+    /// The identity's bytes: a digest of 64 hexadecimal digits, or a prefixed transaction ID. The prefix separates what
+    /// a client named from what Apple signed.
     fileprivate var part: [UInt8] {
         switch self {
         case .signedContent(let digest): Array(digest.description.utf8)

@@ -4,17 +4,13 @@
 internal import Redis
 internal import Resilience
 
-/// Redis behind a circuit breaker: while Redis is away commands fail at once, so that no request waits for nothing. The
-/// one place where faults of the store are counted.
+/// Redis behind a circuit breaker: while Redis is unavailable, commands fail at once. All faults of the store are
+/// counted here.
 final class SharedStore: RedisCommands {
     private let redis: any RedisCommands
     private let health: StoreHealth
     private let metrics: StoreMetrics
 
-    /// - Parameters:
-    ///   - redis: carries commands out.
-    ///   - health: learns how that goes.
-    ///   - metrics: counts it.
     init(_ redis: any RedisCommands, health: StoreHealth, metrics: StoreMetrics) {
         self.redis = redis
         self.health = health
@@ -30,7 +26,7 @@ final class SharedStore: RedisCommands {
         return await exchange(commands, permit, isProbe: false)
     }
 
-    /// Asks for a sign of life, also while the breaker is open, if it is time to.
+    /// Sends a PING if one is due, even while the circuit breaker is open.
     func probe() async {
         guard let permit = health.permitProbe() else { return }
         _ = await exchange([RedisCommand("PING")], permit, isProbe: true)
@@ -50,8 +46,8 @@ final class SharedStore: RedisCommands {
 }
 
 extension Outcome {
-    /// What replies say about Redis: the worst of them counts. That somebody is not connected costs requests no time, and in
-    /// a cluster the others serve: it is for probes to find out.
+    /// Rates replies by the worst of them. A missing connection costs requests no time, and the other nodes of a
+    /// cluster serve: only probes count it.
     fileprivate init(_ results: [Result<RedisValue, RedisError>], took: Duration, isProbe: Bool) {
         let faults = results.compactMap { result -> RedisError? in
             if case .failure(let error) = result { error } else { nil }
@@ -71,7 +67,7 @@ extension Outcome {
 }
 
 extension RedisError {
-    /// Whether nobody answered.
+    /// True if no answer arrived.
     fileprivate var isSilence: Bool {
         switch self {
         case .connectionLost, .timeout: true
@@ -79,8 +75,8 @@ extension RedisError {
         }
     }
 
-    /// Whether the answer shows that Redis serves nobody now. A full memory or a disk that fails refuses writes only,
-    /// and what this user may not do is no trouble that passes.
+    /// True if the answer shows that Redis serves no requests now. A full memory or a failing disk rejects writes only;
+    /// missing permissions do not pass by themselves.
     fileprivate var isUselessAnswer: Bool {
         switch self {
         case .pipelineFull, .protocolViolation: true

@@ -6,9 +6,9 @@ internal import Logging
 internal import Redis
 internal import Synchronization
 
-/// Somebody ought to look at the shared store. However often it rings before somebody looks, it has rung once.
+/// A signal to refresh from the shared store. Signals before the next refresh count as one.
 struct RefreshSignal: Sendable {
-    /// Each ring that was heard.
+    /// The signals.
     let rings: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
 
@@ -19,18 +19,17 @@ struct RefreshSignal: Sendable {
     func ring() { continuation.yield() }
 }
 
-/// Hands on what the Redis client tells: to whoever counts, and to whoever waits for a key to change.
+/// Distributes the Redis client's events to metrics, health, caches and waiters.
 final class StoreEvents: RedisObserver {
     private let health: StoreHealth
     private let metrics: StoreMetrics
     private let logger: Logger
     private let results = Mutex<RedisUpstreamCache?>(nil)
     private let lastFault = Mutex<RedisConnectionFault?>(nil)
-    /// Who waits for leases.
     let leaseWaits = KeyChangeWaiters()
-    /// Rings when the notes may have changed.
+    /// The signal that the fleet's state may have changed.
     let alarm = RefreshSignal()
-    /// Ends when the first attempt to connect does.
+    /// The waiter that ends with the first attempt to connect.
     let firstAttempt = Waiter<Bool>()
 
     init(health: StoreHealth, metrics: StoreMetrics, logger: Logger) {
@@ -39,7 +38,7 @@ final class StoreEvents: RedisObserver {
         self.logger = logger
     }
 
-    /// This cache hears of changes from now on.
+    /// Registers the cache that gets invalidations.
     func tell(_ cache: RedisUpstreamCache) { results.withLock { $0 = cache } }
 
     func observe(_ event: RedisEvent) {
@@ -64,7 +63,7 @@ final class StoreEvents: RedisObserver {
             defer { fault = nil }
             return fault != nil
         }
-        if wasAway { logger.notice("Redis is back", metadata: ["connection": "\(role.rawValue)"]) }
+        if wasAway { logger.notice("Redis is available again", metadata: ["connection": "\(role.rawValue)"]) }
     }
 
     private func failed(_ role: RedisConnectionRole, _ fault: RedisConnectionFault) {
@@ -76,17 +75,17 @@ final class StoreEvents: RedisObserver {
     }
 
     private func invalidated(_ names: [[UInt8]]) {
-        // Before those wake who will look a finding up.
+        // Before waking the waiters, which will look up the cache.
         results.withLock { $0 }?.invalidate(keys: names)
         leaseWaits.wake(names)
         if names.contains(where: RedisFleetState.keys.contains) { alarm.ring() }
     }
 
-    /// Once for each fault, not for each attempt.
+    /// Logs each fault once, not for each attempt.
     private func log(_ fault: RedisConnectionFault, _ role: RedisConnectionRole) {
         guard fault != .shutDown, lastFault.withLock({ $0.replace(with: fault) }) else { return }
         logger.log(
-            level: fault.isConfigurationFault ? .error : .warning, "Redis is away",
+            level: fault.isConfigurationFault ? .error : .warning, "Redis is unavailable",
             metadata: ["connection": "\(role.rawValue)", "fault": "\(fault)"])
     }
 }
@@ -98,7 +97,7 @@ extension RedisConnectionFault {
 }
 
 extension RedisConnectionFault? {
-    /// - Returns: whether it was another before.
+    /// - Returns: true if the fault differs from the previous one.
     fileprivate mutating func replace(with fault: RedisConnectionFault) -> Bool {
         defer { self = fault }
         return self != fault

@@ -5,42 +5,41 @@ package import Redis
 package import Resilience
 internal import Synchronization
 
-/// How this node stands with the shared store. The raw values are those of the API and of metrics.
+/// The state of the shared store for this node. The raw values are those of the API and of metrics.
 package enum StoreCondition: String, CaseIterable, Hashable, Sendable {
-    /// There is none: everything is kept in this process.
+    /// There is no Redis: all state is in this process.
     case embedded
-    /// The node has not heard yet what the fleet knows, and there is still time.
+    /// The node has not read the fleet's state yet, within the time for the first connection.
     case connecting
-    /// It answers.
+    /// Redis answers.
     case connected
-    /// It does not; every node decides for itself meanwhile.
+    /// Redis does not answer; each node decides alone.
     case degraded
-    /// It refuses the gateway, and only an operator can mend that.
+    /// Redis rejects the gateway's login or commands; only an operator can fix it.
     case misconfigured
 }
 
-/// What is known of the shared store: whether it is asked, whether it answers, and how many nodes share it.
+/// The health of the shared store, and the number of nodes that share it.
 package final class StoreHealth: Sendable {
     fileprivate struct State {
         var breaker = CircuitBreaker(.sharedStore)
-        /// Whether the last exchange brought replies; nil before the first.
+        /// True if the last exchange brought replies; nil before the first.
         var answers: Bool?
-        /// Whether enough time was given to the first connection.
+        /// True once the time for the first connection is over.
         var isSettled = false
-        /// What refused the login, by what the connection is for.
+        /// Rejected logins by connection role.
         var refusedLogins: [RedisConnectionRole: RedisRefusal] = [:]
-        /// Commands this user may not use, or not on such keys: a handful, as all stand in this program.
+        /// Commands or keys this user may not use: a handful, because all are constants of this program.
         var refusedCommands: [String: RedisRefusal] = [:]
-        /// Whether it has ever done all that was asked of it.
+        /// True if Redis has ever served everything this process sent.
         var hasServed = false
-        /// How many nodes were alive at the last beats, newest last.
+        /// The live nodes at the last heartbeats, newest last.
         var nodeCounts: [Int] = []
     }
 
-    /// How much of the past counts.
     enum Limits {
-        /// Beats for which a number of nodes counts after it fell: a Redis that comes back empty, or from the ice, has
-        /// forgotten nodes that are alive, and each of them needs a beat to be known again.
+        /// Heartbeats for which a number of nodes counts after it fell. A Redis that comes back empty, or after a
+        /// freeze, has dropped live nodes, and each needs a heartbeat to return.
         static let rememberedBeats = 4
     }
 
@@ -49,14 +48,13 @@ package final class StoreHealth: Sendable {
     private let isEmbedded: Bool
 
     /// - Parameters:
-    ///   - isEmbedded: whether there is no shared store.
-    ///   - expectedNodes: how many nodes to reckon with until the store has told.
+    ///   - isEmbedded: true if there is no Redis.
+    ///   - expectedNodes: the number of nodes to assume until Redis has reported it.
     package init(isEmbedded: Bool, expectedNodes: Int = 1) {
         self.isEmbedded = isEmbedded
         nodes = Atomic(isEmbedded ? 1 : max(1, expectedNodes))
     }
 
-    /// How it stands.
     package var condition: StoreCondition {
         if isEmbedded { return .embedded }
         return state.withLock { state in
@@ -66,22 +64,21 @@ package final class StoreHealth: Sendable {
         }
     }
 
-    /// Whether it has ever done all that this process asked of it.
+    /// True if Redis has ever served everything this process sent.
     package var hasServed: Bool { state.withLock { $0.hasServed } }
 
-    /// What only an operator can mend.
+    /// The rejection that only an operator can fix.
     package var configurationFault: RedisRefusal? { state.withLock { $0.configurationFault } }
 
-    /// What the circuit breaker does.
     package var breaker: CircuitBreaker.State.Name { state.withLock { $0.breaker.state.name } }
 
-    /// Nodes of the fleet that are alive, this one included: the most of the last beats, also while nobody can tell.
+    /// The live nodes, this one included: the maximum of the last heartbeats, also while Redis is unavailable.
     package var liveNodes: Int { nodes.load(ordering: .relaxed) }
 }
 
 extension CircuitBreaker.Policy {
-    /// Of the shared store. Being wrong is cheap, for probes are sent behind everybody's back, so it opens soon and for
-    /// a short time.
+    /// The policy of the shared store's breaker. A wrong opening is cheap, because probes do not delay requests: it
+    /// opens soon and briefly.
     fileprivate static let sharedStore = CircuitBreaker.Policy(
         bucketWidth: .milliseconds(500), bucketCount: 6, minimumCalls: 10, failurePercent: 50, slowPercent: 100,
         slowCall: .seconds(10), hardFailuresInARow: 3, firstOpening: .milliseconds(500), longestOpening: .seconds(1),
@@ -92,20 +89,20 @@ extension StoreHealth.State {
     fileprivate var configurationFault: RedisRefusal? { refusedLogins.values.first ?? refusedCommands.values.first }
 }
 
-// MARK: - Learning
+// MARK: - Recording
 
 extension StoreHealth {
-    /// The leave for one exchange on a request's behalf. Requests never are the probes of an open breaker: they would wait
-    /// for a store that is away.
+    /// Returns a permit for a request's exchange. Requests are never the probes of an open breaker: they would wait for
+    /// an unavailable Redis.
     func permit() -> CircuitBreaker.Permit? {
         state.withLock { $0.breaker.state == .closed ? $0.permit() : nil }
     }
 
-    /// The leave for a probe.
+    /// Returns a permit for a probe.
     func permitProbe() -> CircuitBreaker.Permit? { state.withLock { $0.permit() } }
 
-    /// Learns from an exchange.
-    /// - Returns: how the breaker moved since the last one.
+    /// Records an exchange.
+    /// - Returns: the breaker's transitions since the last one.
     func record(
         _ outcome: Outcome, of permit: CircuitBreaker.Permit, _ commands: [RedisCommand],
         _ results: [Result<RedisValue, RedisError>]
@@ -124,12 +121,12 @@ extension StoreHealth {
         }
     }
 
-    /// Redis refused a login, or accepted one with nil.
+    /// Records a rejected login, or with nil an accepted one.
     func noteLogin(_ role: RedisConnectionRole, refused refusal: RedisRefusal?) {
         state.withLock { $0.refusedLogins[role] = refusal }
     }
 
-    /// The first connection had its time, whatever came of it.
+    /// Ends the time for the first connection, whatever its outcome.
     func settle() {
         state.withLock { state in
             state.isSettled = true
@@ -137,7 +134,7 @@ extension StoreHealth {
         }
     }
 
-    /// So many nodes are alive, this one included.
+    /// Records the number of live nodes, this one included.
     func noteLiveNodes(_ count: Int) {
         state.withLock { state in
             state.nodeCounts = state.nodeCounts.suffix(Limits.rememberedBeats - 1) + [max(1, count)]
@@ -147,7 +144,7 @@ extension StoreHealth {
 }
 
 extension StoreHealth.State {
-    /// It serves where it answers and refuses nothing that this gateway needs.
+    /// Notes that Redis answers and rejects nothing this gateway needs.
     fileprivate mutating func noteService() {
         if answers == true, configurationFault == nil { hasServed = true }
     }
@@ -169,7 +166,7 @@ extension StoreHealth.State {
 }
 
 extension RedisCommand {
-    /// What a user needs to be allowed for it: its name, and the beginning of its key up to the first colon.
+    /// The ACL permission it needs: its name, and its key's prefix up to the first colon.
     fileprivate var permission: String {
         let prefix = key.map { String(decoding: $0.bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self) }
         return description + " " + (prefix ?? "")

@@ -9,8 +9,8 @@ internal import Settings
     internal import Foundation
 #endif
 
-/// Seals what the shared store keeps: whoever reads the store learns nothing but sizes and times, and whoever writes to
-/// it can take values away, but not change them, nor move one under the name of another.
+/// Encrypts the values in Redis. A reader of Redis learns only sizes and times. A writer can delete values, but not
+/// change them or move one to another name.
 ///
 /// ```
 /// 1 byte   version, 1
@@ -20,12 +20,11 @@ internal import Settings
 /// m bytes  AES-256-GCM of the value    ── authenticated together with the header and the entry's name
 /// 16 bytes tag
 /// ```
-/// Each name has a key of its own, derived from the sealing key: so random nonces are few for each key, however many
-/// values are sealed (NIST SP 800-38D §8.3 allows 2^32).
+/// Each name has its own key, derived from the sealing key, so that random nonces are few for each key (NIST SP 800-38D
+/// §8.3 allows 2^32).
 struct StoreSeal: Sendable {
     private let keys: [SealingKey]
 
-    /// What one key seals with.
     struct SealingKey: Sendable {
         let id: String
         let key: SymmetricKey
@@ -36,20 +35,20 @@ struct StoreSeal: Sendable {
         }
     }
 
-    /// Why a value cannot be opened.
+    /// The reason why a value cannot be decrypted.
     enum Fault: Error, Hashable, Sendable {
-        /// Too short, or of a version that is not known.
+        /// Too short, or of an unknown version.
         case malformed
-        /// It was sealed with a key that this node does not have.
+        /// Encrypted with a key this node does not have.
         case unknownKey
-        /// It was changed, cut short, or lay under another name.
+        /// Changed, truncated, or moved from another name.
         case notAuthentic
     }
 
-    /// Seals with the first of these keys, and opens with any.
+    /// Encrypts with the first of these keys, and decrypts with any.
     init(keys: StoreKeys) { self.keys = keys.all.map { SealingKey($0) } }
 
-    /// Seals a value, to be kept under a name.
+    /// Encrypts a value for a name.
     func seal(_ value: [UInt8], for name: String) -> [UInt8] {
         let first = keys[0]
         let header = [Self.version, UInt8(first.id.utf8.count)] + Array(first.id.utf8)
@@ -58,11 +57,11 @@ struct StoreSeal: Sendable {
                 value, using: Self.key(first, for: name), authenticating: header + Array(name.utf8))
             return header + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
         } catch {
-            preconditionFailure("AES-GCM seals whatever it is given under a key of 32 bytes")
+            preconditionFailure("AES-GCM encrypts any value under a key of 32 bytes")
         }
     }
 
-    /// Opens a value that was kept under a name.
+    /// Decrypts a value stored under a name.
     func open(_ sealed: [UInt8], for name: String) throws(Fault) -> [UInt8] {
         guard sealed.count >= 2, sealed[0] == Self.version else { throw .malformed }
         let headerLength = 2 + Int(sealed[1])

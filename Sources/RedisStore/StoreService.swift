@@ -5,23 +5,22 @@ internal import Gateway
 internal import Redis
 internal import ServiceLifecycle
 
-/// Connects to Redis before anybody asks, watches it behind everybody's back, and leaves when nobody asks any more.
+/// Runs the connections to Redis: connects before the first request, probes and sends heartbeats, and leaves last.
 struct StoreService: Service {
-    /// The connections.
     let client: RedisClient
-    /// What requests use.
+    /// The store that requests use.
     let store: SharedStore
     let health: StoreHealth
     let events: StoreEvents
     let registry: NodeRegistry
     let fleetState: RedisFleetState
     let purges: RedisPurges
-    /// How long the first connection may keep this node from being ready.
+    /// The maximum time the first connection delays readiness.
     let waitLimit: Duration
 
-    /// How often Redis is asked for a sign of life.
+    /// The interval between probes.
     static let pulse: Duration = .milliseconds(500)
-    /// The least between two exchanges of notes.
+    /// The minimum time between two exchanges of the fleet's state.
     static let pause: Duration = .milliseconds(100)
 
     func run() async throws {
@@ -38,7 +37,7 @@ struct StoreService: Service {
         await client.shutdown()
     }
 
-    /// A node that is ready knows what the fleet knows, if Redis tells in time.
+    /// Reads the fleet's state before the node becomes ready, if Redis answers in time.
     private func begin() async {
         _ = await events.firstAttempt.value(waitLimit: waitLimit, Timeouts())
         await store.probe()
@@ -55,7 +54,7 @@ struct StoreService: Service {
             guard lastBeat.duration(to: .now) >= NodeRegistry.Limits.beat else { continue }
             lastBeat = .now
             await registry.beat()
-            // For whatever was not announced.
+            // For changes that were not announced.
             events.alarm.ring()
             purges.announce()
         }
@@ -64,7 +63,7 @@ struct StoreService: Service {
     private func exchangeUpdates() async {
         for await _ in events.alarm.rings {
             await fleetState.exchange()
-            // However often somebody rings.
+            // Limits the rate of exchanges.
             try? await Task.sleep(for: Self.pause)
         }
     }

@@ -4,7 +4,7 @@
 internal import Gateway
 internal import Receipts
 
-// The parts of an answer, one after another, in the order in which `visitFields` names them. Names are not stored.
+// The parts of an answer, in the order in which `visitFields` names them. Names are not stored.
 //
 //     text    4 bytes length + 1, UTF-8; length 0 for nil
 //     number  1 byte 1, 8 bytes two's complement; 1 byte 0 for nil
@@ -14,7 +14,7 @@ internal import Receipts
 // All big-endian.
 
 extension Renewal {
-    /// All fields, the names of the subscription and product first.
+    /// Visits all fields, the subscription and product names first.
     fileprivate mutating func visitStoredFields<Visitor: FieldVisitor>(
         with visitor: inout Visitor
     ) throws(Visitor.Failure) {
@@ -26,7 +26,7 @@ extension Renewal {
 
 // MARK: - Writing
 
-/// Appends to the bytes of a finding.
+/// Encodes a cached result.
 struct StoredFieldWriter: FieldVisitor {
     private(set) var bytes: [UInt8] = []
 
@@ -56,7 +56,7 @@ struct StoredFieldWriter: FieldVisitor {
         write(value?.millisecondsSince1970)
     }
 
-    /// Nothing is read.
+    /// Does nothing when writing.
     func invalid(_ name: String) {}
 
     private mutating func write(_ text: String?) {
@@ -69,7 +69,7 @@ struct StoredFieldWriter: FieldVisitor {
         if let number { write(number) }
     }
 
-    /// The receipt that came with the answer has done its work when the answer was checked, and is left out.
+    /// Writes an answer. The receipt that came with it served its check, and is left out.
     mutating func write(_ answer: UpstreamAnswer) {
         write(UInt8(answer.environment == .production ? 0 : 1))
         write(Optional(answer.bundleID))
@@ -83,8 +83,8 @@ struct StoredFieldWriter: FieldVisitor {
 
 // MARK: - Reading
 
-/// Reads the bytes of a finding from front to back. That they were sealed says who wrote them, not that they are right:
-/// nothing is read beyond their end, and nothing is allocated for what is only announced.
+/// Decodes a cached result. Decryption proves the writer, not the content: nothing is read beyond the end, and nothing
+/// is allocated for announced sizes.
 struct StoredFieldReader: FieldVisitor {
     private let bytes: [UInt8]
     private var position = 0
@@ -93,7 +93,6 @@ struct StoredFieldReader: FieldVisitor {
 
     var isAtEnd: Bool { position == bytes.count }
 
-    /// The next so many bytes.
     private mutating func take(_ count: Int) throws(SharedCacheFault) -> Range<Int> {
         guard count <= bytes.count - position else { throw .unreadable }
         defer { position += count }
@@ -166,7 +165,7 @@ struct StoredFieldReader: FieldVisitor {
         return elements
     }
 
-    /// The answer, up to the end of the bytes.
+    /// Reads an answer up to the end of the bytes.
     mutating func answer() throws(SharedCacheFault) -> UpstreamAnswer {
         let environment: Environment
         switch try byte() {

@@ -4,43 +4,43 @@
 internal import Gateway
 internal import Receipts
 
-/// What the shared store keeps of a finding, before it is sealed:
+/// The stored form of a cached result, before encryption:
 ///
 /// ```
 /// 1 byte   version, 4
 /// 1 byte   kind: 1 answered, 2 account not found, 3 Apple disagrees
-/// 24 bytes the history of purges that were known before Apple was asked, and the number and name of the last of them
-/// 8 bytes  when Apple was asked, in milliseconds since 1970, by the writer's clock
-/// 8 bytes  for how long after that it is fresh, in milliseconds
-/// 8 bytes  how long asking took, in milliseconds
-/// 8 bytes  how long the store was told to keep it, in milliseconds
+/// 24 bytes the purge history known before the request to Apple, and the number and name of its last purge
+/// 8 bytes  time of the request to Apple, in milliseconds since 1970, by the writer's clock
+/// 8 bytes  freshness after that, in milliseconds
+/// 8 bytes  duration of the request, in milliseconds
+/// 8 bytes  time to live in Redis, in milliseconds
 /// 8 bytes  Apple's status code; -1 for none
-/// rest     of kind 1: what was read out of Apple's answer (`StoredFields`), then Apple's JSON as it came
+/// rest     of kind 1: the fields of Apple's answer (`StoredFields`), then Apple's JSON unchanged
 /// ```
-/// All numbers are big-endian. The JSON was read when Apple sent it, and is never read again: it is only passed on to
-/// who asks for Apple's own words.
+/// All numbers are big-endian. The JSON is never parsed again, only passed on to clients that need Apple's original
+/// answer.
 struct StoredResult: Sendable {
-    /// The finding, with its times by the clock of the node that wrote it.
+    /// The result, with times by the writer's clock.
     let known: CachedResult
-    /// How long the store was told to keep it.
+    /// The time to live in Redis.
     let retention: Duration
 }
 
-/// What the store keeps at most.
+/// The bounds of stored results.
 enum StoredResultLimits {
-    /// The largest value: a thousand transactions. Larger ones would hold up whoever shares the connection.
+    /// The maximum size: a thousand transactions. Larger values would delay other commands on the connection.
     static let bytes = 1 << 20
-    /// How far a writer's clock may be from the reader's. Beyond it a value is taken for a very old one that somebody put
-    /// back.
+    /// The maximum difference of the writer's and the reader's clocks. Beyond it, the value counts as an old one that
+    /// was restored.
     static let clockDifference: Duration = .seconds(7200)
-    /// As long as anybody waits for Apple.
+    /// The longest wait for Apple.
     static let took: Duration = .seconds(60)
 }
 
 // MARK: - Writing
 
 extension StoredResult {
-    /// The bytes to be sealed; nil if other nodes have no use for the finding.
+    /// The bytes to encrypt; nil if the result is useless to other nodes.
     var bytes: [UInt8]? {
         guard let kind = Kind(known.result) else { return nil }
         var fields = StoredFieldWriter()
@@ -78,8 +78,8 @@ extension StoredResult {
 // MARK: - Reading
 
 extension StoredResult {
-    /// Reads what was sealed.
-    /// - Parameter policy: bounds what is believed about times.
+    /// Parses decrypted bytes.
+    /// - Parameter policy: bounds the accepted times.
     init(_ bytes: [UInt8], policy: FreshnessPolicy) throws(SharedCacheFault) {
         guard bytes.count <= StoredResultLimits.bytes else { throw .unreadable }
         var fields = StoredFieldReader(bytes)

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many calls there were, and what became of them.
+/// The number of calls, of failures and of slow calls.
 struct CallTally: Hashable, Sendable {
     var calls = 0
     var failures = 0
@@ -15,7 +15,7 @@ struct CallTally: Hashable, Sendable {
 }
 
 extension CallTally {
-    /// One call; nil if its outcome says nothing about the upstream's health.
+    /// Counts one call; nil if its outcome says nothing about the upstream's health.
     init?(_ outcome: Outcome, slowAfter slowCall: Duration) {
         switch outcome {
         case .success(let took): self.init(calls: 1, slow: took > slowCall ? 1 : 0)
@@ -25,17 +25,17 @@ extension CallTally {
     }
 }
 
-/// The calls of the last while: a ring of buckets, each for one stretch of time.
+/// The recent calls: a ring of buckets, each for one period.
 struct CallWindow: Hashable, Sendable {
     private struct Bucket: Hashable, Sendable {
-        /// Which stretch of time it holds, counted from the origin.
+        /// The number of its period, counted from the origin.
         var number: Int128
         var tally = CallTally()
     }
 
     private let bucketWidth: Duration
     private var ring: [Bucket?]
-    /// Where stretches of time are counted from: the first call there was.
+    /// The time of the first call, from which periods are counted.
     private var origin: Instant?
 
     init(bucketWidth: Duration, bucketCount: Int) {
@@ -43,8 +43,8 @@ struct CallWindow: Hashable, Sendable {
         ring = Array(repeating: nil, count: bucketCount)
     }
 
-    /// Counts a call, and returns what the window holds with it. A bucket of another time, past or future, makes way, so
-    /// a clock that jumps cannot leave the window stuck.
+    /// Counts a call and returns the sum of the window. A bucket of another time is replaced, even a future one, so a
+    /// clock that jumps cannot block the window.
     mutating func add(_ call: CallTally, at now: Instant) -> CallTally {
         let number = number(at: now)
         let place = place(of: number)
@@ -64,8 +64,8 @@ struct CallWindow: Hashable, Sendable {
         }
     }
 
-    /// Truncated, so that the first stretch reaches to both sides of the origin. Before it lies only what a clock that
-    /// went back shows, and that need not be exact.
+    /// Returns the number of a period. It is truncated, so that the first period extends to both sides of the origin.
+    /// Times before it occur only if the clock went back, and need not be exact.
     private mutating func number(at now: Instant) -> Int128 {
         let start = origin ?? now
         origin = start

@@ -2,32 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension CircuitBreaker {
-    /// The numbers of a breaker.
+    /// The settings of a circuit breaker.
     public struct Policy: Hashable, Sendable {
         /// The width of one bucket of the window in which calls are counted.
         public let bucketWidth: Duration
-        /// How many buckets the window has; the oldest is the one that is forgotten next.
+        /// The number of buckets in the window; the oldest is replaced next.
         public let bucketCount: Int
-        /// With fewer calls in the window, shares mean nothing.
+        /// The number of calls in the window below which percentages are ignored.
         public let minimumCalls: Int
-        /// Trips at this share of failures.
+        /// The percentage of failures that trips the breaker.
         public let failurePercent: Int
-        /// Trips at this share of slow calls, failed or not.
+        /// The percentage of slow calls, failed or not, that trips the breaker.
         public let slowPercent: Int
-        /// What takes longer is slow.
+        /// The duration above which a call is slow.
         public let slowCall: Duration
-        /// Trips at so many hard failures with no other answer between them, however few calls there were.
+        /// The number of hard failures in a row that trips the breaker, however few calls there were.
         public let hardFailuresInARow: Int
-        /// How long it opens at first, before jitter; twice as long each time until it closes.
+        /// The duration of the first opening, before jitter; doubled each time until the breaker closes.
         public let firstOpening: Duration
-        /// The longest it opens.
+        /// The maximum duration of an opening.
         public let longestOpening: Duration
-        /// How many probes are let through at a time, and must succeed for it to close.
+        /// The number of concurrent probes, which must succeed for the breaker to close.
         public let probes: Int
-        /// How long a probe keeps its place if nobody records what became of it. Longer than a call may take.
+        /// The time until a probe without a recorded outcome loses its slot. Longer than a call may take.
         public let probeLease: Duration
 
-        /// What lies outside `Limits` is taken for the nearest that does not.
+        /// Creates a policy; values outside `Limits` are clamped.
         public init(
             bucketWidth: Duration = .seconds(3), bucketCount: Int = 10, minimumCalls: Int = 20,
             failurePercent: Int = 50, slowPercent: Int = 80, slowCall: Duration = .seconds(5),
@@ -53,17 +53,17 @@ extension CircuitBreaker {
         }
     }
 
-    /// What a policy may say.
+    /// The limits of a policy.
     public enum Limits {
-        /// Every span.
+        /// Durations.
         public static let span: ClosedRange<Duration> = .milliseconds(1) ... .seconds(3600)
         /// Buckets of the window.
         public static let buckets = 1...100
         /// Numbers of calls.
         public static let calls = 1...1_000_000
-        /// Shares.
+        /// Percentages.
         public static let percent = 1...100
-        /// Probes at a time.
+        /// Concurrent probes.
         public static let probes = 1...100
     }
 }

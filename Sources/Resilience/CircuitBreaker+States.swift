@@ -2,30 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension CircuitBreaker {
-    /// Who decides whether calls are made.
+    /// The control over calls, by the breaker or the operator.
     public enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// The breaker.
+        /// The breaker decides.
         case auto
-        /// An operator: no calls are made, and nothing is counted.
+        /// The operator forbids all calls; nothing is counted.
         case forcedOpen = "forced_open"
-        /// An operator: all calls are made, and nothing is counted.
+        /// The operator permits all calls; nothing is counted.
         case forcedClosed = "forced_closed"
-        /// Nobody: the breaker counts, decides and changes its state as ever, but all calls are made.
+        /// All calls are made, but the breaker counts, decides and changes its state as usual.
         case metricsOnly = "metrics_only"
 
         var decides: Bool { self == .auto || self == .metricsOnly }
     }
 
-    /// What a breaker does at present.
+    /// The present state of a breaker.
     public enum State: Hashable, Sendable {
-        /// Lets calls through and counts them.
+        /// Calls are made and counted.
         case closed
-        /// Rejects calls until then; until the mode changes if there is no end.
+        /// Calls are rejected until this time; if nil, until the mode changes.
         case open(until: Instant?)
-        /// Lets a few probes through.
+        /// A few probes are made.
         case halfOpen
 
-        /// The state without its time.
+        /// The state without its end.
         public var name: Name {
             switch self {
             case .closed: .closed
@@ -34,7 +34,7 @@ extension CircuitBreaker {
             }
         }
 
-        /// The states a breaker can be in, as metrics spell them.
+        /// The names of the states in metrics.
         public enum Name: String, Hashable, Sendable, CaseIterable {
             case closed
             case open
@@ -42,18 +42,18 @@ extension CircuitBreaker {
         }
     }
 
-    /// The ways from one state to another.
+    /// The changes of state.
     public enum Transition: Hashable, Sendable, CaseIterable {
         /// Too many calls failed or were slow.
         case trip
-        /// The opening is over.
+        /// The opening has ended.
         case probe
         /// A probe failed.
         case reopen
         /// All probes succeeded.
         case close
 
-        /// The state that is left.
+        /// The previous state.
         public var from: State.Name {
             switch self {
             case .trip: .closed
@@ -62,7 +62,7 @@ extension CircuitBreaker {
             }
         }
 
-        /// The state that is entered.
+        /// The next state.
         public var to: State.Name {
             switch self {
             case .trip, .reopen: .open
@@ -74,19 +74,19 @@ extension CircuitBreaker {
 }
 
 extension CircuitBreaker {
-    /// Whether a call may be made.
+    /// The decision about a call.
     public enum Admission: Hashable, Sendable {
-        /// It may.
+        /// The call may be made.
         case call(Permit)
-        /// It may not. Before this span is over, asking again helps only if a probe ends early.
+        /// The call may not be made. An earlier retry succeeds only if a probe ends early.
         case reject(retryAfter: Duration)
     }
 
-    /// The leave to make one call, to be handed back with its outcome.
+    /// The permission for one call, to be returned with its outcome.
     public struct Permit: Hashable, Sendable {
         let generation: UInt64
         let probe: Probes.Number?
-        /// Whether the call would have been rejected if the mode were not `metricsOnly`.
+        /// True if the call would have been rejected in another mode than `metricsOnly`.
         public let overrulesRejection: Bool
 
         init(generation: UInt64, probe: Probes.Number? = nil, overrulesRejection: Bool = false) {

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Stops calls to a failing upstream, and finds out with a few probes when it is well again.
+/// Stops calls to a failing upstream, and tests with a few probes when it has recovered.
 ///
 /// Closed, it counts the calls of the last half minute and opens when too many fail, are slow, or too many in a row get
-/// no answer. Open, it rejects. Then, half-open, it lets a few probes through: it closes when all succeed, and opens for
-/// twice as long when one does not.
+/// no answer. Open, it rejects calls. Half-open, it lets a few probes through: it closes when all succeed, and opens
+/// for twice as long when one does not.
 public struct CircuitBreaker: Hashable, Sendable {
     private enum Phase: Hashable, Sendable {
         case closed
@@ -13,24 +13,24 @@ public struct CircuitBreaker: Hashable, Sendable {
         case halfOpen
     }
 
-    /// All its numbers.
+    /// The settings.
     public let policy: Policy
-    /// Who decides. A change begins anew: closed, with nothing counted.
+    /// The control over calls. A change resets the breaker: closed, with nothing counted.
     public var mode: Mode {
         didSet { if mode != oldValue { self = CircuitBreaker(self, in: mode) } }
     }
 
     private var phase = Phase.closed
-    /// Grows with every change of phase. What was permitted in an earlier one says nothing about the present.
+    /// Incremented with every change of phase: outcomes of older permits say nothing about the present one.
     private var generation: UInt64 = 0
     private var window: CallWindow
     private var hardFailuresInARow = 0
     private var probes = Probes()
-    /// How often it opened since it was last closed.
+    /// The number of openings since it was last closed.
     private var openings = 0
     private var untakenTransitions: [Transition: Int] = [:]
 
-    /// A closed breaker that has seen nothing.
+    /// Creates a closed breaker without counted calls.
     public init(_ policy: Policy = Policy(), mode: Mode = .auto) {
         self.policy = policy
         self.mode = mode
@@ -43,7 +43,7 @@ public struct CircuitBreaker: Hashable, Sendable {
         untakenTransitions = old.untakenTransitions
     }
 
-    /// What it does at present. An opening that is over still counts as open until somebody asks for a permit.
+    /// The present state. An opening that has ended counts as open until the next call of `permit`.
     public var state: State {
         switch (mode, phase) {
         case (.forcedOpen, _): .open(until: nil)
@@ -53,7 +53,7 @@ public struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// The transitions since this was last called, with how often each was made. What a mode forces is none.
+    /// Returns the number of each transition since the last call. Modes that the operator forces count none.
     public mutating func takeTransitions() -> [Transition: Int] {
         defer { untakenTransitions = [:] }
         return untakenTransitions
@@ -63,8 +63,7 @@ public struct CircuitBreaker: Hashable, Sendable {
 // MARK: - Before a call
 
 extension CircuitBreaker {
-    /// Whether a call may be made. What becomes of it is to be recorded once, however it ends: `neutral` if the caller
-    /// goes away, or the call is not made after all.
+    /// Decides about a call. Record the outcome of each permit once: `neutral` if the caller left or no call was made.
     public mutating func permit(at now: Instant) -> Admission {
         switch mode {
         case .auto: return decide(at: now)
@@ -80,7 +79,7 @@ extension CircuitBreaker {
         switch phase {
         case .closed: return .call(Permit(generation: generation))
         case .open(let stored):
-            // Never longer than from now, should the clock have gone back.
+            // Never longer than from now, in case the clock went back.
             let end = min(stored, now + policy.longestOpening)
             guard end <= now else {
                 phase = .open(until: end)
@@ -103,9 +102,9 @@ extension CircuitBreaker {
 // MARK: - After a call
 
 extension CircuitBreaker {
-    /// Learns from a call. Permits of an earlier generation, and probes whose lease ended, are ignored.
+    /// Records the outcome of a call. Permits of an earlier generation, and probes whose lease ended, are ignored.
     ///
-    /// - Parameter generator: draws how long the breaker opens, if it does.
+    /// - Parameter generator: draws the duration of an opening.
     public mutating func record(
         _ outcome: Outcome, of permit: Permit, at now: Instant, using generator: inout some RandomNumberGenerator
     ) {
@@ -125,7 +124,7 @@ extension CircuitBreaker {
         case .failure(.hard, _): hardFailuresInARow += 1
         case .success, .failure(.soft, _), .throttled: hardFailuresInARow = 0
         }
-        // An upstream that throttles is well, but has done nothing either: what follows from it is a pause.
+        // An upstream that throttles works, but has done nothing either: the consequence is a pause.
         guard let call = CallTally(outcome, slowAfter: policy.slowCall) else { return false }
         return hardFailuresInARow >= policy.hardFailuresInARow || policy.isTripped(by: window.add(call, at: now))
     }
@@ -144,8 +143,8 @@ extension CircuitBreaker {
         }
     }
 
-    /// Half of the span is certain and half is drawn ("equal jitter"): long enough for the upstream, and no two nodes
-    /// probe together.
+    /// Opens for half the span and a random part of the rest ("equal jitter"): time to recover, and no two nodes probe
+    /// together.
     private mutating func open(
         by transition: Transition, at now: Instant, using generator: inout some RandomNumberGenerator
     ) {

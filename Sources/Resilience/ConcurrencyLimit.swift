@@ -1,49 +1,49 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many calls to an upstream may be in flight: one more after a round of successes, a tenth less after each failure
+/// An adaptive limit of the calls in flight: one more after a round of successes, a tenth less after each failure
 /// (additive increase, multiplicative decrease).
 public struct ConcurrencyLimit: Hashable, Sendable {
-    /// Whether a call may begin.
+    /// The decision about a call.
     public enum Admission: Hashable, Sendable {
-        /// It may. The slot is to be released exactly once, however the call ends: there is no lease on it.
+        /// The call may begin. Release the slot exactly once, however the call ends: it has no lease.
         case acquired(Slot)
-        /// As many as allowed are in flight.
+        /// The limit is reached.
         case refused
     }
 
     /// One call in flight.
     public struct Slot: Hashable, Sendable {
-        /// Whether the limit mattered when the call began. Successes of an idle upstream say nothing about its limit.
+        /// True if the limit mattered when the call began. Successes of an idle upstream say nothing about its limit.
         fileprivate let isLimitUsed: Bool
     }
 
-    /// Between what and by how much the limit moves.
+    /// The range and the steps of the limit.
     public let policy: Policy
-    /// How many calls are in flight. More than `limit` only while it has just been lowered.
+    /// The number of calls in flight. Above `limit` only while it has just been lowered.
     public private(set) var inFlight = 0
     /// The limit with the fractions that a round of successes adds up.
     private var exactLimit: Double
-    /// Until the upstream first fails nobody knows what it bears, and each success adds one: a round doubles the limit.
+    /// True until the first failure: the capacity is unknown, so each success adds one, and a round doubles the limit.
     private var isStarting = true
 
-    /// A limit that nobody uses yet.
+    /// Creates an unused limit.
     public init(_ policy: Policy = Policy()) {
         self.policy = policy
         exactLimit = Double(policy.initial)
     }
 
-    /// How many calls may be in flight.
+    /// The maximum number of calls in flight.
     public var limit: Int { Int(exactLimit) }
 
-    /// Begins a call if there is room.
+    /// Begins a call if a slot is free.
     public mutating func acquire() -> Admission {
         guard inFlight < limit else { return .refused }
         inFlight += 1
         return .acquired(Slot(isLimitUsed: inFlight * 2 >= limit))
     }
 
-    /// Ends a call and learns from its outcome. An upstream that throttles is asked less, as after a failure.
+    /// Ends a call and adapts the limit to its outcome. Throttling lowers it like a failure.
     public mutating func release(_ slot: Slot, _ outcome: Outcome) {
         inFlight = max(0, inFlight - 1)
         switch outcome {
@@ -61,18 +61,18 @@ public struct ConcurrencyLimit: Hashable, Sendable {
 }
 
 extension ConcurrencyLimit {
-    /// Between what and by how much a limit moves.
+    /// The range and the steps of a limit.
     public struct Policy: Hashable, Sendable {
-        /// The limit never falls below this, so that an upstream that recovers is noticed.
+        /// The lower bound, so that an upstream's recovery is noticed.
         public let minimum: Int
-        /// The limit never rises above this.
+        /// The upper bound.
         public let maximum: Int
-        /// The limit to begin with.
+        /// The first limit.
         public let initial: Int
-        /// How many percent of the limit are left after a failure.
+        /// The percentage of the limit that is left after a failure.
         public let percentKeptAfterFailure: Int
 
-        /// What lies outside `Limits`, or on the wrong side of another number, is taken for the nearest that does not.
+        /// Creates a policy; values outside `Limits`, or on the wrong side of another value, are clamped.
         public init(minimum: Int = 4, maximum: Int = 200, initial: Int = 20, percentKeptAfterFailure: Int = 90) {
             self.minimum = minimum.clamped(to: Limits.calls)
             self.maximum = maximum.clamped(to: self.minimum...Limits.calls.upperBound)
@@ -81,11 +81,11 @@ extension ConcurrencyLimit {
         }
     }
 
-    /// What a policy may say.
+    /// The limits of a policy.
     public enum Limits {
         /// Calls in flight.
         public static let calls = 1...10_000
-        /// What is left after a failure.
+        /// The percentage left after a failure.
         public static let percent = 1...100
     }
 }

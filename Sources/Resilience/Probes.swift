@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The probes of one half-open phase. Each has a place on a lease: one that is lost, because its caller never says what
-/// became of it, gives its place to another when the lease ends.
+/// The probes of one half-open phase. Each slot is leased: a probe without a recorded outcome loses it when the lease
+/// ends.
 struct Probes: Hashable, Sendable {
     typealias Number = UInt64
 
     enum Beginning {
         case began(Number)
-        /// So long until the first lease ends.
+        /// The time until the first lease ends.
         case allBusy(Duration)
     }
 
@@ -17,14 +17,13 @@ struct Probes: Hashable, Sendable {
         var end: Instant
     }
 
-    /// How many probes succeeded.
     var successes = 0
     private var leases: [Lease] = []
     private var nextNumber: Number = 0
 
-    /// Begins a probe if no more are on their way than are still needed.
+    /// Begins a probe unless as many as are still needed are in flight.
     mutating func begin(at now: Instant, following policy: CircuitBreaker.Policy) -> Beginning {
-        // Never longer than from now, should the clock have gone back.
+        // Never longer than from now, in case the clock went back.
         for index in leases.indices { leases[index].end = min(leases[index].end, now + policy.probeLease) }
         leases.removeAll { $0.end <= now }
         if leases.count + successes >= policy.probes, let first = leases.map(\.end).min() {
@@ -35,7 +34,7 @@ struct Probes: Hashable, Sendable {
         return .began(nextNumber)
     }
 
-    /// Ends a probe; false if its lease was over and its place given away.
+    /// Ends a probe; false if its lease had ended.
     mutating func end(_ number: Number) -> Bool {
         guard let index = leases.firstIndex(where: { $0.number == number }) else { return false }
         leases.remove(at: index)

@@ -1,49 +1,49 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether to try a failed call again, and when.
+/// The rules for retrying a failed call.
 public struct RetryPolicy: Hashable, Sendable {
-    /// What is to happen after a failure that could be retried.
+    /// The decision after a failure that could be retried.
     public enum Decision: Hashable, Sendable {
-        /// Try again after this span. It is paid for.
+        /// Retry after this delay. The budget has been charged.
         case retry(after: Duration)
-        /// Let the failure stand.
+        /// Do not retry.
         case stop(Reason)
     }
 
-    /// Why there is no retry.
+    /// The reason for not retrying.
     public enum Reason: Hashable, Sendable, CaseIterable {
-        /// This call was tried often enough.
+        /// The call had all its retries.
         case retriesUsed
-        /// It could not begin before half of the time is gone, and would be cut short.
+        /// The retry would begin after half of the time, and be cut short.
         case tooLate
-        /// All calls together retried too much lately.
+        /// All calls together were retried too often lately.
         case budgetSpent
     }
 
-    /// How often one call is retried.
+    /// The maximum number of retries of one call.
     public let maximumRetries: Int
-    /// How long to wait before.
+    /// The delay before a retry.
     public let backoff: Backoff
 
-    /// What lies outside `Limits` is taken for the nearest that does not.
+    /// Creates a policy; values outside `Limits` are clamped.
     public init(maximumRetries: Int = 1, backoff: Backoff = Backoff()) {
         self.maximumRetries = maximumRetries.clamped(to: Limits.retries)
         self.backoff = backoff
     }
 
-    /// What a policy may say.
+    /// The limits of a policy.
     public enum Limits {
         /// Retries of one call.
         public static let retries = 0...10
     }
 
-    /// Decides after a failure, and takes the retry from the budget.
+    /// Decides after a failure, and charges a retry to the budget.
     ///
     /// - Parameters:
-    ///   - retries: how many retries this call has had.
-    ///   - start: when the call was first made.
-    ///   - deadline: when its caller stops waiting.
+    ///   - retries: the number of earlier retries of this call.
+    ///   - start: the time of the first attempt.
+    ///   - deadline: the time at which the caller stops waiting.
     public func decision(
         afterRetries retries: Int, from start: Instant, until deadline: Instant, at now: Instant,
         budget: inout RetryBudget, using generator: inout some RandomNumberGenerator

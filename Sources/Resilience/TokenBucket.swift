@@ -1,38 +1,38 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Admits bursts of up to `capacity` tokens and the refill rate in the long run.
+/// Admits bursts of up to `capacity` tokens, and the refill rate in the long run.
 ///
 /// The arithmetic is that of GCRA, the generic cell rate algorithm (ITU-T I.371): a bucket is one number, the time at
 /// which it will be full again. To take from several buckets all or nothing, take from copies and keep the copies.
 public struct TokenBucket: Hashable, Sendable {
-    /// What becomes of a request for tokens.
+    /// The decision about a request for tokens.
     public enum Decision: Hashable, Sendable {
-        /// The tokens are taken; so many whole ones are left.
+        /// The tokens are taken; this many whole ones are left.
         case admitted(remaining: Int)
-        /// Nothing is taken. The same request would be admitted after this span if nobody else asks.
+        /// Nothing is taken. Without other requests, the same one would be admitted after this time.
         case refused(retryAfter: Duration)
-        /// Nothing is taken, and nothing will be, however long one waits.
+        /// Nothing is taken. The cost exceeds the capacity, so no retry can succeed.
         case costExceedsCapacity
     }
 
-    /// What the bucket is filled with, and how fast.
+    /// The capacity and the refill rate.
     public let policy: Policy
-    /// The theoretical arrival time of GCRA. Absent while the bucket has never been touched, and is full.
+    /// The theoretical arrival time of GCRA. Nil for an unused bucket, which is full.
     private var fullAt: Instant?
 
-    /// A full bucket.
+    /// Creates a full bucket.
     public init(_ policy: Policy) {
         self.policy = policy
     }
 
-    /// A bucket of which somebody else said how long it takes to fill.
+    /// Creates a bucket from its known time to fill.
     public init(_ policy: Policy, timeUntilFull: Duration, at now: Instant) {
         self.policy = policy
         fullAt = now + timeUntilFull.clamped(to: .zero...policy.timeToFill)
     }
 
-    /// Takes `cost` tokens if so many are there. A cost of 0, or less, takes nothing and is always admitted.
+    /// Takes `cost` tokens if they are available. A cost of 0, or less, takes nothing and is always admitted.
     public mutating func take(_ cost: Int = 1, at now: Instant) -> Decision {
         guard cost <= policy.capacity else { return .costExceedsCapacity }
         let newFullAt = fullAt(at: now) + policy.time(for: max(0, cost))
@@ -42,47 +42,47 @@ public struct TokenBucket: Hashable, Sendable {
         return .admitted(remaining: policy.wholeTokens(in: left))
     }
 
-    /// How many whole tokens are there.
+    /// Returns the number of whole tokens available.
     public func remaining(at now: Instant) -> Int {
         policy.wholeTokens(in: policy.timeToFill - timeUntilFull(at: now))
     }
 
-    /// How long until the bucket is full; a full one need not be kept.
+    /// Returns the time until the bucket is full; a full one need not be kept.
     public func timeUntilFull(at now: Instant) -> Duration {
         now.duration(to: fullAt(at: now))
     }
 
-    /// Lets time run ahead by `span`, for this bucket only. A full bucket stays full.
+    /// Advances time by `span` for this bucket only. A full bucket stays full.
     mutating func refill(by span: Duration, at now: Instant) {
         fullAt = max(now, fullAt(at: now) - span)
     }
 
-    /// Not before `now`, or tokens would pile up above the capacity; not further than an empty bucket takes to fill, or
-    /// a clock that went back would leave the bucket empty for longer.
+    /// Returns `fullAt`, not before `now`, or tokens would exceed the capacity. After a clock that went back, it is not
+    /// further ahead than an empty bucket takes to fill.
     private func fullAt(at now: Instant) -> Instant {
         (fullAt ?? now).clamped(to: now...now + policy.timeToFill)
     }
 }
 
 extension TokenBucket {
-    /// How much a bucket holds and how fast it fills.
+    /// The capacity and the refill rate of a bucket.
     public struct Policy: Hashable, Sendable {
-        /// The most tokens the bucket holds: the largest burst.
+        /// The maximum number of tokens: the largest burst.
         public let capacity: Int
-        /// The time one token takes to arrive.
+        /// The time in which one token arrives.
         public let emissionInterval: Duration
-        /// How long an empty bucket takes to fill.
+        /// The time in which an empty bucket fills.
         public let timeToFill: Duration
 
-        /// A bucket of `capacity` tokens, into which `refill` tokens arrive evenly `per` each such span, such as 1000
-        /// per minute. What lies outside `Limits` is taken for the nearest that does not.
+        /// Creates a policy of `refill` tokens per `span`, such as 1000 per minute. Values outside `Limits` are
+        /// clamped.
         public init(capacity: Int, refill: Int, per span: Duration) {
             self.capacity = capacity.clamped(to: Limits.tokens)
             emissionInterval = span.clamped(to: Limits.span) / refill.clamped(to: Limits.tokens)
             timeToFill = emissionInterval * self.capacity
         }
 
-        // Every request passes here. As integers these two cost a fraction of what durations take, and round nothing.
+        // On the path of every request: integers cost a fraction of what durations cost, and round nothing.
 
         fileprivate func time(for tokens: Int) -> Duration {
             Duration(attoseconds: emissionInterval.attoseconds * Int128(tokens))
@@ -93,7 +93,7 @@ extension TokenBucket {
         }
     }
 
-    /// What a policy may say. Within these no product of its numbers overflows.
+    /// The limits of a policy. Within these no product of its numbers overflows.
     public enum Limits {
         /// Tokens in a bucket, and tokens that arrive in one span.
         public static let tokens = 1...1_000_000_000

@@ -1,84 +1,85 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Tokens that one node took out of a bucket it shares with others, to spend them later without asking again.
+/// Tokens that one node took in advance from a shared bucket, to spend them later without a request to the store.
 ///
-/// They live for L (`Policy.life`). Without a further rule the fleet could spend, in a stretch of time, what it takes
-/// meanwhile and what it took up to L before. So the bucket has one more rule: **who takes in advance first lets it lose
-/// whatever it holds beyond capacity − rate·L**. In the words of GCRA: the time at which the bucket is full becomes
-/// `max(full at, now + L)` before the tokens are taken.
+/// They live for L (`Policy.life`). Without a further rule the fleet could spend, in any period, what it takes in that
+/// period and what it took up to L before. So the bucket has one more rule: **before a node takes tokens in advance,
+/// the bucket loses whatever it holds beyond capacity − rate·L**. In GCRA terms: the time at which the bucket is full
+/// becomes `max(full at, now + L)` before the tokens are taken.
 ///
-/// With it no stretch [a, b] sees more than capacity + rate·(b − a) spent, however many nodes there are:
+/// With it, at most capacity + rate·(b − a) tokens are spent in any period [a, b], however many nodes there are:
 /// - What is spent in [a, b] was taken in [a, b], or in advance after a − L. If nothing was taken in advance in
-///   (a − L, a), the bucket alone says so.
-/// - Else let u be the first time in (a − L, a) at which somebody did; everything spent was taken in [u, b]. At u
-///   `full at` ≥ u + L. Each of the T tokens taken since moved it on by one emission interval e, and at the last of them
-///   it was b + capacity·e at most. So u + L + T·e ≤ b + capacity·e, and because u > a − L, T·e < capacity·e + (b − a).
+///   (a − L, a), the bucket alone keeps the bound.
+/// - Else let u be the first time in (a − L, a) at which a node did; everything spent was taken in [u, b]. At u
+///   `full at` ≥ u + L. Each of the T tokens taken since moved it on by one emission interval e, and at the last
+///   of them it was b + capacity·e at most. So u + L + T·e ≤ b + capacity·e, and because u > a − L,
+///   T·e < capacity·e + (b − a).
 ///
-/// A client that is not busy loses nothing by that: nobody takes tokens in advance for it.
+/// A client with few requests loses nothing by that: no node takes tokens in advance for it.
 public struct TokenLease: Hashable, Sendable {
-    /// Tokens put aside for requests whose fate is open, to be given back if they are not needed.
+    /// Tokens reserved for undecided requests, to be returned if they are not needed.
     public struct Reservation: Hashable, Sendable {
-        /// How many.
+        /// The number of tokens.
         public let count: Int
         fileprivate let expiresAt: Instant
     }
 
-    /// How long tokens live, and how many are taken in advance.
+    /// The life of the tokens, and the number taken in advance.
     public let policy: Policy
     private var held = 0
     private var expiresAt: Instant?
     private var spending: Spending
 
-    /// No tokens.
+    /// Creates a lease without tokens.
     public init(_ policy: Policy) {
         self.policy = policy
         spending = Spending(span: policy.life)
     }
 
-    /// How many tokens are there. Those that were not spent in time are gone for everybody.
+    /// Returns the number of available tokens. Those that were not spent in time are lost to all nodes.
     public func tokens(at now: Instant) -> Int {
-        // The second condition fails only on a clock that went back.
+        // The second condition fails only if the clock went back.
         guard let expiresAt, now < expiresAt, expiresAt <= now + policy.life else { return 0 }
         return held
     }
 
-    /// Takes up to so many.
+    /// Reserves up to `count` tokens.
     public mutating func reserve(upTo count: Int, at now: Instant) -> Reservation {
         let reserved = min(max(0, count), tokens(at: now))
         held -= reserved
         return Reservation(count: reserved, expiresAt: expiresAt ?? now)
     }
 
-    /// Takes back some of what was reserved. It lives no longer than it would have.
+    /// Returns reserved tokens to the lease. Their life does not change.
     public mutating func putBack(_ count: Int, of reservation: Reservation, at now: Instant) {
         add(min(count, reservation.count), until: reservation.expiresAt, at: now)
     }
 
-    /// Takes in what the shared bucket gave in advance.
-    /// - Parameter askedAt: when it was asked: not later than it gave.
+    /// Adds the tokens that the shared bucket gave in advance.
+    /// - Parameter askedAt: the time of the request to the store, not later than its reply.
     public mutating func receive(_ count: Int, askedAt: Instant, at now: Instant) {
         add(count, until: askedAt + policy.life, at: now)
     }
 
-    /// Notes that this node spent tokens, its own or the shared bucket's.
+    /// Records tokens that this node spent, from its lease or from the shared bucket.
     public mutating func recordSpending(_ count: Int, at now: Instant) {
         spending.record(count, at: now)
     }
 
-    /// How many tokens to ask for in advance: what this node spends in half a life, so that hardly any expire. None
-    /// while it spends few.
+    /// Returns the number of tokens to request in advance: what this node spends in half a life, so that hardly any
+    /// expire. 0 while it spends few.
     public func wanted(at now: Instant) -> Int {
         let lately = spending.recent(at: now)
         return lately < Policy.fewestSpent ? 0 : min(lately / 2, policy.largestBatch)
     }
 
-    /// Whether it says nothing that an untouched lease would not say.
+    /// Returns true if the lease is like an unused one.
     public func isIdle(at now: Instant) -> Bool {
         tokens(at: now) == 0 && spending.recent(at: now) == 0
     }
 
-    /// All tokens live as long as those that expire first: shorter than they might, never longer.
+    /// Adds tokens. All live as long as those that expire first: perhaps shorter than allowed, never longer.
     private mutating func add(_ count: Int, until end: Instant, at now: Instant) {
         guard count > 0, now < end else { return }
         let left = tokens(at: now)
@@ -88,17 +89,17 @@ public struct TokenLease: Hashable, Sendable {
 }
 
 extension TokenLease {
-    /// How long tokens live, and how many are taken in advance.
+    /// The life of the tokens, and the number taken in advance.
     public struct Policy: Hashable, Sendable {
-        /// How long a node may spend what it took. A twentieth of the time the bucket takes to fill, so that a busy
-        /// client's burst is a twentieth smaller at most; never longer than a second.
+        /// The time in which a node may spend the tokens. A twentieth of the time in which the bucket fills, so that a
+        /// busy client's burst is at most a twentieth smaller; never longer than a second.
         public let life: Duration
-        /// The life that the shared bucket reckons with. A little longer: no two clocks run at the same pace.
+        /// The life that the shared bucket assumes. A little longer, as no two clocks run at the same pace.
         public let reckonedLife: Duration
-        /// The most that one node takes in advance at once: a sixteenth of the capacity, to leave the others theirs.
+        /// The maximum number taken in advance at once: a sixteenth of the capacity, to leave the other nodes theirs.
         public let largestBatch: Int
 
-        /// Nil for a bucket so small, or so quickly filled, that nothing is won.
+        /// Nil for a bucket that is so small, or fills so quickly, that a lease gains nothing.
         public init?(for bucket: TokenBucket.Policy) {
             life = min(bucket.timeToFill / 20, .seconds(1))
             reckonedLife = life + life / 64
@@ -106,11 +107,11 @@ extension TokenLease {
             guard largestBatch >= Self.fewestSpent, life >= .milliseconds(10) else { return nil }
         }
 
-        /// A node that spends fewer tokens in a life takes none in advance.
+        /// The number of tokens spent in a life below which a node takes none in advance.
         static let fewestSpent = 4
     }
 
-    /// What was spent in the present span and in the one before.
+    /// The tokens spent in the present span and in the previous one.
     private struct Spending: Hashable, Sendable {
         let span: Duration
         private var start: Instant?

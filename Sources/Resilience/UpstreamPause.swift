@@ -1,27 +1,26 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The time for which an upstream asked to be left alone (429 with `Retry-After`).
+/// The pause that an upstream requested (429 with `Retry-After`).
 public struct UpstreamPause: Hashable, Sendable {
-    /// What a pause may last.
+    /// The limits of a pause.
     public enum Limits {
-        /// The longest; an upstream that asks for more is asked again after this.
+        /// The maximum; after this time the upstream is called again, whatever it requested.
         public static let longest: Duration = .seconds(3600)
     }
 
-    /// When the pause ends, or ended; absent if there was none.
+    /// The end of the pause, which may be past; nil if there was none.
     public private(set) var until: Instant?
 
-    /// No pause.
+    /// Creates a value without a pause.
     public init() {}
 
-    /// Pauses until then, but at most for `Limits.longest`. A pause that lasts longer already stays as it is.
+    /// Pauses until `end`, but at most for `Limits.longest`. A longer pause in effect stays as it is.
     public mutating func pause(until end: Instant, at now: Instant) {
         until = min(max(end, until ?? end), now + Limits.longest)
     }
 
-    /// How long the pause still lasts; nil if there is none. A clock that went back does not make it longer than
-    /// `Limits.longest`.
+    /// Returns the rest of the pause; nil if there is none. At most `Limits.longest`, even if the clock went back.
     public mutating func remaining(at now: Instant) -> Duration? {
         guard let end = until, now < end else { return nil }
         until = min(end, now + Limits.longest)

@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A text that is used and never shown: every description of it is the same.
+/// A text that is never shown: all its descriptions are the same.
 public struct Secret: Hashable, Sendable {
-    /// The text itself. Each use of this name is a place to look at.
+    /// The text itself. Review each use of this property.
     public let exposed: String
 
-    /// Keeps a text from now on.
+    /// Wraps a text.
     public init(_ text: String) {
         exposed = text
     }

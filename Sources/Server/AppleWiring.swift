@@ -14,19 +14,19 @@ internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
 
-/// The way to Apple.
+/// The connection to Apple.
 struct AppleConnection: Sendable {
-    /// Asks, and decides when not to.
+    /// Sends requests to Apple, within its guards.
     let verification: UpstreamVerification
-    /// Purges what Apple said.
+    /// Purges cached results.
     let invalidation: CacheInvalidation
-    /// Moves the bytes.
+    /// Transfers the bytes.
     let transport: HTTPTransport
 }
 
 extension AppleConnection {
-    /// The way to Apple as configured; nil if Apple is not to be asked.
-    /// - Throws: what is wrong with the files the configuration names.
+    /// Creates the connection as configured; nil if Apple is disabled.
+    /// - Throws: the faults of the files that the configuration names.
     init?(
         _ configuration: AppleConfiguration, access: CurrentAccess, upstreams: UpstreamState,
         fleet: FleetStore, verifier: ReceiptVerifier, observer: any UpstreamObserver,
@@ -59,7 +59,7 @@ extension AppleConnection {
 }
 
 extension AppleConnection {
-    /// Keeps a span for each request to Apple, and notes it with the request that it is made for.
+    /// Creates a span for each request to Apple, and records it with the client's request.
     private static func follow(
         _ tracing: RequestTracing, _ configuration: AppleConfiguration
     ) -> VerifyReceiptUpstream.Follow {
@@ -74,7 +74,7 @@ extension AppleConnection {
     }
 }
 
-/// Ends the connections to Apple after the requests that wait for them.
+/// Closes the connections to Apple after the requests that wait for them.
 struct TransportService: Service {
     let transport: HTTPTransport
 
@@ -87,7 +87,6 @@ struct TransportService: Service {
 // MARK: - From configuration
 
 extension UpstreamState {
-    /// Knows what the configuration says.
     init(_ configuration: AppleConfiguration) {
         self.init(
             guards: UpstreamGuards(UpstreamGuardPolicy(configuration)),
@@ -100,7 +99,7 @@ extension UpstreamGuardPolicy {
     init(_ configuration: AppleConfiguration) {
         self.init()
         breakerMode = configuration.breaker
-        // A probe that takes as long as a question may is not lost yet.
+        // A probe is not lost before the deadline of a request has passed.
         breaker = CircuitBreaker.Policy(probeLease: configuration.deadline + .seconds(5))
         concurrency = ConcurrencyLimit.Policy(maximum: configuration.concurrency)
         guard configuration.maximumRequestsPerSecond > 0 else { return }
@@ -121,6 +120,6 @@ extension ConfigurationProblem {
         self.init(
             location: caFile ?? "gateway.apple",
             fault: error == .trustStore
-                ? "is no PEM file with certificates that can be read" : "the connections to Apple cannot be set up")
+                ? "is not a PEM file with readable certificates" : "connections to Apple cannot be set up")
     }
 }

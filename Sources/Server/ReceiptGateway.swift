@@ -18,15 +18,15 @@ struct ReceiptGateway: AsyncParsableCommand {
                 -d '{"receipt": "MII..."}'
 
             Every setting has one name in files, gateway.http.port, and one in the environment, GATEWAY_HTTP_PORT. \
-            `receipt-gateway check-config` lists them with their values, `receipt-gateway doctor` looks at everything \
-            around the gateway.
+            `receipt-gateway check-config` lists them with their values, `receipt-gateway doctor` checks the gateway's \
+            environment.
 
             Completions for bash, zsh and fish:
 
               source <(receipt-gateway --generate-completion-script bash)
 
             Exit status: 0 for success, 64 if the command line is wrong, 78 if the configuration is wrong, 1 for \
-            everything else; what that is, the help of each command says.
+            everything else; see the help of each command.
             """,
         version: Version.current,
         subcommands: [

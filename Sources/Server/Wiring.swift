@@ -17,46 +17,39 @@ internal import Settings
 internal import Telemetry
 internal import Tracing
 
-/// What the wiring takes from outside the configuration. Tests replace it.
+/// The dependencies from outside the configuration. Tests replace them.
 struct Dependencies: Sendable {
-    /// Where everything is logged.
     var logger: Logger
-    /// What is logged: what `logger` goes by.
+    /// The level of `logger`, and the selection of request lines.
     var logSettings = LogSettings()
-    /// Takes the log lines of requests; nil for none.
+    /// Receives the log lines of requests; nil for none.
     var requestLines: LogBatcher?
-    /// How many log lines nobody took in time.
+    /// Returns the number of log lines dropped because the output was too slow.
     var droppedLogLines: @Sendable () -> Int = { 0 }
-    /// Who keeps the spans of requests; nil if nobody does.
+    /// The tracer; nil for none.
     var tracer: (any Tracer)?
-    /// The orders to stop.
     var shutdownRequests: AsyncStream<ShutdownRequest>
-    /// The time.
     var clock: @Sendable () -> Timestamp = { .now() }
-    /// How the configuration is read again; nil if it is not.
+    /// The source of configuration reloads; nil for none.
     var reloading: Reloading?
-    /// Told the port of each listener once it is open.
+    /// Called with the port of each listener once it is open.
     var onListening: @Sendable (ListenerPlane, Int) async -> Void = { _, _ in }
 }
 
-/// The whole gateway, ready to run.
+/// The complete gateway, ready to run.
 struct GatewayServer: Sendable {
-    /// Runs both listeners until an order to stop.
+    /// Runs both listeners until a request to stop.
     let services: ServiceGroup
-    /// Where the process is in its life.
     let lifecycle: ServerLifecycle
-    /// The memory for request bodies.
     let bodyBudget: BodyBudget
-    /// What is counted.
     let metrics: PrometheusRegistry
-    /// What came of the last reload.
     let reloads: ReloadHistory
     /// The routes of the data plane.
     let routes: RouteTable
 }
 
-/// Puts the gateway together: the only place where parts meet. The command and the tests both call it.
-/// - Throws: What is wrong with the files the configuration names.
+/// Builds the gateway: the only place where its parts are connected. Both the command and the tests call it.
+/// - Throws: the faults of the files that the configuration names.
 func buildGatewayServer(
     _ configuration: GatewayConfiguration, in dependencies: Dependencies
 ) throws(ConfigurationProblems) -> GatewayServer {
@@ -110,7 +103,6 @@ func buildGatewayServer(
 }
 
 extension VerifyHandler {
-    /// A handler as configured.
     fileprivate convenience init(
         _ configuration: GatewayConfiguration, admission: ClientAdmission, verification: VerificationService,
         access: CurrentAccess, metrics: GatewayMetrics, lifecycle: UpstreamLifecycle,
@@ -126,7 +118,7 @@ extension VerifyHandler {
     }
 }
 
-/// The listener of clients.
+/// Returns the listener for clients.
 private func dataPlane(
     _ configuration: GatewayConfiguration, _ routes: RouteTable, _ access: CurrentAccess, _ metrics: GatewayMetrics,
     _ budget: BodyBudget, _ lifecycle: ServerLifecycle, _ dependencies: Dependencies
@@ -145,8 +137,8 @@ private func dataPlane(
     }
 }
 
-/// Where the orchestrator asks, and people look. The same edge with little room: no client sends bodies here, and probes are
-/// not logged.
+/// Returns the listener for orchestrators and operators. The same edge with small limits: no client sends bodies here.
+/// Requests are not logged.
 private func adminPlane(
     _ configuration: GatewayConfiguration, _ sources: StatusSources, _ registry: PrometheusRegistry,
     _ dependencies: Dependencies
@@ -181,7 +173,7 @@ private func listener(
 }
 
 extension Route {
-    /// `GET /metrics`: everything that was counted, for Prometheus.
+    /// `GET /metrics`, for Prometheus.
     fileprivate static func metrics(_ registry: PrometheusRegistry) -> Route {
         Route(.get, "/metrics", authentication: .none, on: .thread) { _ in
             Reply(
@@ -191,8 +183,8 @@ extension Route {
     }
 }
 
-/// The group stops its services in reverse order: when `shutdown` returns, first the data plane, then what is told to those
-/// who look at the status page, then the admin plane, then what requests depend on.
+/// Returns the group, which stops its services in reverse order: when `shutdown` returns, first the data plane, then
+/// the updates of the status page, then the admin plane, then the foundations of requests.
 private func serviceGroup(
     _ foundations: [any Service], _ listeners: [any Service], _ shutdown: ShutdownService,
     _ configuration: ShutdownConfiguration, _ logger: Logger
@@ -203,18 +195,17 @@ private func serviceGroup(
     let last = ServiceGroupConfiguration.ServiceConfiguration(
         service: UnprintedService(service: shutdown), successTerminationBehavior: .gracefullyShutdownGroup)
     var group = ServiceGroupConfiguration(services: services + [last], logger: logger)
-    // The edge ends its connections within the grace period; what is left a little later is cancelled.
+    // The edge ends its connections within the grace period; those that remain a little later are cancelled.
     group.maximumGracefulShutdownDuration = configuration.grace + .seconds(5)
     return ServiceGroup(configuration: group)
 }
 
 extension Dependencies {
-    /// Where the spans of requests go.
     var tracing: RequestTracing { RequestTracing(tracer: tracer) }
 }
 
 extension RequestLog {
-    /// The data plane's.
+    /// Creates the log of the data plane.
     fileprivate init(_ sampler: RequestSampler, in dependencies: Dependencies) {
         self.init(
             logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,
@@ -229,7 +220,6 @@ extension LogLevelRoute {
 }
 
 extension ShutdownService {
-    /// Stops as configured.
     fileprivate init(
         _ configuration: ShutdownConfiguration, _ lifecycle: ServerLifecycle, _ dependencies: Dependencies
     ) {
@@ -240,7 +230,6 @@ extension ShutdownService {
 }
 
 extension ReceiptVerifier {
-    /// Judges as configured.
     fileprivate convenience init(
         _ configuration: GatewayConfiguration, _ certificates: CertificateInventory
     ) throws(ConfigurationProblems) {
@@ -259,7 +248,7 @@ extension ReceiptVerifier {
 }
 
 extension CurrentAccess {
-    /// Begins with what the clients file says, as it was read for the first time.
+    /// Starts with the clients file as first read.
     fileprivate convenience init(
         _ configuration: GatewayConfiguration, in dependencies: Dependencies
     ) throws(ConfigurationProblems) {
@@ -270,7 +259,7 @@ extension CurrentAccess {
 }
 
 extension ReloadService {
-    /// Reads the configuration again; nil if nobody says where it comes from.
+    /// Returns nil without a source of the configuration.
     fileprivate init?(
         _ configuration: GatewayConfiguration, _ access: CurrentAccess, _ history: ReloadHistory,
         _ metrics: ReloadMetrics, in dependencies: Dependencies

@@ -5,7 +5,7 @@
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// The characters that stand for the bytes.
+    /// Encodes bytes.
     package static func encode(_ bytes: [UInt8]) -> String {
         var characters: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {
@@ -20,7 +20,7 @@ package enum Base64URL {
 }
 
 extension UInt8 {
-    /// Whether it is a letter, a digit, `-` or `_`.
+    /// True for letters, digits, `-` and `_`.
     var isBase64URL: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -3,6 +3,6 @@
 
 /// The version of this program.
 package enum Version {
-    /// Semantic versioning 2.0.0. A test holds `receipt-loadtest` and docs/api.yaml to it.
+    /// Semantic versioning 2.0.0. A test keeps `receipt-loadtest` and docs/api.yaml equal.
     package static let current = "0.1.0"
 }

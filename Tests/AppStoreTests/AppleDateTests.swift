@@ -29,7 +29,7 @@ struct AppleDateTests {
         #expect(AppleDate(date.milliseconds) == date)
     }
 
-    /// The last second of one time and the first of the other.
+    /// The last second before a change and the first after it.
     @Test(arguments: [
         ("2024-03-10 09:59:59", "2024-03-10 01:59:59"), ("2024-03-10 10:00:00", "2024-03-10 03:00:00"),
         ("2024-11-03 08:59:59", "2024-11-03 01:59:59"), ("2024-11-03 09:00:00", "2024-11-03 01:00:00"),
@@ -57,7 +57,7 @@ struct AppleDateTests {
         }
     }
 
-    @Test func `the hour that comes twice is read as the first, the one left out not at all`() {
+    @Test func `the repeated hour is read as its first, the skipped one not at all`() {
         #expect(AppleDate("2024-11-03 01:30:00 America/Los_Angeles") == AppleDate("2024-11-03 08:30:00 Etc/GMT"))
         #expect(AppleDate("2024-11-03 02:00:00 America/Los_Angeles") == AppleDate("2024-11-03 10:00:00 Etc/GMT"))
         #expect(AppleDate("2024-03-10 02:30:00 America/Los_Angeles") == nil)
@@ -71,7 +71,7 @@ struct AppleDateTests {
         "1.0",
         "9223372036854775808", "٢٠٢٣-10-12 03:01:50 Etc/GMT",
     ])
-    func `anything else is no date`(_ text: String) {
+    func `anything else is rejected`(_ text: String) {
         #expect(AppleDate(text) == nil)
     }
 

@@ -41,7 +41,7 @@ struct HTTPDateTests {
         "1994-11-06T08:49:37Z",
         String(repeating: " ", count: 64) + "Sun, 06 Nov 1994 08:49:37 GMT",
     ])
-    func `anything else is no date`(_ text: String) {
+    func `anything else is not a date`(_ text: String) {
         #expect(HTTPDate.timestamp(text, now: Self.now) == nil)
     }
 }
@@ -58,12 +58,12 @@ struct RetryAfterTests {
         ("Tue, 14 Nov 2023 22:13:10 GMT", 0), ("Tuesday, 14-Nov-23 22:13:50 GMT", 30_000),
         ("Wed, 14 Nov 2029 22:13:50 GMT", 3_600_000),
     ])
-    func `a value asks to wait`(value: String, milliseconds: Int) {
+    func `a value requests a wait`(value: String, milliseconds: Int) {
         #expect(RetryAfter.duration(value, now: Self.now) == .milliseconds(milliseconds))
     }
 
     @Test(arguments: ["", " ", "-1", "+1", "1.5", "soon", "1 2", "٣", String(repeating: "1", count: 65)])
-    func `anything else asks nothing`(_ value: String) {
+    func `anything else requests no wait`(_ value: String) {
         #expect(RetryAfter.duration(value, now: Self.now) == nil)
     }
 
@@ -73,7 +73,7 @@ struct RetryAfterTests {
         #expect(RetryAfter.duration(Array(repeating: "1", count: 8) + ["9"], now: Self.now) == .seconds(1))
     }
 
-    @Test func `no clock is too far off`() {
+    @Test func `the clock may be any distance off`() {
         let never = Timestamp(millisecondsSince1970: .min)
         #expect(RetryAfter.duration("1700000060000", now: never) == RetryAfter.maximum)
         #expect(RetryAfter.duration("1700000060000", now: Timestamp(millisecondsSince1970: .max)) == .zero)
@@ -101,11 +101,11 @@ struct LinkFieldTests {
         "https://a.example", "<https://a.example", "<a>; rel=\"x", "<a> rel=x", "<a>; rel=", "<a>;=x", "<a>;rel=\"x\\",
         "<a> <b>", "x",
     ])
-    func `anything else is no link`(_ line: String) {
+    func `anything else is not a link`(_ line: String) {
         #expect(LinkField.links(line) == nil)
     }
 
-    @Test func `nothing is no links`() {
+    @Test func `an empty field has no links`() {
         #expect(LinkField.links("") == [] && LinkField.links(" , ,") == [])
     }
 
@@ -149,7 +149,7 @@ struct EndpointAnnouncementsTests {
         (["true", "@1688169599"], .dated(seconds(1_688_169_599))), (["@1800000000", "true"], .undated),
         (["true", "true"], .undated),
     ])
-    func `a deprecation is read in its three forms, the earliest counts`(
+    func `a deprecation is read in three forms, and the earliest counts`(
         lines: [String], deprecation: Announcements.Deprecation
     ) {
         let announcements = Self.read(["Deprecation": lines])
@@ -168,7 +168,7 @@ struct EndpointAnnouncementsTests {
     }
 
     @Test(arguments: ["", "false", "?0", "@", "@1.5", "@1234567890123456", "@+1", "@1 2", "soon"])
-    func `what is no deprecation is said and left out`(_ line: String) {
+    func `an invalid deprecation is a fault and left out`(_ line: String) {
         let announcements = Self.read(["Deprecation": [line], "Sunset": ["Sat, 31 Dec 2033 23:59:59 GMT"]])
         #expect(announcements.deprecation == nil && announcements.sunset != nil)
         #expect(announcements.faults == [.unreadable(.deprecation)])
@@ -208,8 +208,8 @@ struct EndpointAnnouncementsTests {
         #expect(Self.read(["Link": ["<\(target)x>;rel=sunset"]]).faults == [.tooMuch(.link)])
     }
 
-    /// From a fixed seed; of every line either something is read, or a fault is named.
-    @Test func `whatever a header says, reading it ends`() {
+    /// From a fixed seed; each line gives a value or a fault.
+    @Test func `parsing any header ends`() {
         let pieces = [
             "<", ">", ";", ",", "=", "\"", "\\", " ", "rel", "sunset", "https://a.example", "@", "1", ":", "GMT", "é",
         ]

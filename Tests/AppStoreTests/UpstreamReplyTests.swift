@@ -6,16 +6,16 @@ import Testing
 
 @testable import AppStore
 
-/// What an HTTP status of Apple's means to the gateway.
+/// The replies for Apple's HTTP statuses.
 struct UpstreamReplyTests {
     @Test(
         arguments: [
             (503, .seconds(7), .seconds(7)), (503, .seconds(3600), .seconds(3600)),
-            // Nothing to wait for: Apple's server failed, and may be asked again.
+            // Without a wait: Apple's server failed, and a retry is possible.
             (503, nil, nil), (503, .zero, nil),
             (500, .seconds(7), nil), (502, .seconds(7), nil), (504, .seconds(7), nil),
         ] as [(Int, Duration?, Duration?)])
-    func `an unavailable server that says for how long pauses the upstream`(
+    func `503 with a wait pauses the upstream`(
         status: Int, retryAfter: Duration?, pause: Duration?
     ) {
         let reply = UpstreamReply(.serverError(Self.head(status, retryAfter)))
@@ -27,7 +27,7 @@ struct UpstreamReplyTests {
     }
 
     @Test(arguments: [(.seconds(7), .seconds(7)), (nil, .seconds(5))] as [(Duration?, Duration)])
-    func `too many requests always pause it`(retryAfter: Duration?, pause: Duration) {
+    func `429 always pauses the upstream`(retryAfter: Duration?, pause: Duration) {
         guard case .throttled(let span) = UpstreamReply(.throttled(Self.head(429, retryAfter))) else {
             Issue.record("no pause")
             return

@@ -8,11 +8,11 @@ import Receipts
 import Secrets
 import Testing
 
-/// With the transport of production and a server of this machine.
+/// With the production transport and a local server.
 struct VerifyReceiptEndpointTests {
     private static let question = VerifyReceiptRequest(receipt: [1, 2, 3], sharedSecret: Secret("hush"))
 
-    @Test func `a question reaches the server, and its answer comes back`() async throws {
+    @Test func `a request reaches the server, and its answer is returned`() async throws {
         let headers: HTTPHeaders = ["x-apple-jingle-correlation-key": "ABC", "Sunset": "Sat, 31 Dec 2033 23:59:59 GMT"]
         try await OneAnswerServer.run(headers: headers, body: #"{"status":21004}"#) { server in
             let reply = try await Self.ask(server.url)
@@ -26,7 +26,7 @@ struct VerifyReceiptEndpointTests {
         }
     }
 
-    @Test func `silence that a server asks for is measured on the clock that was given`() async throws {
+    @Test func `a wait that a server requests is computed with the given clock`() async throws {
         let headers: HTTPHeaders = ["Retry-After": "1700000002500"]
         try await OneAnswerServer.run(status: .tooManyRequests, headers: headers, body: "") { server in
             let failure = await #expect(throws: VerifyReceiptFailure.self) { try await Self.ask(server.url) }
@@ -35,7 +35,7 @@ struct VerifyReceiptEndpointTests {
         }
     }
 
-    @Test func `a server that is not there is the transport's failure`() async throws {
+    @Test func `a missing server is a failure of the transport`() async throws {
         let url = try await OneAnswerServer.run(body: "") { $0.url }
         let failure = await #expect(throws: VerifyReceiptFailure.self) { try await Self.ask(url) }
         #expect(failure == .transport(.connect) && failure?.head == nil)

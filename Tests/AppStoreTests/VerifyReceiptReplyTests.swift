@@ -10,7 +10,7 @@ import Testing
 struct VerifyReceiptReplyTests {
     private static let now = Timestamp(millisecondsSince1970: 1_700_000_000_000)
 
-    @Test func `a reply has what Apple says and what came with it`() throws {
+    @Test func `a reply has Apple's answer and its header`() throws {
         let reply = try Self.reply(
             headers: [
                 ("X-Apple-Jingle-Correlation-Key", "ABC234"), ("retry-after", "7"), ("Deprecation", "@1688169599"),
@@ -24,7 +24,7 @@ struct VerifyReceiptReplyTests {
     }
 
     @Test(arguments: [429, 500, 503, 599, 301, 204, 400, 403, 404, 600])
-    func `a status is told apart, with what the header says`(_ status: Int) throws {
+    func `a status has its own failure, with the header's values`(_ status: Int) throws {
         let failure = #expect(throws: VerifyReceiptFailure.self) {
             try Self.reply(status: status, headers: [("Retry-After", "1700000002000")])
         }
@@ -36,7 +36,7 @@ struct VerifyReceiptReplyTests {
         #expect(failure == expected)
     }
 
-    @Test func `a page where an answer should be is unusable`() throws {
+    @Test func `a web page instead of an answer is unusable`() throws {
         let failure = #expect(throws: VerifyReceiptFailure.self) { try Self.reply(body: "<html>") }
         let head = try #require(failure?.head)
         #expect(failure == .unusable(.html, head))
@@ -51,7 +51,7 @@ struct VerifyReceiptReplyTests {
         #expect(try Self.reply(headers: [("x-apple-jingle-correlation-key", value)]).head.correlationKey == expected)
     }
 
-    @Test func `a header that cannot be read fails nothing`() throws {
+    @Test func `an unreadable header does not fail the reply`() throws {
         let reply = try Self.reply(headers: [
             ("Retry-After", "soon"), ("Deprecation", "x"), ("Sunset", "y"), ("Link", "z"),
         ])

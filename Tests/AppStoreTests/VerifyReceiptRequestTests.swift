@@ -8,7 +8,7 @@ import Testing
 @testable import AppStore
 
 struct VerifyReceiptRequestTests {
-    @Test func `the body has what Apple asks for, and no more`() {
+    @Test func `the body has the members that Apple requires, and no more`() {
         let plain = VerifyReceiptRequest(receipt: [1, 2, 3, 4])
         #expect(String(decoding: plain.body, as: UTF8.self) == #"{"receipt-data":"AQIDBA=="}"#)
         let full = VerifyReceiptRequest(
@@ -18,7 +18,7 @@ struct VerifyReceiptRequestTests {
                 == #"{"receipt-data":"/w==","password":"a\"b","exclude-old-transactions":true}"#)
     }
 
-    @Test func `neither the secret nor the receipt shows anywhere but in the body`() {
+    @Test func `the secret and the receipt are only in the body`() {
         let secret = Secret("hush-hush")
         let request = VerifyReceiptRequest(receipt: Array("receipt-bytes".utf8), sharedSecret: secret)
         var shown = "\(secret) \(request) \(String(reflecting: secret)) \(String(reflecting: request)) \([secret])"
@@ -28,7 +28,7 @@ struct VerifyReceiptRequestTests {
         #expect(!shown.contains("hush") && !shown.contains("114"))
     }
 
-    @Test func `every number of bytes is encoded so that it decodes`() throws {
+    @Test func `receipts of any length are encoded decodably`() throws {
         for count in 1...200 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
             var text: [UInt8] = []

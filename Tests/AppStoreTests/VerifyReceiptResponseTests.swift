@@ -9,7 +9,7 @@ import Testing
 @testable import AppStore
 
 struct VerifyReceiptResponseTests {
-    // MARK: - What Apple says
+    // MARK: - Documented members
 
     @Test func `every documented member of a transaction is read`() throws {
         let transaction = try #require(Self.read(latest: Self.transaction).latestReceiptInfo.first)
@@ -99,7 +99,7 @@ struct VerifyReceiptResponseTests {
             (#""is_retryable":"maybe""#, nil), (#""is_retryable":null"#, nil), (#""is_retryable":[]"#, nil),
             (#""a":1"#, nil),
         ] as [(String, Bool?)])
-    func `whether to retry is said in many ways`(member: String, expected: Bool?) throws {
+    func `is_retryable has many forms`(member: String, expected: Bool?) throws {
         #expect(try Self.read(#"{"status":21100,\#(member)}"#).isRetryable == expected)
     }
 
@@ -111,7 +111,7 @@ struct VerifyReceiptResponseTests {
         #expect(response.body == Array(json.utf8))
     }
 
-    @Test func `a body that Apple does not vouch for has nothing but its status`() throws {
+    @Test func `a body that Apple does not confirm has only its status`() throws {
         let response = try Self.read(
             """
             {"status":21003,"environment":"Sandbox","latest_receipt":"AQID","auto_renew_status":"1",
@@ -123,7 +123,7 @@ struct VerifyReceiptResponseTests {
         #expect(response.json["receipt"]?["bundle_id"] == .string("a"))
     }
 
-    @Test func `what other statuses carry cannot spoil them`() throws {
+    @Test func `members beside other statuses cannot break them`() throws {
         #expect(try Self.read(#"{"status":21007,"receipt":7,"latest_receipt_info":"x"}"#).status == .sandboxReceipt)
     }
 
@@ -138,14 +138,14 @@ struct VerifyReceiptResponseTests {
             (#""expires_date_pst":"1969-12-31 16:00:01 America/Los_Angeles""#, 1_000),
             (#""expires_date_ms":"","expires_date":null"#, nil), (#""a":1"#, nil),
         ] as [(String, Int64?)])
-    func `a date is computed with its milliseconds, and else with what there is`(members: String, expected: Int64?)
+    func `a date is read from its milliseconds, else from its other forms`(members: String, expected: Int64?)
         throws
     {
         let response = try Self.read(latest: #"{"product_id":"p","transaction_id":"1",\#(members)}"#)
         #expect(response.latestReceiptInfo.map { $0.expiresDate?.millisecondsSince1970 } == [expected])
     }
 
-    // MARK: - What is not usable
+    // MARK: - Unusable answers
 
     @Test(arguments: [
         ("", AppStoreFault.empty), (" \r\n", .empty), ("<html><body>Error</body></html>", .html),
@@ -167,7 +167,7 @@ struct VerifyReceiptResponseTests {
         (#"{"status":0,"receipt":{"bundle_id":"a"},"environment":"Xcode"}"#, .unreadable("environment")),
         (#"{"status":0,"receipt":{"bundle_id":"a"},"environment":1}"#, .unreadable("environment")),
     ])
-    func `what is no answer of Apple's is named`(body: String, fault: AppStoreFault) {
+    func `an unusable answer has its fault`(body: String, fault: AppStoreFault) {
         #expect(throws: fault) { try Self.read(body) }
         #expect(fault.description.hasSuffix("."))
     }
@@ -176,7 +176,7 @@ struct VerifyReceiptResponseTests {
         "purchase_date_ms", "expires_date_ms", "expires_date", "cancellation_date_ms", "cancellation_date",
         "is_upgraded", "original_transaction_id", "product_id", "transaction_id",
     ])
-    func `a transaction is not used with a member that decides and cannot be read`(_ name: String) {
+    func `a transaction with an unreadable decisive member is rejected`(_ name: String) {
         let values = [#"{"a":1}"#, "[]", name == "is_upgraded" ? "2" : "true", #""soon""#]
         for value in values where !(value == #""soon""# && name.hasSuffix("_id")) {
             var members = ["product_id": "\"p\"", "transaction_id": "\"1\""]
@@ -195,13 +195,13 @@ struct VerifyReceiptResponseTests {
         "grace_period_expires_date_ms", "grace_period_expires_date", "is_in_billing_retry_period",
         "original_transaction_id",
     ])
-    func `a renewal is not used with a member that decides and cannot be read`(_ name: String) {
+    func `a renewal with an unreadable decisive member is rejected`(_ name: String) {
         #expect(throws: AppStoreFault.unreadable("pending_renewal_info.\(name)")) {
             try Self.read(renewal: #"{"\#(name)":[1]}"#)
         }
     }
 
-    @Test func `a transaction without a name is not used`() {
+    @Test func `a transaction without an ID is rejected`() {
         #expect(throws: AppStoreFault.missing("latest_receipt_info.product_id")) {
             try Self.read(latest: #"{"transaction_id":"1"}"#)
         }
@@ -210,7 +210,7 @@ struct VerifyReceiptResponseTests {
         }
     }
 
-    @Test func `a member that decides nothing is absent when it cannot be read`() throws {
+    @Test func `an unreadable member that decides nothing counts as absent`() throws {
         let transaction = try Self.read(
             latest: """
                 {"product_id":"p","transaction_id":1,"quantity":"many","is_trial_period":"perhaps","cancellation_reason":{},
@@ -228,8 +228,8 @@ struct VerifyReceiptResponseTests {
         #expect(renewal.hasConsentedToPrice == nil)
     }
 
-    /// Bytes that were changed, put in, taken out, from a fixed seed: what matters is that reading ends.
-    @Test func `whatever bytes come, reading ends with an answer or a fault`() {
+    /// Bytes changed, inserted and removed, from a fixed seed: parsing must end.
+    @Test func `parsing any bytes ends with an answer or a fault`() {
         let json = #"{"status":0,"receipt":{"bundle_id":"a","in_app":[\#(Self.transaction)]},"environment":"Sandbox"}"#
         var (random, readable) = (SplitMix64(seed: 1), 0)
         for _ in 0..<2_000 {
@@ -248,7 +248,7 @@ struct VerifyReceiptResponseTests {
         #expect((1..<2_000).contains(readable))
     }
 
-    @Test func `a body is bounded`() throws {
+    @Test func `the size of a body is limited`() throws {
         let json = #"{"status":21005}"#
         let size = json.utf8.count
         let limits = { JSONValue.Limits(bytes: $0) }
@@ -261,7 +261,7 @@ struct VerifyReceiptResponseTests {
         }
     }
 
-    @Test func `a description gives nothing away`() throws {
+    @Test func `a description shows no contents`() throws {
         let response = try Self.read(latest: Self.transaction)
         var shown = "\(response) \(response.latestReceiptInfo) \(String(reflecting: response.receipt))"
         dump(response, to: &shown)

@@ -16,17 +16,17 @@ struct VerifyReceiptStatusTests {
         (21011, .unknown), (21099, .unknown), (21100, .unavailable), (21199, .unavailable), (21200, .unknown),
         (-1, .unknown), (1, .unknown),
     ])
-    func `each number has its meaning, and stays the number it was`(code: Int, meaning: Status.Meaning) {
+    func `each number has its meaning, and keeps its number`(code: Int, meaning: Status.Meaning) {
         let status = Status(code: code)
         #expect(status.code == code && status.meaning == meaning)
         #expect(status.description.hasPrefix("\(code): ") && status.description.hasSuffix("."))
     }
 
-    @Test func `a receipt is vouched for by two statuses only`() {
+    @Test func `only two statuses confirm a receipt`() {
         #expect((0...30_000).filter { Status(code: $0).vouchesForReceipt } == [0, 21006])
     }
 
-    @Test func `Apple's failures are worth another try`() {
+    @Test func `Apple's failures are retryable`() {
         let retryable = { (appleSays: Bool?, verifiedLocally: Bool) in
             (21000...21200).filter {
                 Status(code: $0).isRetryable(appleSays: appleSays, verifiedLocally: verifiedLocally)
@@ -38,7 +38,7 @@ struct VerifyReceiptStatusTests {
         #expect(!Status.valid.isRetryable(appleSays: true, verifiedLocally: true))
     }
 
-    @Test func `labels are few, whatever Apple sends`() {
+    @Test func `labels are a closed set`() {
         let labels = Set((0...30_000).map { Status(code: $0).label })
         #expect(labels == Set(["0", "211xx", "unknown"] + (21000...21010).map(String.init)))
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppleSimulator
 
-/// What a healthy server answers.
+/// The answers of a healthy server.
 struct AnswerTests {
     @Test func `a genuine receipt is answered with everything Apple knows`() throws {
         let answer = try TestStore().answer(to: Samples.receipt())
@@ -51,7 +51,7 @@ struct AnswerTests {
         UTCDate(2005, 10, 30, 9),
         UTCDate(2020, 2, 29, 7), UTCDate(2025, 1, 1), UTCDate(2015, 6, 30, 23),
     ])
-    func `the clock in Los Angeles is the one everybody else knows`(date: UTCDate) {
+    func `the clock in Los Angeles agrees with the system's time zone data`(date: UTCDate) {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(identifier: "America/Los_Angeles")
@@ -78,11 +78,11 @@ struct AnswerTests {
         (#"{"receipt-data":"%%%"}"#, 21002), (#"{"receipt-data":"QUJD"}"#, 21002),
         (Samples.body(Samples.receipt(), signedBy: Samples.stranger), 21003),
     ])
-    func `what is no genuine receipt is refused`(body: String, status: Int) throws {
+    func `anything but a genuine receipt is refused`(body: String, status: Int) throws {
         #expect(try TestStore().answer(to: body).status == status)
     }
 
-    @Test func `what is not posted is refused`() throws {
+    @Test func `any method but POST is refused`() throws {
         #expect(try TestStore().answer(to: "", isPost: false).status == 21000)
     }
 
@@ -93,7 +93,7 @@ struct AnswerTests {
         #expect(try store.answer(to: Samples.body(Samples.plainReceipt(), password: password)).status == 0)
     }
 
-    @Test func `old transactions are left out if so asked`() throws {
+    @Test func `old transactions are left out on request`() throws {
         let answer = try TestStore().answer(to: Samples.receipt(), excludesOld: true)
         #expect(Set(answer.latest.map { $0["transaction_id"] as? String }) == ["1001", "2000"])
         #expect((answer.receipt["in_app"] as? [Any])?.count == 3)
@@ -117,7 +117,7 @@ struct AnswerTests {
         #expect(second.receipt["request_date_ms"] as? String == "1782910799500")
     }
 
-    @Test func `the latest receipt says what the list says`() throws {
+    @Test func `the latest receipt has the same transactions as the list`() throws {
         let store = try TestStore("stories: {default: renewed}")
         let answer = try store.answer(to: Samples.receipt(endingAfterDays: -45))
         let receipt = try answer.latestReceipt(at: store.clock.now)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppleSimulator
 
-/// What whoever controls the simulator can ask it.
+/// The endpoints that control the simulator.
 struct ControlTests {
     @Test func `statistics have exactly three keys and count calls with faults too`() async throws {
         try await withApple("faults: [{fault: {http_status: 503}, requests: 1}]") { apple in
@@ -37,7 +37,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `details say how many calls there were at once`() async throws {
+    @Test func `details count the calls in flight`() async throws {
         try await withApple { apple in
             let wire = Wire(apple.productionURL)
             _ = try await wire.verify("{}")
@@ -48,7 +48,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `statistics begin anew when they are deleted`() async throws {
+    @Test func `statistics start again when they are deleted`() async throws {
         try await withApple { apple in
             _ = try await Wire(apple.productionURL).verify("{}")
             #expect(try await Wire(apple.sandboxURL).ask("DELETE", "/stats").status == 204)
@@ -56,7 +56,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `a scenario is replaced at once and its clock begins anew`() async throws {
+    @Test func `a scenario is replaced at once and its clock starts again`() async throws {
         let clock = ManualClock()
         try await withApple(clock: clock) { apple in
             let wire = Wire(apple.productionURL)
@@ -71,7 +71,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `another scenario's stories are told at once`() async throws {
+    @Test func `another scenario's stories apply at once`() async throws {
         try await withApple { apple in
             let (wire, body) = (Wire(apple.productionURL), Samples.body(Samples.receipt()))
             let before = try AppleAnswer(Data(await wire.verify(body).body.utf8))
@@ -82,17 +82,17 @@ struct ControlTests {
         }
     }
 
-    @Test func `a scenario with a fault in it changes nothing and is explained`() async throws {
+    @Test func `an invalid scenario changes nothing and is explained`() async throws {
         try await withApple("faults: [{fault: html}]") { apple in
             let wire = Wire(apple.productionURL)
             let exchange = try await wire.ask("PUT", "/scenario", "faults:\n  - {fault: hmtl}\n")
-            #expect(exchange.status == 422 && exchange.body.hasPrefix("line 2: 'hmtl' means nothing here"))
+            #expect(exchange.status == 422 && exchange.body.hasPrefix("line 2: 'hmtl' is unknown here"))
             #expect(try await wire.verify("{}").body.hasPrefix("<html>"))
         }
     }
 
     @Test(arguments: [("GET", "/"), ("POST", "/stats"), ("PUT", "/stats/details"), ("GET", "/scenario")])
-    func `nothing else is there`(method: String, path: String) async throws {
+    func `other paths and methods are not found`(method: String, path: String) async throws {
         try await withApple { apple in
             let exchange = try await Wire(apple.productionURL).ask(method, path)
             #expect(exchange.status == 404)

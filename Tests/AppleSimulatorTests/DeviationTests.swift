@@ -9,19 +9,19 @@ import Testing
 
 @testable import AppleSimulator
 
-/// Answers that are JSON and wrong.
+/// Answers that are valid JSON and wrong.
 struct DeviationTests {
     private func answer(_ fault: String) throws -> AppleAnswer {
         try TestStore("faults: [{fault: \(fault)}]").answer(to: Samples.receipt())
     }
 
     @Test(arguments: [21002, 21003, 21005, 21009, 21100, 21199])
-    func `a status can stand alone`(status: Int) throws {
+    func `a status can be the only member`(status: Int) throws {
         #expect(try answer("{receipt_status: \(status)}").members as? [String: Int] == ["status": status])
     }
 
     @Test(arguments: ["is_retryable: true", "is_retryable: 1", "is-retryable: false", "is-retryable: 0"])
-    func `whether to ask again is spelled as in the scenario`(spelling: String) throws {
+    func `the retry flag is spelled as in the scenario`(spelling: String) throws {
         let store = try TestStore("faults: [{fault: {receipt_status: {status: 21104, \(spelling)}}}]")
         guard case .answer(let answer) = store.performance(of: "{}").reply else { throw NoAnswer() }
         let (name, value) = (spelling.prefix(12), spelling.dropFirst(14))
@@ -61,7 +61,7 @@ struct DeviationTests {
                 < (try TestStore("").answer(to: Samples.receipt()).latestReceipt(at: ManualClock().now)).creationDate)
     }
 
-    @Test func `a latest receipt can be anybody's, anything, or missing`() throws {
+    @Test func `a latest receipt can be signed by a stranger, anything, or missing`() throws {
         func text(_ replacement: String) throws -> String? {
             try answer("{latest_receipt: \(replacement)}").members["latest_receipt"] as? String
         }
@@ -83,7 +83,7 @@ struct DeviationTests {
             ContentCoding.deflate.encode("a".utf8) == [0x78, 1, 1, 1, 0, 0xFE, 0xFF, 0x61, 0, 0x62, 0, 0x62])
     }
 
-    @Test func `a lie leaves no trace in the next answer`() throws {
+    @Test func `a manipulation does not affect the next answer`() throws {
         let store = try TestStore("faults: [{requests: 1, fault: {tampered: other_bundle_id}}]")
         _ = try store.answer(to: Samples.receipt())
         #expect(try store.answer(to: Samples.receipt()).receipt["bundle_id"] as? String == "com.example.app")

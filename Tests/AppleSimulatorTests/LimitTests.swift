@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppleSimulator
 
-/// One over each limit.
+/// One item over each limit.
 struct LimitTests {
     private static let request = ReceiptRequest(
         [], verifier: ReceiptVerifier(), now: Timestamp(millisecondsSince1970: 0))
@@ -16,7 +16,7 @@ struct LimitTests {
         Fingerprint(of: Array(String(number).utf8).span)
     }
 
-    @Test func `the cache forgets what nobody asked for lately`() {
+    @Test func `the cache drops what was not used recently`() {
         var cache = RequestCache(maximumBytes: 20 * 1024)
         var wasAlwaysThere = true
         for number in 0..<100 {

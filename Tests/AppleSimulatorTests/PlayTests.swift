@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppleSimulator
 
-/// Which call meets which fault.
+/// The assignment of faults to calls.
 struct PlayTests {
     private let clock = ManualClock()
 
@@ -50,7 +50,7 @@ struct PlayTests {
         #expect(treatment.headers == [.init(name: "A", value: "1")])
     }
 
-    @Test func `a share is met nearly, and the same calls meet it again`() throws {
+    @Test func `a share is nearly exact, and the same for the same calls`() throws {
         var (first, second) = (
             try play("faults: [{share: 0.3, fault: html}]"), try play("faults: [{share: 0.3, fault: html}]")
         )
@@ -72,7 +72,7 @@ struct PlayTests {
         #expect(lognormal.last == .seconds(5) && lognormal[0] > .zero)
     }
 
-    @Test func `a certificate is wrong only when it is the certificate's turn`() throws {
+    @Test func `a certificate is wrong only in its own phase`() throws {
         var play = try play("faults: [{requests: 1, fault: html}, {requests: 1, fault: tls}]")
         let before = play.showsWrongCertificate(at: .production, clock.now)
         let first = play.treatment(at: .production, clock.now)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppleSimulator
 
-/// What the simulator answers against what Apple itself answered to the same receipt.
+/// A comparison of the simulator's answers with Apple's to the same receipts.
 @Suite(
     .enabled(
         if: RealAnswers.folder != nil,
@@ -36,14 +36,14 @@ struct RealAnswerTests {
         }
     }
 
-    /// What a sandbox subscription has that still runs or has just ended.
+    /// The fields of a sandbox subscription that still runs or has just ended.
     private static let onlyApple: Set<String> = ["expiration_intent", "is_in_billing_retry_period"]
 
     private static func timeless(_ receipt: [String: Any]) -> NSDictionary {
         receipt.filter { !$0.key.hasPrefix("request_date") } as NSDictionary
     }
 
-    /// The elements by transaction, but for what no receipt says.
+    /// Returns the elements by transaction, without the fields that no receipt has.
     private static func known(_ list: [[String: Any]]) -> [String: [String: String]] {
         let unknown: Set = ["in_app_ownership_type", "subscription_group_identifier"]
         let elements = list.map { element in
@@ -54,7 +54,7 @@ struct RealAnswerTests {
     }
 }
 
-/// Where the pairs are, and how they are written.
+/// The files of pairs, and their format.
 enum RealAnswers {
     static let folder: URL? = {
         let environment = ProcessInfo.processInfo.environment
@@ -81,7 +81,7 @@ enum RealAnswers {
         }
     }
 
-    /// No pairs without a folder: the suite is skipped then.
+    /// Returns no pairs without a folder: the suite is skipped then.
     static func pairs() throws -> [Pair] {
         guard let folder else { return [] }
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

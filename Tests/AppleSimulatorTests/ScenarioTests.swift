@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppleSimulator
 
-/// What a text means, and what is wrong with it.
+/// The meaning of scenario files, and their faults.
 struct ScenarioTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "loadtest/scenarios")
@@ -18,7 +18,7 @@ struct ScenarioTests {
     }
 
     @Test(arguments: examples)
-    func `every example is a scenario`(name: String) throws {
+    func `every example is a valid scenario`(name: String) throws {
         #expect(try !Self.example(name).phases.isEmpty)
     }
 
@@ -51,14 +51,14 @@ struct ScenarioTests {
         #expect(later.fault == .html && atLast.fault == nil)
     }
 
-    @Test func `an empty text is a healthy day`() throws {
+    @Test func `an empty text is a scenario without faults`() throws {
         #expect(try Scenario(yaml: "# nothing\n") == .healthy)
     }
 
     @Test(arguments: [
-        ("sed: 1", 1, "'sed' means nothing here; known are seed, shared_secret, reissue_seconds, stories, faults"),
-        ("\nfaults:\n  - {fault: html}\n  - {fault: html, shar: 1}", 4, "'shar' means nothing here"),
-        ("faults: [{fault: {htlm: 1}}]", 1, "'htlm' means nothing here"),
+        ("sed: 1", 1, "'sed' is unknown here; known are seed, shared_secret, reissue_seconds, stories, faults"),
+        ("\nfaults:\n  - {fault: html}\n  - {fault: html, shar: 1}", 4, "'shar' is unknown here"),
+        ("faults: [{fault: {htlm: 1}}]", 1, "'htlm' is unknown here"),
         ("faults: [{fault: {html: 1}}]", 1, "'html' takes no value"),
         ("faults: [{fault: http_status}]", 1, "'http_status' takes a value"),
         ("faults: [{fault: {http_status: 200}}]", 1, "'http_status' takes a whole number from 400 to 599"),
@@ -77,7 +77,7 @@ struct ScenarioTests {
         ("faults: [{share: 0.5}]", 1, "'fault, latency or headers' is missing"),
         ("faults: [{share: 1.5, fault: html}]", 1, "'share' takes a number from 0.0 to 1.0"),
         ("faults: [{from: 5, to: 4, fault: html}]", 1, "'to' takes a time after 'from'"),
-        ("faults: [{to: 5, for: 4, fault: html}]", 1, "'to' and 'for' cannot stand together"),
+        ("faults: [{to: 5, for: 4, fault: html}]", 1, "'to' and 'for' cannot be combined"),
         ("faults: [{endpoint: both, fault: html}]", 1, "'endpoint' takes production, sandbox"),
         ("faults: [{latency: 601}]", 1, "'latency' takes a number from 0.0 to 600.0"),
         ("faults: [{latency: {uniform: [2, 1]}}]", 1, "'uniform' takes two numbers"),
@@ -86,7 +86,7 @@ struct ScenarioTests {
         ("faults: [{headers: {\"A B\": 7}}]", 1, "'headers' takes names"),
         ("faults: [{headers: {Sunset: \"a\\r\\nb\"}}]", 1, "'Sunset' takes one line of ASCII"),
         ("faults: html", 1, "'faults' takes a list"),
-        ("stories: {default: renewd}", 1, "'renewd' means nothing here"),
+        ("stories: {default: renewd}", 1, "'renewd' is unknown here"),
         ("stories: {default: {renewed: 1}}", 1, "'renewed' takes no value"),
         ("stories: {default: {expired: 6}}", 1, "'expired' takes a whole number from 1 to 5"),
         ("stories: {rules: [{story: renewed}]}", 1, "'product_id_suffix or original_transaction_ids' is missing"),
@@ -104,7 +104,7 @@ struct ScenarioTests {
         #expect(error?.description.hasPrefix("line \(line): \(text)") == true, "\(error?.description ?? "")")
     }
 
-    @Test func `no secret stands in an error`() {
+    @Test func `an error contains no secret`() {
         let error = #expect(throws: ScenarioError.self) { try Scenario(yaml: "shared_secret: [hunter2]") }
         #expect(error?.description.contains("hunter2") == false)
     }

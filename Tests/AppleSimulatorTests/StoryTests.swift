@@ -7,16 +7,16 @@ import Testing
 
 @testable import AppleSimulator
 
-/// What Apple knows beyond the receipt.
+/// Apple's knowledge beyond the receipt.
 struct StoryTests {
     private static let start = Samples.start.secondsSince1970
 
-    /// The answer to a subscription that ends so many days after the start.
+    /// Returns the answer to a subscription that ends this many days after the start.
     private func answer(_ story: String, endingAfterDays days: Int64) throws -> AppleAnswer {
         try TestStore("stories: {default: \(story)}").answer(to: Samples.receipt(endingAfterDays: days))
     }
 
-    /// Days from the start to a date of an element.
+    /// Returns the days from the start to a date of an element.
     private func days(_ element: [String: Any], _ name: String) -> Int64? {
         (element[name + "_ms"] as? String).flatMap { Int64($0) }.map { ($0 / 1000 - Self.start) / 86_400 }
     }
@@ -25,7 +25,7 @@ struct StoryTests {
         try #require(answer.renewals.first as? [String: String])
     }
 
-    @Test func `as in the receipt: one that runs goes on`() throws {
+    @Test func `as in the receipt: a running one continues`() throws {
         let answer = try answer("as_in_receipt", endingAfterDays: 10)
         #expect(days(answer.newest, "expires_date") == 10 && answer.latest.count == 3)
         #expect(
@@ -35,7 +35,7 @@ struct StoryTests {
             ])
     }
 
-    @Test func `as in the receipt: one that ended was cancelled`() throws {
+    @Test func `as in the receipt: an ended one was cancelled`() throws {
         let renewal = try renewal(try answer("as_in_receipt", endingAfterDays: -3))
         #expect(renewal["auto_renew_status"] == "0" && renewal["expiration_intent"] == "1")
         #expect(renewal["is_in_billing_retry_period"] == "0")
@@ -52,7 +52,7 @@ struct StoryTests {
         #expect(Set(answer.latest.compactMap { $0["transaction_id"] as? String }).count == answer.latest.count)
     }
 
-    @Test func `renewed: of many periods the newest are told`() throws {
+    @Test func `renewed: of many periods the newest are returned`() throws {
         #expect(
             try answer("renewed", endingAfterDays: -3000).latest.count == 3 + Int(SimulatorLimits().maximumAddedPeriods)
         )
@@ -99,7 +99,7 @@ struct StoryTests {
         #expect(Set(latest.purchases.filter { $0.cancellationDate != nil }.map(\.transactionID)) == ["1001", "2000"])
     }
 
-    @Test func `refunded: an item bought once is too`() throws {
+    @Test func `refunded: so is an item bought once`() throws {
         let answer = try answer("{refunded: 0}", endingAfterDays: 10)
         let item = try #require(answer.latest.first { $0["transaction_id"] as? String == "2000" })
         #expect(item["cancellation_reason"] as? String == "0")
@@ -134,7 +134,7 @@ struct StoryTests {
         #expect(latest.purchases.contains { $0.productID == product && $0.originalTransactionID == "1000" })
     }
 
-    @Test func `switched: the plans stand in either order`() throws {
+    @Test func `switched: the renewals come in either order`() throws {
         let first = try (1...20).map { seed in
             let store = try TestStore("seed: \(seed)\nstories: {default: {switched: gold}}")
             return try store.answer(to: Samples.receipt(endingAfterDays: -50)).renewals[0]["product_id"] as? String
@@ -180,7 +180,7 @@ struct StoryTests {
         #expect(latest["bid"] as? String == "com.example.app" && answer.receipt["bid"] as? String == "com.example.app")
     }
 
-    @Test func `iOS 6 style: what is over has status 21006`() throws {
+    @Test func `iOS 6 style: an expired subscription has status 21006`() throws {
         let answer = try answer("ios6_style", endingAfterDays: -10)
         #expect(answer.status == 21006 && answer.members["latest_receipt_info"] == nil)
         #expect(answer.members["latest_expired_receipt_info"] is [String: Any])
@@ -204,7 +204,7 @@ struct StoryTests {
         #expect(try renewal(answer)["price_consent_status"] == "0")
     }
 
-    @Test func `a story stays the same while the scenario is played`() throws {
+    @Test func `a story stays the same while the scenario runs`() throws {
         let store = try TestStore("stories: {default: in_grace_period}")
         let first = try store.answer(to: Samples.receipt(endingAfterDays: -50))
         store.clock.advance(bySeconds: 3600)

@@ -8,11 +8,11 @@ import Testing
 
 @testable import AppleSimulator
 
-/// What a client sees of a fault.
+/// The faults as a client sees them.
 struct WireTests {
     private static let body = Samples.body(Samples.receipt())
 
-    /// One call of the production endpoint under this fault.
+    /// Calls the production endpoint under this fault.
     private static func call(_ fault: String) async throws -> Exchange {
         try await exchange("faults: [{fault: \(fault)}]", body)
     }
@@ -30,18 +30,18 @@ struct WireTests {
         #expect(exchange.status == status && exchange.body.hasPrefix("<html>"))
     }
 
-    @Test func `a page can come with 200`() async throws {
+    @Test func `a page can have status 200`() async throws {
         let exchange = try await Self.call("html")
         #expect(exchange.status == 200 && exchange.body.hasPrefix("<html>"))
     }
 
-    @Test func `200 can come with nothing`() async throws {
+    @Test func `200 can have an empty body`() async throws {
         let exchange = try await Self.call("empty")
         #expect(exchange.status == 200 && exchange.body.isEmpty)
         #expect(exchange.values(of: "Content-Length") == ["0"])
     }
 
-    @Test func `JSON can be cut where HTTP is not`() async throws {
+    @Test func `JSON can be truncated in a complete HTTP body`() async throws {
         let exchange = try await Self.call("truncated")
         #expect(exchange.values(of: "Content-Length") == [String(exchange.body.utf8.count)])
         #expect(exchange.body.hasPrefix("{\"status\":0,") && !exchange.wasReset)
@@ -59,7 +59,7 @@ struct WireTests {
         #expect(exchange.wasReset && exchange.text.isEmpty)
     }
 
-    @Test func `a slow body arrives whole`() async throws {
+    @Test func `a slow body arrives complete`() async throws {
         let exchange = try await Self.call("{slow_body: 100000}")
         #expect(try AppleAnswer(Data(exchange.body.utf8)).status == 0)
     }
@@ -79,7 +79,7 @@ struct WireTests {
         #expect(duration >= .milliseconds(50))
     }
 
-    @Test func `a call that is never answered is in flight until its client goes`() async throws {
+    @Test func `a call without an answer is in flight until its client disconnects`() async throws {
         try await withApple("faults: [{fault: no_answer}]") { apple in
             let (channel, exchange) = try await Wire(apple.productionURL).open()
             let request = "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
@@ -99,7 +99,7 @@ struct WireTests {
         #expect(exchange.values(of: "Retry-After") == ["1782907205000"])
     }
 
-    @Test func `headers are sent as the scenario spells them`() async throws {
+    @Test func `headers are spelled as in the scenario`() async throws {
         let yaml = """
             faults:
               - headers:
@@ -127,7 +127,7 @@ struct WireTests {
         }
     }
 
-    @Test func `whoever waits for 100 is told to go on`() async throws {
+    @Test func `a client that expects 100 Continue receives it`() async throws {
         try await withApple { apple in
             let exchange = try await Wire(apple.productionURL).exchange(
                 "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nConnection: close\r\n"
@@ -152,7 +152,7 @@ struct TLSTests {
     private static let authority = TLSAuthority(seed: 9)
     private static let identity = authority.identity(forHosts: ["localhost", "127.0.0.1"])
 
-    @Test func `HTTPS is spoken to whoever trusts the authority`() async throws {
+    @Test func `a client that trusts the authority can use HTTPS`() async throws {
         try await withApple(tls: Self.identity) { apple in
             #expect(apple.productionURL.hasPrefix("https://127.0.0.1:"))
             let wire = Wire(apple.sandboxURL, trusting: Self.authority.certificate)
@@ -161,7 +161,7 @@ struct TLSTests {
         }
     }
 
-    @Test func `a wrong certificate is shown for as many connections as the scenario says`() async throws {
+    @Test func `a wrong certificate is used for as many connections as in the scenario`() async throws {
         try await withApple("faults: [{fault: tls, requests: 2, endpoint: production}]", tls: Self.identity) { apple in
             let wire = Wire(apple.productionURL, trusting: Self.authority.certificate)
             for _ in 0..<2 {
@@ -178,14 +178,14 @@ struct TLSTests {
         #expect(exchange.wasReset)
     }
 
-    @Test func `an identity that is none is refused`() async throws {
+    @Test func `an invalid identity is refused`() async throws {
         var configuration = AppleSimulator.Configuration(pki: Samples.pki)
         configuration.tls = TLSIdentity(certificatePEM: Self.identity.certificatePEM, privateKeyPEM: "none")
         let refused = configuration
         await #expect(throws: SimulatorError.identityUnusable) { try await AppleSimulator.start(refused) }
     }
 
-    @Test func `a port that is taken is named`() async throws {
+    @Test func `a port in use is named`() async throws {
         try await withApple { apple in
             var configuration = AppleSimulator.Configuration(pki: Samples.pki)
             configuration.sandboxPort = Wire(apple.sandboxURL).port

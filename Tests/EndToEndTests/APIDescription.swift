@@ -4,7 +4,7 @@
 import Foundation
 import Yams
 
-/// docs/api.yaml, and whether a JSON value is what it says. Knows the part of JSON Schema that the file uses.
+/// A validator of JSON values against docs/api.yaml. It supports the part of JSON Schema that the file uses.
 struct APIDescription {
     private let document: [String: Any]
 
@@ -13,14 +13,14 @@ struct APIDescription {
         document = try Yams.load(yaml: String(contentsOf: file, encoding: .utf8)) as? [String: Any] ?? [:]
     }
 
-    /// Each path with its methods in upper case. What has no server of its own is on the data plane.
+    /// Each path with its methods in upper case. Paths without a server of their own are on the data plane.
     var operations: [(path: String, method: String, isOnDataPlane: Bool)] {
         (document["paths"] as? [String: [String: Any]] ?? [:]).flatMap { path, item in
             item.keys.filter { $0 != "servers" }.map { (path, $0.uppercased(), item["servers"] == nil) }
         }
     }
 
-    /// Everything in the example of a 200 that its schema does not allow.
+    /// Returns every deviation of the example of a 200 from its schema.
     func faultsOfExample(of method: String, _ path: String) throws -> [String] {
         let operation = (document["paths"] as? [String: [String: Any]])?[path]?[method.lowercased()] as? [String: Any]
         let success = ((operation?["responses"] as? [String: Any])?["200"]).map(resolved)
@@ -32,7 +32,7 @@ struct APIDescription {
         return faults(of: try JSONSerialization.jsonObject(with: json), under: schema, at: "$")
     }
 
-    /// Everything about an answer that its description does not allow; empty if it is as described.
+    /// Returns every deviation of an answer from its description.
     func faults(of answer: RunningGateway.Answer, to method: String, _ path: String) throws -> [String] {
         let operation = (document["paths"] as? [String: [String: Any]])?[path]?[method.lowercased()] as? [String: Any]
         let responses = operation?["responses"] as? [String: Any]
@@ -50,7 +50,7 @@ struct APIDescription {
         return faults(of: try JSONSerialization.jsonObject(with: answer.body), under: schema, at: "$")
     }
 
-    /// What a program may act on stands in the description and in the answer, or in neither.
+    /// Returns the meaningful header fields that are required and missing, or present and not described.
     private func headerFaults(of answer: RunningGateway.Answer, under response: [String: Any]) -> [String] {
         let described = (response["headers"] as? [String: Any] ?? [:]).map { ($0.lowercased(), resolved($1)) }
         let missing = described.filter { $1["required"] as? Bool == true && answer.headers[$0] == nil }.map(\.0)

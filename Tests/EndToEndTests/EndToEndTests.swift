@@ -5,7 +5,7 @@ import Foundation
 import ReceiptForge
 import Testing
 
-/// The real binaries, as an operator runs them.
+/// The real binaries, run as an operator runs them.
 @Suite(.serialized) struct EndToEndTests {
     private struct CorpusEntry: Decodable {
         let file, expected: String
@@ -15,14 +15,14 @@ import Testing
 
     // MARK: - Verdicts
 
-    @Test func `every receipt of the corpus gets its verdict over HTTP, and a description-true answer`() async throws {
+    @Test func `every receipt of the corpus gets its verdict over HTTP, in an answer as described`() async throws {
         let folder = try ScratchFolder()
         let samples = folder.url.appending(path: "corpus")
         let made = try await Program.loadTest.run(["corpus", "--out", samples.path, "--count", "10", "--seed", "7"])
         #expect(made.status == 0, "\(made.errors)")
         let index = try Data(contentsOf: samples.appending(path: "index.json"))
         let entries = try JSONDecoder().decode([CorpusEntry].self, from: index)
-        // One of them has ten mebibytes, so that the verifier's limit is met and not the one of HTTP.
+        // One of them has ten mebibytes, so that the verifier's limit applies and not the one of HTTP.
         let gateway = try await RunningGateway([
             "GATEWAY_TRUST_ROOTS": samples.appending(path: "root.pem").path, "GATEWAY_HTTP_LIMITS_BODY": "16MiB",
         ])
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `without file descriptors the gateway says so, and goes on once it has some`() async throws {
+    @Test func `without file descriptors the gateway logs an error, and continues once it has some`() async throws {
         let gateway = try await RunningGateway()
         try gateway.limitFileDescriptors(to: 8)
         async let answer = gateway.get("/v1/status", port: gateway.dataPort)
@@ -84,7 +84,7 @@ import Testing
         #expect(await gateway.stop() == 0)
     }
 
-    @Test func `the latest receipt comes on request, from Apple if Apple was asked`() async throws {
+    @Test func `the latest receipt is returned on request, from Apple if Apple answered`() async throws {
         try await withStage { stage in
             let sent = Sample.receipt(0)
             func latest(_ more: [String: Any]) async throws -> String? {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a repeated question is answered from the near cache, unless the caller wants a new answer`()
+    @Test func `a repeated request is answered from the near cache, unless the client requires a new answer`()
         async throws
     {
         let (gateway, sample) = try await Self.gatewayWithSample()
@@ -124,7 +124,7 @@ import Testing
             "GATEWAY_TRUST_ROOTS": folder.write(Sample.pki.rootPEM, to: "root.pem") + "=Production"
         ])
         let text = Data(Sample.pki.sign(contents)).base64EncodedString()
-        // Once worked out, and once given again.
+        // First computed, then from the cache.
         for _ in 1...2 {
             let answer = try await gateway.verify(text)
             #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/verify") == [])
@@ -132,7 +132,7 @@ import Testing
             #expect(try answer.json["verdict"] as? String == "genuine" && receipt["is_expired"] as? Bool == isExpired)
             #expect((receipt["expiration_date_ms"] != nil) == (endsAfterDays != nil))
         }
-        // Apple's form has the date only.
+        // Apple's form has only the date.
         let dropIn = try await gateway.verifyReceipt(["receipt-data": text]).json
         let receipt = try #require(dropIn["receipt"] as? [String: Any])
         #expect(dropIn["status"] as? Int == 0 && receipt["is_expired"] == nil)
@@ -141,7 +141,7 @@ import Testing
 
     @Test func `a receipt of another app is rejected`() async throws {
         let (gateway, sample) = try await Self.gatewayWithSample()
-        let json = try await gateway.verify(sample, ["bundle_id": "com.example.somebody-else"]).json
+        let json = try await gateway.verify(sample, ["bundle_id": "com.example.another-app"]).json
         #expect(json["verdict"] as? String == "rejected")
         #expect(json["reason"] as? String == "bundle_id_mismatch")
         #expect(json["receipt"] == nil)
@@ -164,7 +164,7 @@ import Testing
         #expect(try APIDescription().faults(of: answer, to: "POST", "/v1/verify") == [])
     }
 
-    @Test func `what is not JSON, too large or nowhere is refused by status`() async throws {
+    @Test func `a wrong media type, size, method or path has its own status`() async throws {
         let gateway = try await RunningGateway(["GATEWAY_HTTP_LIMITS_BODY": "1KiB"])
         let api = try APIDescription()
         let text = try await gateway.post(Data("{}".utf8), contentType: "text/plain")
@@ -180,7 +180,7 @@ import Testing
     @Test func `every operation of the description exists`() async throws {
         let gateway = try await RunningGateway()
         let api = try APIDescription()
-        // A stream of events does not end: the tests of the status page look at it.
+        // A stream of events does not end: the tests of the status page cover it.
         for (path, method, isOnDataPlane) in api.operations where method == "GET" && path != "/status.events" {
             let port = isOnDataPlane ? gateway.dataPort : gateway.adminPort
             let answer = try await gateway.get(path, port: port)
@@ -195,7 +195,7 @@ import Testing
             paths == ["/", "/livez", "/log-level", "/metrics", "/readyz", "/status.events", "/status.json"] + known)
     }
 
-    @Test func `the status of a gateway that knows of the end is as described, and so is the example`() async throws {
+    @Test func `the status with a known end of Apple's endpoint is as described, and so is the example`() async throws {
         let gateway = try await RunningGateway([
             "GATEWAY_APPLE_SUNSET": "2999-12-31", "GATEWAY_APPLE_BREAKER": "forced_open",
             "GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND": "9", "GATEWAY_APPLE_ENABLED": "false",
@@ -214,7 +214,7 @@ import Testing
 
     // MARK: - Clients
 
-    @Test func `a key opens what it is for, and nothing else`() async throws {
+    @Test func `a key permits its own apps, and nothing else`() async throws {
         let folder = try ScratchFolder()
         let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
         let made = try await Program.gateway.run(["hash-key"], environment: pepper)
@@ -242,13 +242,13 @@ import Testing
         #expect(try named.json["reason"] as? String == "bundle_id_mismatch")
     }
 
-    @Test func `without clients only this machine is served, and the error says how to go on`() async throws {
+    @Test func `without clients only loopback is served, and the error says what to do`() async throws {
         let outcome = try await Program.gateway.run(["serve"], environment: ["GATEWAY_HTTP_HOST": "0.0.0.0"])
         #expect(outcome.status == 78)
         #expect(outcome.errors.contains("hash-key") && outcome.errors.contains("GATEWAY_CLIENTS_FILE"))
     }
 
-    @Test func `check-config tells everything that is wrong at once`() async throws {
+    @Test func `check-config reports every problem at once`() async throws {
         let outcome = try await Program.gateway.run(
             ["check-config"],
             environment: ["GATEWAY_HTTP_PRT": "1", "GATEWAY_ADMIN_PORT": "many", "GATEWAY_TRUST_ROOTS": "/nowhere.pem"])
@@ -261,9 +261,9 @@ import Testing
     // MARK: - Start and end
 
     @Test(.timeLimit(.minutes(5)))
-    func `a log that nobody reads stops no request, and is complete once somebody reads`() async throws {
+    func `an unread log blocks no request, and is complete once it is read`() async throws {
         let gateway = try await RunningGateway(readsOn: false)
-        // Some 250 bytes of log each: more than twice what a pipe holds.
+        // Some 250 bytes of log each: together more than twice the size of a pipe.
         for _ in 0..<600 { #expect(try await gateway.post(Data("{}".utf8)).status == 400) }
         let pipe = gateway.log
         async let log = pipe.readToEnd()
@@ -271,14 +271,13 @@ import Testing
         #expect(try await log.split(separator: "\n").filter { $0.contains(#""message":"request""#) }.count == 600)
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a gateway whose log nobody reads still ends when it is told to`() async throws
-    {
+    @Test(.timeLimit(.minutes(5))) func `a gateway with an unread log still ends on SIGTERM`() async throws {
         let gateway = try await RunningGateway(readsOn: false)
         for _ in 0..<600 { #expect(try await gateway.post(Data("{}".utf8)).status == 400) }
         #expect(await gateway.stop() == 0)
     }
 
-    @Test func `a taken port is said behind what was logged before`() async throws {
+    @Test func `a port in use is reported after the earlier log lines`() async throws {
         let gateway = try await RunningGateway()
         let outcome = try await Program.gateway.run(
             ["serve"], environment: ["GATEWAY_HTTP_PORT": "\(gateway.dataPort)", "GATEWAY_ADMIN_PORT": "0"])
@@ -288,11 +287,11 @@ import Testing
         #expect(starting.lowerBound < taken.lowerBound)
     }
 
-    @Test func `an OpenSSL that cannot verify receipts is found at the start, and the error says what to mend`()
+    @Test func `an OpenSSL that cannot verify receipts is found at the start, and the error says what to fix`()
         async throws
     {
         let folder = try ScratchFolder()
-        // A policy that allows what the FIPS provider has, on a machine without that provider.
+        // A policy that allows only the FIPS provider, on a machine without it.
         let policy = """
             openssl_conf = openssl_init
             [openssl_init]

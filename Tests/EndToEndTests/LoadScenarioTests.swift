@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-/// `receipt-loadtest scenario` and `bench`: whole fleets, for a second or two.
+/// `receipt-loadtest scenario` and `bench`: complete fleets, for a second or two.
 @Suite(.serialized) struct LoadScenarioTests {
     private struct Result: Decodable {
         struct Plan: Decodable {
@@ -41,7 +41,7 @@ import Testing
     private static let scenarios = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../loadtest/scenarios/load")
 
-    /// What is done to the fleet, and the gateways whose metrics are looked at.
+    /// The events of each scenario, and the number of gateways whose metrics are scraped.
     @Test(
         .timeLimit(.minutes(3)),
         arguments: [
@@ -50,7 +50,7 @@ import Testing
             ("redis-outage", ["kill redis", "start redis"], 2),
             ("rolling-restart", ["restart gateway 1", "restart gateway 2", "restart gateway 3"], 3),
         ])
-    func `every scenario meets what it counts on real servers, carries its events out, and leaves nothing behind`(
+    func `every scenario meets its thresholds on real servers, performs its events, and leaves nothing behind`(
         name: String, marks: [String], gateways: Int
     ) async throws {
         let folder = try ScratchFolder()
@@ -63,11 +63,11 @@ import Testing
         let result = try JSONDecoder().decode(Result.self, from: file)
         #expect((result.verdict == "passed") == (outcome.status == 0) && result.plan.name == name)
         #expect(!result.thresholds.isEmpty && result.thresholds.allSatisfy(\.met), "\(result.thresholds)")
-        // Where starting a gateway takes long, the load may end first; the verdict says so.
+        // If a gateway starts slowly, the load may end first; the verdict says so.
         let missing = marks.dropFirst(result.marks.count)
         #expect(result.marks.map(\.text) + missing == marks && missing.count < 2)
         for event in missing { #expect(result.verdict_reasons.contains { $0.hasPrefix(event) }) }
-        // A machine with much to do may keep the generator from its schedule; nothing else may be amiss.
+        // On a busy machine the generator may be late; every other fault counts.
         let isLate = result.verdict == "generator_overloaded"
         #expect(outcome.status == (isLate ? 98 : missing.isEmpty ? 0 : 99), "\(result.verdict_reasons)")
         #expect(result.marks.map(\.at_seconds) == result.marks.map(\.at_seconds).sorted())
@@ -77,13 +77,13 @@ import Testing
         #expect(Self.leftOver().isEmpty)
     }
 
-    /// A scenario without its thresholds of time: what a machine takes for it beside other work is no test of the code.
+    /// Returns a scenario without its thresholds of time, which depend on the machine.
     private static func withoutTimes(_ name: String) throws -> String {
         let text = try String(contentsOf: scenarios.appending(path: name + ".yaml"), encoding: .utf8)
         return text.replacing(/(?m)^  - (p[0-9.]+|mean|max)[<>].*\n/, with: "")
     }
 
-    /// Programs of scenarios that have lost their parent.
+    /// Returns the programs of scenarios that have lost their parent.
     private static func leftOver() -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.filter { Int($0) != nil }.compactMap { name in
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a scenario that is none is refused with its line, before anything is started`() async throws {
+    @Test func `an invalid scenario is refused with its line, before anything is started`() async throws {
         let folder = try ScratchFolder()
         let file = try folder.write("title: t\nload: {}\nevents: [{at: 1s, kill: redis}]\n", to: "wrong.yaml")
         let outcome = try await Program.loadTest.run(["scenario", file])

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-/// `receipt-loadtest http` on a real gateway.
+/// `receipt-loadtest http` with a real gateway.
 @Suite(.serialized) struct LoadTests {
     private struct Result: Decodable {
         struct Totals: Decodable {
@@ -28,7 +28,7 @@ import Testing
         let metrics: [Series]
     }
 
-    @Test func `a load run tells a gateway's answers apart, and counts what the gateway counts`() async throws {
+    @Test func `a load run distinguishes a gateway's answers, and counts the same as the gateway`() async throws {
         let folder = try ScratchFolder()
         let root = folder.url.appending(path: "root.pem").path
         #expect(try await Program.loadTest.run(["http", "--root", root]).status == 0)
@@ -38,21 +38,21 @@ import Testing
             "--mix", "repeat=0.6,fresh=0.1,malformed=0.1,forged=0.1,near-expiry=0.1", "--format", "json",
             "--scrape", "http://127.0.0.1:\(gateway.adminPort)", "--timeout", "60s",
         ])
-        // A machine with much to do may keep the generator from its schedule; it says so, and counts all the same.
+        // On a busy machine the generator may be late; it reports that, and counts all the same.
         #expect([0, 98].contains(outcome.status), "\(outcome.errors)")
         let result = try JSONDecoder().decode(Result.self, from: Data(outcome.output.utf8))
         #expect(result.totals.intended == 300 && result.totals.sent == 300 && result.totals.answered == 300)
         let counts = Dictionary(uniqueKeysWithValues: result.outcomes.map { ($0.outcome, $0.count) })
         #expect(Set(counts.keys) == ["hit_near", "local", "rejected", "refused"])
         #expect(counts.values.reduce(0, +) == 300)
-        // Five keys and all that is fresh or about to expire are verified once; every forged receipt is another one.
+        // Five keys and all fresh or expiring receipts are verified once; every forged receipt is a new one.
         #expect(counts["hit_near", default: 0] > 120 && counts["local", default: 0] > 20)
         #expect(counts["rejected", default: 0] > 25)
         #expect(result.metrics.contains { $0.name == "receipt_gateway_verifications_total" && !$0.points.isEmpty })
         #expect(await gateway.stop() == 0)
     }
 
-    @Test func `a search that nothing can meet says so`() async throws {
+    @Test func `a search without a passing rate reports that`() async throws {
         let gateway = try await RunningGateway()
         let outcome = try await Program.loadTest.run([
             "search", "http://127.0.0.1:\(gateway.dataPort)/v1/status", "--method", "GET", "--slo", "p50<1us", "--from",

@@ -6,11 +6,11 @@ import Testing
 
 /// `/metrics` of the real binary, as Prometheus scrapes it.
 struct MetricsTests {
-    @Test func `a scrape tells what clients were told`() async throws {
+    @Test func `a scrape counts the answers that clients got`() async throws {
         let folder = try ScratchFolder()
         let (gateway, sample) = try await Self.gatewayWithSample(in: folder)
         for _ in 0..<3 { #expect(try await gateway.verify(sample).status == 200) }
-        #expect(try await gateway.verify(sample, ["bundle_id": "com.example.somebody-else"]).status == 200)
+        #expect(try await gateway.verify(sample, ["bundle_id": "com.example.another-app"]).status == 200)
         #expect(try await gateway.verify(sample, ["mode": "apple"]).status == 200)
         #expect(try await gateway.post(Data("{}".utf8)).status == 400)
         #expect(try await gateway.get("/nowhere", port: gateway.dataPort).status == 404)
@@ -47,7 +47,7 @@ struct MetricsTests {
         let openFiles = try value("process_open_fds")
         #expect((5...1000).contains(openFiles))
         #expect(try value("process_max_fds") >= openFiles)
-        // The kernel keeps the time of the boot in whole seconds.
+        // The kernel rounds the time of the boot to whole seconds.
         let started = try value("process_start_time_seconds")
         let now = Date().timeIntervalSince1970
         #expect((begin - 2...now + 2).contains(started))
@@ -64,7 +64,7 @@ struct MetricsTests {
         .contains { FileManager.default.isExecutableFile(atPath: "\($0)/promtool") }
 
     @Test(.enabled(if: hasPromtool, "promtool is not on the PATH: install Debian's package prometheus"))
-    func `promtool has nothing to say about a scrape`() async throws {
+    func `promtool reports nothing about a scrape`() async throws {
         let folder = try ScratchFolder()
         let file = try folder.write(try await Scrape(RunningGateway()).text, to: "metrics")
         let opinion = try await Program.shell.run(["-c", "promtool check metrics <'\(file)'"])
@@ -77,7 +77,7 @@ struct MetricsTests {
         #expect(made.status == 0, "\(made.errors)")
         let sample = try String(contentsOf: samples.appending(path: "genuine-1.b64"), encoding: .utf8)
         let root = samples.appending(path: "root.pem").path
-        // Nobody is asked: who would answer is not up to this test.
+        // Apple is disabled: its answers must not affect this test.
         return (try await RunningGateway(["GATEWAY_TRUST_ROOTS": root, "GATEWAY_APPLE_ENABLED": "false"]), sample)
     }
 }

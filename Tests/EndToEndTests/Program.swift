@@ -4,11 +4,11 @@
 import Foundation
 import Synchronization
 
-/// A product of this package, run as a process of its own.
+/// A product of this package, run as a separate process.
 struct Program {
     let url: URL
 
-    /// Products lie beside the test bundle.
+    /// Uses the product beside the test bundle.
     init(_ name: String) {
         url = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name)
     }
@@ -18,7 +18,7 @@ struct Program {
     }
 
     static let shell = Program(path: "/bin/sh")
-    /// Runs whatever its first argument names, from wherever the system keeps it.
+    /// Runs the program named by its first argument, found in PATH.
     static let named = Program(path: "/usr/bin/env")
     static let gateway = Program("receipt-gateway")
     static let loadTest = Program("receipt-loadtest")
@@ -29,7 +29,7 @@ struct Program {
         let errors: String
     }
 
-    /// Runs to the end. Nothing of the tests' own environment configures the gateway.
+    /// Runs to the end. The tests' own environment does not configure the gateway.
     func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Outcome {
         let process = prepared(arguments, environment)
         let output = Pipe(), errors = Pipe()
@@ -52,7 +52,7 @@ struct Program {
 }
 
 extension Process {
-    /// The exit status, once the process has ended. To be asked for before the process is run.
+    /// The exit status, once the process has ended. Must be read before the process is run.
     var exitStatus: Task<Int32, Never> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         terminationHandler = { process in
@@ -64,12 +64,12 @@ extension Process {
 }
 
 extension Pipe {
-    /// Everything that is written until the writer closes.
+    /// Returns everything written until the writer closes.
     func readToEnd() async throws -> String {
         String(decoding: try fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     }
 
-    /// The lines as somebody asks for them; in between nobody reads.
+    /// The lines, each read only when it is requested.
     var linesOnDemand: AsyncStream<String> {
         let reader = fileHandleForReading
         return AsyncStream(unfolding: {
@@ -79,7 +79,7 @@ extension Pipe {
         })
     }
 
-    /// The lines as they are written; `transcript` also has those that come when nobody listens any more.
+    /// Returns the lines as they are written; `transcript` also receives those after the stream is abandoned.
     func lines(keptIn transcript: Transcript) -> AsyncStream<String> {
         let reader = fileHandleForReading
         return AsyncStream { continuation in
@@ -102,7 +102,7 @@ extension Pipe {
     }
 }
 
-/// What a process wrote so far.
+/// The output of a process so far.
 final class Transcript: Sendable {
     private struct State {
         var lines: [String] = []
@@ -112,7 +112,7 @@ final class Transcript: Sendable {
     private let state = Mutex(State())
 
     var lines: [String] { state.withLock { $0.lines } }
-    /// Whether the process can write no more.
+    /// True if the process can write no more.
     var isComplete: Bool { state.withLock { $0.isComplete } }
 
     func add(_ line: String) {
@@ -124,7 +124,7 @@ final class Transcript: Sendable {
     }
 }
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed after the test.
 final class ScratchFolder: Sendable {
     let url: URL
 

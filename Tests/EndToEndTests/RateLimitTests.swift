@@ -4,11 +4,11 @@
 import Foundation
 import Testing
 
-/// The limits of the clients file, kept by the real binary.
+/// The limits of the clients file, enforced by the real binary.
 struct RateLimitTests {
     private static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
 
-    @Test func `the sixth request of a minute is refused, and nobody else's`() async throws {
+    @Test func `the sixth request of a minute is refused, and other clients are not affected`() async throws {
         let folder = try ScratchFolder()
         let shop = try await Self.key(), other = try await Self.key()
         let clients = """
@@ -61,8 +61,8 @@ struct RateLimitTests {
                 "GATEWAY_CLIENTS_FILE": file, "GATEWAY_HTTP_TRUSTED_PROXIES": "10.0.0.1/8",
             ]) { $1 })
         #expect(outcome.status == 78)
-        #expect(outcome.errors.contains("clients.yaml:2: windows is no field here"), "\(outcome.errors)")
-        #expect(outcome.errors.contains("\"10.0.0.1/8\" has bits set behind its prefix"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("clients.yaml:2: windows is not a field here"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("\"10.0.0.1/8\" has bits set after its prefix"), "\(outcome.errors)")
     }
 
     private static func key() async throws -> (key: String, lines: String) {

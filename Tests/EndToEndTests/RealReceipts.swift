@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// Receipts that Apple signed, outside this repository.
+/// Receipts signed by Apple, outside this repository.
 enum RealReceipts {
     static let folder = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"].map { URL(filePath: $0) }
 
@@ -11,7 +11,7 @@ enum RealReceipts {
         let file, expected, bundle_id, receipt_creation_date: String
         let purchases: Int
 
-        /// `rejected (why)` in the index.
+        /// The first word of `rejected (why)` in the index.
         var verdict: String { String(expected.prefix { $0 != " " }) }
     }
 
@@ -20,7 +20,7 @@ enum RealReceipts {
         return try JSONDecoder().decode([Entry].self, from: Data(contentsOf: folder.appending(path: "index.json")))
     }
 
-    /// Receipts with what Apple answered to them, which lie beside the receipts.
+    /// Returns the receipts with Apple's answers, which are stored beside the receipts.
     static func answered() throws -> [(receipt: String, answer: [String: Any])] {
         guard let pairs = folder?.appending(path: "../responses/pairs").standardizedFileURL,
             FileManager.default.fileExists(atPath: pairs.path)

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-/// The commands that start a gateway and an Apple of their own, run for a few seconds.
+/// The commands that start their own gateway and Apple, run for a few seconds.
 @Suite(.serialized) struct RehearsalTests {
     private struct Rehearsal: Decodable {
         struct Row: Decodable {
@@ -59,7 +59,7 @@ import Testing
         #expect(rehearsal.summary.apple_asked == rehearsal.rows.map(\.apple_asked).reduce(0, +))
     }
 
-    @Test func `without Apple a caller who wants nobody else is left undecided, and the exit status says so`()
+    @Test func `without Apple a client that requires Apple's answer gets undecided, and the exit status says so`()
         async throws
     {
         let folder = try ScratchFolder()
@@ -70,13 +70,13 @@ import Testing
         #expect(outcome.output.contains("10 of 10 requests answered, 0 genuine"), "\(outcome.output)")
     }
 
-    @Test func `overhead asks Apple in one mode and nobody in the other`() async throws {
+    @Test func `overhead sends requests to Apple in one mode only`() async throws {
         let options = [
             "--duration", "0.6", "--rounds", "2", "--receipts", "20", "--connections", "2", "--memory-minutes", "0.02",
         ]
         let outcome = try await Program.loadTest.run(["overhead", "--format", "json"] + options)
         let overhead = try JSONDecoder().decode(Overhead.self, from: Data(outcome.output.utf8))
-        // So short a look at the memory shows no trend, but the status says what was seen.
+        // So short a measurement of memory shows no trend, but the status reports the result.
         #expect(outcome.status == (overhead.memory.is_flat ? 0 : 1), "\(outcome.errors)")
         #expect(overhead.modes.map(\.mode) == ["local", "apple"])
         #expect(overhead.modes.allSatisfy { $0.requests_per_second > 0 && $0.p99_ms > 0 })
@@ -87,7 +87,7 @@ import Testing
         #expect(overhead.memory.points.allSatisfy { $0.resident_bytes > 1_000_000 })
     }
 
-    @Test func `a gateway that is not there is named, with what to do`() async throws {
+    @Test func `a missing gateway is named, with what to do`() async throws {
         for command in ["rehearse", "overhead"] {
             let outcome = try await Program.loadTest.run(
                 [command, "--gateway", "/nowhere/receipt-gateway", "--receipts", "1"])

@@ -6,13 +6,13 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The real binary takes new keys, secrets and limits while it serves.
+/// New keys, secrets and limits for the real binary while it serves.
 @Suite(.timeLimit(.minutes(5))) struct ReloadTests {
     private static let pepper = "a pepper of at least thirty-two bytes"
 
     // MARK: - Keys
 
-    @Test func `a key is replaced under load, and nobody else notices`() async throws {
+    @Test func `a key is replaced under load, and other clients are not affected`() async throws {
         let steady = try await Key(), old = try await Key(), new = try await Key()
         let stage = try Stage(clients: [("steady", [steady]), ("shop", [old])])
         let gateway = try await stage.gateway()
@@ -22,7 +22,7 @@ import Testing
         }
         try await withThrowingTaskGroup { group in
             for _ in 0..<3 { group.addTask { try await press(steady.text, [200]) } }
-            // Until it is taken out the old key is as good as ever; nobody says when exactly that is.
+            // The old key is valid until the reload, whose exact time is unknown.
             group.addTask { try await press(old.text, [200, 401]) }
             group.addTask {
                 defer { tally.end() }
@@ -46,7 +46,7 @@ import Testing
         #expect(await gateway.stop() == 0)
     }
 
-    @Test func `a request in flight is answered, although its key goes meanwhile`() async throws {
+    @Test func `a request in flight is answered, although its key is removed meanwhile`() async throws {
         let old = try await Key(), new = try await Key()
         let stage = try Stage(clients: [("shop", [old])])
         try await withStage("faults: [{latency: 5}]", stage.settings) { apple in
@@ -62,7 +62,7 @@ import Testing
 
     // MARK: - Files
 
-    @Test func `a changed file is read without a signal, also behind Kubernetes' links`() async throws {
+    @Test func `a changed file is read without a signal, also through Kubernetes' links`() async throws {
         let first = try await Key(), second = try await Key(), third = try await Key()
         let stage = try Stage(clients: [("shop", [first])], isMounted: true)
         let gateway = try await stage.gateway()
@@ -78,7 +78,7 @@ import Testing
         #expect(scrape[#"configuration_reloads_total{result="refused"}"#] == 0)
     }
 
-    @Test func `a bad file is refused with all its faults, and so is one that is gone; what was in force serves on`()
+    @Test func `an invalid or missing file is refused with all its faults; the previous one stays in force`()
         async throws
     {
         let key = try await Key(), next = try await Key()
@@ -88,7 +88,7 @@ import Testing
         try await gateway.expect(refusals: 1)
         #expect(try await Scrape(gateway)["configuration_last_reload_successful"] == 0)
         #expect(try await gateway.verify("AQID", key: key.text).status == 200)
-        func refusal() -> String? { gateway.transcript.lines.first { $0.contains("Configuration refused") } }
+        func refusal() -> String? { gateway.transcript.lines.first { $0.contains("Configuration rejected") } }
         try await eventually("it is logged") { refusal() != nil }
         let line = try #require(refusal())
         let event = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -103,11 +103,11 @@ import Testing
         #expect(try await gateway.verify("AQID", key: next.text).status == 200)
     }
 
-    @Test func `two signals in a row, and a signal for nothing`() async throws {
+    @Test func `two signals in a row, without a change`() async throws {
         let key = try await Key()
         let stage = try Stage(clients: [("shop", [key])])
         let gateway = try await stage.gateway()
-        // The system may make one of two that nobody has taken yet.
+        // The system may merge two pending signals.
         for _ in 0..<2 { gateway.hangUp() }
         try await eventually("a reload") {
             try await Scrape(gateway)[#"configuration_reloads_total{result="unchanged"}"#] ?? 0 >= 1
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: - Secrets and limits
 
-    @Test func `a shared secret is replaced, and no answer of before it is given again`() async throws {
+    @Test func `a shared secret is replaced, and earlier answers are not reused`() async throws {
         let key = try await Key()
         let stage = try Stage(clients: [("shop", [key])])
         try stage.folder.replace("secret", with: "0000000000000000")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `the answer of an app without a secret goes out of date with the secret`() async throws {
+    @Test func `the answer of an app without a secret expires when the app gets one`() async throws {
         let key = try await Key()
         let stage = try Stage(clients: [("shop", [key])])
         try await withStage(
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `limits change, and those that do not begin with what was left of them`() async throws {
+    @Test func `limits change, and unchanged ones keep their tokens`() async throws {
         let key = try await Key(), other = try await Key()
         func limit(_ quota: Int) -> String { "    limits: [{name: hour, quota: \(quota), window: 3600s}]\n" }
         let stage = try Stage(clients: [("shop", [key])], limits: limit(3))
@@ -171,7 +171,7 @@ import Testing
         gateway.hangUp()
         try await gateway.expect(successes: 1)
         #expect(try await admitted() == 0)
-        // Another limit is another bucket, full at first; the one of before is remembered.
+        // Another limit is another bucket, full at first; the earlier one is remembered.
         for (number, (quota, expected)) in [(5, 5), (3, 0), (5, 0)].enumerated() {
             try stage.write(clients: [("shop", [key])], limits: limit(quota))
             gateway.hangUp()
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `what takes a restart is said`() async throws {
+    @Test func `a setting that needs a restart is logged`() async throws {
         let folder = try ScratchFolder()
         let file = try folder.write("gateway: {cache: {near: {size: 1MiB}}}", to: "gateway.yaml")
         let gateway = try await RunningGateway(configuredBy: file)
@@ -192,9 +192,9 @@ import Testing
         }
     }
 
-    // MARK: - The stage
+    // MARK: - Files and load
 
-    /// What clients are answered until the load is over.
+    /// The statuses that clients get until the load is over.
     private final class Tally: Sendable {
         private struct State {
             var count = 0
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    /// A key as its client has it, and the lines that make it known.
+    /// A client's key, and its lines in the clients file.
     private struct Key {
         let text: String
         let lines: String
@@ -230,7 +230,6 @@ import Testing
         }
     }
 
-    /// The files of a gateway.
     private struct Stage {
         let folder: ScratchFolder
         private let isMounted: Bool
@@ -250,7 +249,7 @@ import Testing
 
         func gateway() async throws -> RunningGateway { try await RunningGateway(settings) }
 
-        /// - Parameter limits: of each client.
+        /// - Parameter limits: those of each client.
         func write(clients: [(String, [Key])], limits: String = "", and more: String = "") throws {
             let list = clients.map { name, keys in
                 "  - name: \(name)\n    apps: '*'\n\(limits)    keys:\n" + keys.map(\.lines).joined()
@@ -266,10 +265,10 @@ import Testing
 }
 
 extension RunningGateway {
-    /// Waits until so many reloads have gone well.
+    /// Waits until there were this many successful reloads.
     fileprivate func expect(successes count: Double) async throws { try await expect("success", count) }
 
-    /// Waits until so many were refused.
+    /// Waits until there were this many refused reloads.
     fileprivate func expect(refusals count: Double) async throws { try await expect("refused", count) }
 
     private func expect(_ result: String, _ count: Double) async throws {
@@ -280,13 +279,13 @@ extension RunningGateway {
 }
 
 extension ScratchFolder {
-    /// Puts another file in the place of one, in one step.
+    /// Replaces a file in one step.
     fileprivate func replace(_ name: String, with text: String) throws {
         try Data(text.utf8).write(to: url.appending(path: name), options: .atomic)
     }
 
-    /// The same as Kubernetes does it: the file is a link into `..data`, which is a link to a folder; another folder takes
-    /// its place.
+    /// Replaces a file as Kubernetes does: it is a link into `..data`, which is a link to a folder, and another folder
+    /// takes its place.
     fileprivate func publish(_ name: String, _ text: String) throws {
         let manager = FileManager.default
         let next = url.appending(path: "..\(UUID().uuidString)"), link = url.appending(path: "..data_tmp")

@@ -5,13 +5,13 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// A gateway process on ports that the system chose.
+/// A gateway process on ports chosen by the system.
 final class RunningGateway: Sendable {
     let dataPort: Int
     let adminPort: Int
     /// Standard error: one JSON object on each line.
     let log = Pipe()
-    /// What was read of it.
+    /// The lines read from `log`.
     let transcript = Transcript()
     private let process: Process
     private let exit: Task<Int32, Never>
@@ -19,27 +19,25 @@ final class RunningGateway: Sendable {
     struct Answer {
         let status: Int
         let contentType: String
-        /// By lowercase name.
+        /// The fields by lower-case name.
         let headers: [String: String]
         let body: Data
 
-        /// The body as JSON.
         var json: [String: Any] {
             get throws { try #require(try JSONSerialization.jsonObject(with: body) as? [String: Any]) }
         }
     }
 
-    /// Starts a gateway and waits until it says that both its listeners are open. After that nobody reads its log unless
-    /// somebody `readsOn`.
+    /// Starts a gateway and waits until both its listeners are open. Its log is read after that only with `readsOn`.
     /// - Parameter file: the configuration file.
     init(
         _ environment: [String: String] = [:], configuredBy file: String? = nil, readsOn: Bool = true
     ) async throws {
         let usual = [
             "GATEWAY_HTTP_PORT": "0", "GATEWAY_ADMIN_PORT": "0", "GATEWAY_SHUTDOWN_DRAIN_DELAY": "0s",
-            // Crowds come from one address.
+            // Crowds use one address.
             "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "4096",
-            // Tests talk to this machine only: who wants an Apple says where a simulated one is.
+            // Tests use this machine only: a test that needs Apple sets the URL of a simulator.
             "GATEWAY_APPLE_ENABLED": environment["GATEWAY_APPLE_PRODUCTION_URL"] == nil ? "false" : "true",
         ]
         let arguments = ["serve"] + (file.map { ["--config", $0] } ?? [])
@@ -65,19 +63,19 @@ final class RunningGateway: Sendable {
         if process.isRunning { process.terminate() }
     }
 
-    /// Orders the gateway to stop and returns its exit status.
+    /// Stops the gateway (SIGTERM), and returns its exit status.
     func stop() async -> Int32 {
         process.terminate()
         return await exit.value
     }
 
-    /// Ends the gateway as a crash would (SIGKILL), and waits until it is gone.
+    /// Kills the gateway like a crash (SIGKILL), and waits until it has ended.
     func kill() async {
         Foundation.kill(process.processIdentifier, SIGKILL)
         _ = await exit.value
     }
 
-    /// What the process takes, in bytes: `VmRSS` now, `VmHWM` at the most so far (proc_pid_status(5)).
+    /// Returns the memory of the process in bytes: `VmRSS` now, `VmHWM` the maximum so far (proc_pid_status(5)).
     func memory(_ field: String) throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(field + ":") })
@@ -94,18 +92,18 @@ final class RunningGateway: Sendable {
         try #require(prlimit.terminationStatus == 0)
     }
 
-    /// Tells the gateway to read its configuration again.
+    /// Makes the gateway reread its configuration (SIGHUP).
     func hangUp() {
         Foundation.kill(process.processIdentifier, SIGHUP)
     }
 
-    /// Asks for the verdict on a base64 text.
+    /// Requests the verdict on a base64 text.
     func verify(_ receipt: String, _ more: [String: Any] = [:], key: String? = nil) async throws -> Answer {
         let body = try JSONSerialization.data(withJSONObject: ["receipt": receipt].merging(more) { $1 })
         return try await post(body, key: key)
     }
 
-    /// Asks as backends ask Apple.
+    /// Sends a request in Apple's form.
     func verifyReceipt(_ body: [String: Any]) async throws -> Answer {
         try await post(JSONSerialization.data(withJSONObject: body), to: "/verifyReceipt")
     }
@@ -133,7 +131,7 @@ final class RunningGateway: Sendable {
         try await get("/v1/cache/transactions/\(originalTransactionID)", port: dataPort, method: "DELETE", key: key)
     }
 
-    /// Crowds come on as many connections at once.
+    /// A session for crowds on many connections at once.
     private static let session = {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = 2000

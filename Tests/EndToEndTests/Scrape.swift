@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-/// What `/metrics` says at one moment: the value of each series.
+/// One reading of `/metrics`: the value of each series.
 struct Scrape {
     let text: String
     let values: [String: Double]
@@ -20,6 +20,6 @@ struct Scrape {
         values = Dictionary(uniqueKeysWithValues: samples)
     }
 
-    /// One of the gateway's own series.
+    /// The value of one of the gateway's own series.
     subscript(_ series: String) -> Double? { values["receipt_gateway_" + series] }
 }

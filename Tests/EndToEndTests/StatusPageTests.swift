@@ -10,8 +10,7 @@ import Testing
     .serialized, .timeLimit(.minutes(5)),
     .enabled(if: Browser.isInstalled, "chromium-headless-shell is missing: .ci/deps test installs it"))
 struct StatusPageTests {
-    @Test func `the page shows what the JSON says, moves by itself, and the browser complains of nothing`() async throws
-    {
+    @Test func `the page shows the values of the JSON, updates by itself, and causes no browser errors`() async throws {
         let settings = [
             "GATEWAY_APPLE_SUNSET": "2999-12-31", "GATEWAY_APPLE_MAX_REQUESTS_PER_SECOND": "77",
             "GATEWAY_APPLE_CONCURRENCY": "123",
@@ -30,7 +29,7 @@ struct StatusPageTests {
         }
     }
 
-    /// What does not change from one beat to the next.
+    /// Checks the values that do not change between updates.
     private static func expect(_ tab: BrowserTab, toShow json: [String: Any]) async throws {
         let places =
             ["node.stage", "redis.state", "redis.live_nodes"]
@@ -45,10 +44,10 @@ struct StatusPageTests {
             #expect(shown == meant, "\(place)")
         }
         #expect(try await tab.text(of: "apple.sandbox.budget_remaining") == "77")
-        #expect(try await tab.text(of: "word") == "Well")
+        #expect(try await tab.text(of: "word") == "Healthy")
     }
 
-    @Test func `an open breaker shows, in words and with its runbook`() async throws {
+    @Test func `an open breaker is shown, with its runbook`() async throws {
         try await withStage("faults: [{fault: reset}]") { stage in
             let tab = try await BrowserTab(stage.gateway.statusPage)
             try await tab.isLive()
@@ -59,12 +58,12 @@ struct StatusPageTests {
                 try await tab.text(of: "apple.production.breaker").contains("open")
             }
             #expect(try await tab.text(of: "word") == "Degraded")
-            #expect(try await tab.text(of: "findings").contains("ReceiptGatewayBreakerOpen"))
+            #expect(try await tab.text(of: "findings").contains("ReceiptGatewayCircuitBreakerOpen"))
             #expect(tab.complaints == [])
         }
     }
 
-    @Test func `two nodes see each other, and both see that Redis is away`() async throws {
+    @Test func `two nodes see each other, and both show the loss of Redis`() async throws {
         let redis = try await RealServer.redis()
         let settings = [
             "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
@@ -77,7 +76,7 @@ struct StatusPageTests {
         }
         redis.kill()
         for tab in tabs {
-            try await eventually("a node is alone") { try await tab.text(of: "redis.state").contains("away") }
+            try await eventually("a node is alone") { try await tab.text(of: "redis.state").contains("unavailable") }
             #expect(try await tab.text(of: "word") == "Degraded")
             #expect(try await tab.text(of: "findings").contains("ReceiptGatewayRedisUnavailable"))
             #expect(tab.complaints == [])
@@ -92,22 +91,22 @@ struct StatusPageTests {
             "GATEWAY_APPLE_SHARED_SECRET": Sample.secret, "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
             "GATEWAY_REDIS_PASSWORD": "a-password-of-redis",
         ]
-        let settings = ["GATEWAY_REDIS_URL": "redis://somebody@127.0.0.1:1"].merging(clients.settings) { $1 }
+        let settings = ["GATEWAY_REDIS_URL": "redis://private-login@127.0.0.1:1"].merging(clients.settings) { $1 }
         let gateway = try await RunningGateway(settings.merging(secrets) { $1 })
         let keys = clients.clients.map(\.key)
         #expect(try await gateway.verify(Sample.receipt(0), key: keys[0]).status == 200)
         for path in ["/", "/status.json"] {
             let text = String(decoding: try await gateway.get(path, port: gateway.adminPort).body, as: UTF8.self)
             #expect(text.contains("receipt-gateway") || text.contains("verdict"))
-            for secret in secrets.values + keys + ["very-private-client", "somebody", Sample.bundleID] {
+            for secret in secrets.values + keys + ["very-private-client", "private-login", Sample.bundleID] {
                 #expect(!text.contains(secret), "\(path) shows \(secret)")
             }
         }
         #expect(await gateway.stop() == 0)
     }
 
-    @Test func `a node with a viewer ends at once, and the page says that it shows the past`() async throws {
-        // Who waited for the viewer would wait for ten minutes.
+    @Test func `a node with a viewer stops at once, and the page says that it is no longer live`() async throws {
+        // If the gateway waited for the viewer, this would take ten minutes.
         let gateway = try await RunningGateway(["GATEWAY_SHUTDOWN_GRACE": "600s"])
         let tab = try await BrowserTab(gateway.statusPage)
         try await tab.isLive()
@@ -121,12 +120,12 @@ extension RunningGateway {
 }
 
 extension BrowserTab {
-    /// The text of the element with this name; nothing while there is none.
+    /// Returns the text of the element with this name; empty if there is none.
     fileprivate func text(of name: String) async throws -> String {
         try await value(of: "document.getElementById('\(name)')?.textContent ?? ''")
     }
 
-    /// Waits until the page is told of changes.
+    /// Waits until the page receives updates.
     fileprivate func isLive() async throws {
         try await eventually("the page is live") { try await text(of: "live") == "Live, as of" }
     }

@@ -8,19 +8,19 @@ import ReceiptForge
 import Receipts
 import Testing
 
-/// `POST /verifyReceipt` of the real gateway beside the same question to a simulated Apple.
+/// `POST /verifyReceipt` of the real gateway, compared with a simulated Apple.
 struct VerifyReceiptTests {
     private static let pki = ForgedPKI(seed: 7)
     private static let forge = FaultForge(pki: pki)
     private static let receipt = Base64Text(forge.wellFormed)
 
-    /// A receipt as callers send it.
+    /// A receipt as clients send it.
     private struct Base64Text {
         let text: String
         init(_ bytes: [UInt8]) { text = Data(bytes).base64EncodedString() }
     }
 
-    /// A gateway and the Apple it asks.
+    /// A gateway and its Apple.
     private struct Pair {
         let apple: AppleSimulator
         let gateway: RunningGateway
@@ -37,7 +37,7 @@ struct VerifyReceiptTests {
                 ].merging(environment) { $1 })
         }
 
-        /// What Apple itself answers.
+        /// Returns the answer of Apple itself.
         func appleAnswer(_ body: [String: Any]) async throws -> [String: Any] {
             var request = URLRequest(url: try #require(URL(string: apple.sandboxURL)))
             request.httpMethod = "POST"
@@ -60,18 +60,18 @@ struct VerifyReceiptTests {
         let original = try await pair.appleAnswer(question)
         #expect(answer.status == 200 && answer.headers["gateway-source"] == "apple")
         #expect(answer.headers["gateway-degraded"] == nil && answer.headers["age"] == "0")
-        // What follows from the moment of the question differs, everything else is the same.
+        // Values that depend on the time of the request differ, everything else is the same.
         #expect(Self.timeless(try answer.json) as NSDictionary == Self.timeless(original) as NSDictionary)
         #expect(try answer.json["latest_receipt"] is String)
         #expect(pair.apple.stats.production == 1 && pair.apple.stats.sandbox == 2)
     }
 
-    @Test func `the caller's secret is used, and Apple's word about it reaches the caller`() async throws {
+    @Test func `the client's secret is used, and Apple's rejection of it reaches the client`() async throws {
         let pair = try await Pair("shared_secret: right")
         let right = try await pair.gateway.verifyReceipt(["receipt-data": Self.receipt.text, "password": "right"])
         let wrong = try await pair.gateway.verifyReceipt(["receipt-data": Self.receipt.text, "password": "wrong"])
         #expect(try right.json["status"] as? Int == 0 && wrong.json["status"] as? Int == 21004)
-        // No secret, and a configured one that is wrong: the customer is not to blame.
+        // No secret, and a wrong configured one: that is not the client's fault.
         let none = try await pair.gateway.verifyReceipt(["receipt-data": Self.receipt.text])
         #expect(try none.json["status"] as? Int == 0)
         #expect(
@@ -127,13 +127,13 @@ struct VerifyReceiptTests {
         pair.apple.play(try Scenario(yaml: "faults: [{fault: html}]"))
         let earlier = try await ask(password: "one", excludesOld: true)
         #expect(earlier.source == "local" && earlier.latestReceipt == known.latestReceipt)
-        // Who knows another password learns nothing of what Apple said to this one.
+        // Apple's answer for one password is not used for another.
         let stranger = try await ask(password: "two", excludesOld: true)
         #expect(stranger.source == "local" && stranger.latestReceipt == Self.receipt.text)
     }
 
     @Test(.enabled(if: RealReceipts.folder != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
-    func `real receipts are answered as Apple answered them, but for what only Apple knows`() async throws {
+    func `real receipts are answered as by Apple, except what only Apple knows`() async throws {
         let gateway = try await RunningGateway()
         let pairs = try RealReceipts.answered()
         for (receipt, apples) in pairs {
@@ -149,7 +149,7 @@ struct VerifyReceiptTests {
         #expect(!pairs.isEmpty)
     }
 
-    @Test func `a false receipt gets Apple's status and the rule, and never reaches Apple`() async throws {
+    @Test func `a forged receipt gets Apple's status and the rule, and never reaches Apple`() async throws {
         let pair = try await Pair()
         for (fault, status) in [
             ("signature-bit-flipped", 21003), ("leaf-without-marker", 21003), ("trailing-byte", 21002),
@@ -168,14 +168,14 @@ struct VerifyReceiptTests {
         #"{"x":["# + String(repeating: "0,", count: 40_000) + #"0],"receipt-data":"AAAA"}"#,
         "{" + (0..<65).map { "\"m\($0)\":0," }.joined() + #""receipt-data":"AAAA"}"#,
     ])
-    func `a body that is no question gets 21002 and is told why`(body: String) async throws {
+    func `an invalid body gets 21002 and the reason`(body: String) async throws {
         let gateway = try await RunningGateway()
         let answer = try await gateway.post(Data(body.utf8), to: "/verifyReceipt", contentType: "text/plain")
         #expect(try answer.status == 200 && answer.json["status"] as? Int == 21002)
         #expect(answer.headers["gateway-reason"]?.isEmpty == false)
     }
 
-    @Test func `members that Apple does not know are passed over, as Apple does`() async throws {
+    @Test func `members that Apple does not know are ignored, as by Apple`() async throws {
         let pair = try await Pair()
         let answer = try await pair.gateway.verifyReceipt([
             "receipt-data": Self.receipt.text, "device": ["a": [1, NSNull(), ["b": true]]], "password": NSNull(),
@@ -183,13 +183,13 @@ struct VerifyReceiptTests {
         #expect(try answer.json["status"] as? Int == 0)
     }
 
-    @Test func `what is no POST gets 21000`() async throws {
+    @Test func `any method but POST gets 21000`() async throws {
         let gateway = try await RunningGateway()
         let answer = try await gateway.get("/verifyReceipt", port: gateway.dataPort)
         #expect(try answer.status == 200 && answer.json["status"] as? Int == 21000)
     }
 
-    @Test func `where nothing can be said the caller is asked to come again`() async throws {
+    @Test func `without a verdict the client is told to retry later`() async throws {
         let transactionReceipt = ["receipt-data": Base64Text(Array(#"{"signature" = "AAAA";}"#.utf8)).text]
         let gateway = try await RunningGateway()
         let likeApple = try await gateway.verifyReceipt(transactionReceipt)
@@ -199,13 +199,13 @@ struct VerifyReceiptTests {
         #expect(unavailable.status == 503 && unavailable.headers["retry-after"] == "5")
     }
 
-    /// The identifiers of a list of transactions, in order of time.
+    /// Returns the identifiers of a list of transactions, in order of time.
     private static func transactions(_ object: Any?, _ name: String) -> [String] {
         let list = (object as? [String: Any])?[name] as? [[String: Any]] ?? []
         return list.compactMap { $0["transaction_id"] as? String }.sorted()
     }
 
-    /// `receipt` of an answer, without what Apple adds to what it signed.
+    /// Returns `receipt` of an answer, without what Apple adds to the signed contents.
     private static func signed(_ answer: [String: Any]) -> [String: Any] {
         var receipt = timeless(answer)["receipt"] as? [String: Any] ?? [:]
         receipt["in_app"] = (receipt["in_app"] as? [[String: Any]] ?? []).map { purchase in
@@ -214,7 +214,7 @@ struct VerifyReceiptTests {
         return receipt
     }
 
-    /// Without what follows from the moment at which Apple was asked.
+    /// Returns an answer without the values that depend on the time of the request.
     private static func timeless(_ answer: [String: Any]) -> [String: Any] {
         var answer = answer
         answer["latest_receipt"] = nil

@@ -5,7 +5,7 @@ import FoundationEssentials
 import ReceiptFuzzTargets
 import Testing
 
-/// What the fuzzer found interesting, and everything that ever made it fail, again on every run of the tests.
+/// A replay of the fuzzer's corpus and of every input that ever failed.
 struct FuzzCorpusReplayTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "FuzzCorpus")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Gateway
 
-/// The promise to whoever sells subscriptions: no answer says active past the end, however it was cached.
+/// A promise to app developers: no answer says active past the end, however it was cached.
 struct BoundaryTests {
     @Test(arguments: 0..<60) func `nothing is active past its boundary, whatever came before`(seed: UInt64) async throws
     {
@@ -59,13 +59,13 @@ struct BoundaryTests {
     }
 }
 
-/// Random numbers that are the same each time.
+/// A reproducible random number generator.
 private struct Chance {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed &+ 1 }
 
-    /// From 0 to below `bound`.
+    /// Returns a number from 0 to below `bound`.
     mutating func number(_ bound: Int64) -> Int64 {
         state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return Int64(state >> 33) % bound
@@ -73,7 +73,7 @@ private struct Chance {
 
     mutating func number(_ bound: Int) -> Int { Int(number(Int64(bound)) as Int64) }
 
-    /// Mostly forwards a little, sometimes a lot, sometimes back.
+    /// Returns mostly a small step forward, sometimes a large one, sometimes one back.
     mutating func step() -> Int64 {
         switch number(10) as Int {
         case 0: -number(40)

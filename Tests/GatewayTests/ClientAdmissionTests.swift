@@ -6,7 +6,6 @@ import Testing
 
 @testable import Gateway
 
-/// A slot is held for as long as the work takes, and no longer.
 struct ClientAdmissionTests {
     private static let limit = InFlightLimit(tenant: "shop", maximum: 1)
 
@@ -51,7 +50,7 @@ struct ClientAdmissionTests {
         #expect(isFree)
     }
 
-    @Test func `the slot of a request that is dropped is free`() throws {
+    @Test func `the slot of a dropped request is free`() throws {
         var step: Step<Int, any Error>? = try admission.admit(caller) { .wait { .done(1) } }
         #expect(step != nil && !isFree)
         step = nil
@@ -69,7 +68,7 @@ struct ClientAdmissionTests {
         #expect(throws: GatewayError.tooManyInFlight) { try admission.refuseIfLimited(caller) }
     }
 
-    @Test func `a charge that asks nothing needs no slot`() async throws {
+    @Test func `a charge of nothing needs no slot`() async throws {
         #expect(slots.acquire(Self.limit))
         #expect(try await admission.charge(caller) { .done(1) }.value() == 1)
     }

@@ -15,7 +15,7 @@ struct EvidenceTests {
         return .appReceipt(try Samples.verified(receipt))
     }
 
-    @Test func `a set of items is known by what was signed, whatever their order`() throws {
+    @Test func `the identity of several items depends on their signed contents, not on their order`() throws {
         let first = try Self.item(), second = try Self.item(ofApp: Samples.app, "2")
         let forwards = try #require(try VerifiedEvidence([first, second]))
         let backwards = try #require(try VerifiedEvidence([second, first]))
@@ -23,7 +23,7 @@ struct EvidenceTests {
         #expect(forwards.identity != VerifiedEvidence(first).identity)
         #expect(try VerifiedEvidence([first])?.identity == VerifiedEvidence(first).identity)
         let receipts = [forwards, backwards].compactMap(\.receipt).map { Fingerprint(of: $0.signedContent) }
-        #expect(receipts.count == 2 && receipts[0] == receipts[1], "Apple is asked about the same receipt")
+        #expect(receipts.count == 2 && receipts[0] == receipts[1], "the requests to Apple have the same receipt")
         #expect(forwards.transactions.map(\.transactionID) == ["1", "2"])
         #expect(forwards.bundleID == Samples.app && forwards.environment == .sandbox)
         #expect(forwards.signingTime == Samples.created)
@@ -69,7 +69,7 @@ struct EvidenceTests {
         #expect(answer.verdict == .undecided(.upstreamNotConfigured) && answer.subject == nil)
     }
 
-    @Test func `evidence that names no app is for clients that may ask about all`() throws {
+    @Test func `evidence without an app is for clients that may use all apps`() throws {
         try Caller().check(mayAskAbout: nil)
         #expect(throws: GatewayError.self) { try Caller(permittedApps: .only([Samples.app])).check(mayAskAbout: nil) }
     }

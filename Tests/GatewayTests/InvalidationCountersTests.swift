@@ -6,14 +6,14 @@ import Testing
 @testable import Gateway
 
 struct InvalidationCountersTests {
-    @Test func `a version is out of date once one of its names changed, or once nobody listened`() {
+    @Test func `a version is out of date once a name has changed, or all have`() {
         let counters = InvalidationCounters()
         let version = counters.version(of: ["a", "b"])
         #expect(version.isCurrent)
-        // Names that share a counter with these are rare, and would only cost a look-up.
+        // Names that share a counter with these are rare, and cost an extra look-up at most.
         let stranger = (0...).lazy.map { "\($0)" }.first { name in
             counters.invalidate(name)
-            defer { counters.invalidate("nobody") }
+            defer { counters.invalidate("unrelated") }
             return counters.version(of: ["a", "b"]).isCurrent && version.isCurrent
         }
         #expect(stranger != nil && version.isCurrent)
@@ -24,7 +24,7 @@ struct InvalidationCountersTests {
         #expect(!second.isCurrent && second.isUnchanged)
     }
 
-    @Test func `a change between the look-up and the keeping is not missed`() {
+    @Test func `a change between the look-up and storing is not missed`() {
         let counters = InvalidationCounters()
         func keep(changing change: () -> Void) -> Bool {
             var answer = Answer(
@@ -41,7 +41,7 @@ struct InvalidationCountersTests {
         #expect(keep {})
     }
 
-    @Test func `many may change and look at once`() async {
+    @Test func `many tasks may change and compare at once`() async {
         let counters = InvalidationCounters()
         let before = counters.version(of: ["a"])
         await withTaskGroup(of: Void.self) { group in

@@ -11,7 +11,7 @@ struct PurgeHistoryTests {
         PurgePosition(history: history, number: number)
     }
 
-    @Test func `a result is of use until one of its transactions is purged`() {
+    @Test func `a result is used until one of its transactions is purged`() {
         var history = PurgeHistory()
         let before = history.position
         #expect(history.judge(before, naming: ["a", "b"]) == .current)
@@ -24,7 +24,7 @@ struct PurgeHistoryTests {
         #expect(history.judge(before, naming: ["a"]) == .current)
     }
 
-    @Test func `what came before the oldest purge that is kept is not known`() {
+    @Test func `purges before the oldest one kept are unknown`() {
         var history = PurgeHistory(capacity: 3)
         for id in ["a", "b", "a", "c"] { history.append(id) }
         #expect(history.judge(position(0), naming: ["x"]) == .unknown)
@@ -35,8 +35,8 @@ struct PurgeHistoryTests {
         #expect(history.judge(position(3), naming: ["a"]) == .current)
     }
 
-    /// The history beside a list of all purges that anyone can check.
-    @Test(arguments: [1, 2, 7, 64]) func `a bounded history never says more than a complete one`(capacity: Int) {
+    /// Compares the history with a complete list of purges.
+    @Test(arguments: [1, 2, 7, 64]) func `a bounded history never accepts more than a complete one`(capacity: Int) {
         var generator = SplitMix64(seed: UInt64(capacity))
         var history = PurgeHistory(capacity: capacity)
         var all: [String] = []
@@ -52,14 +52,14 @@ struct PurgeHistoryTests {
         }
     }
 
-    @Test func `another history makes everything from before useless`() {
+    @Test func `another history invalidates all earlier results`() {
         let history = PurgeHistory(from: position(5, history: 7))
         #expect(history.judge(position(5, history: 8), naming: []) == .unknown)
         #expect(history.judge(position(4, history: 7), naming: []) == .unknown)
         #expect(history.judge(position(5, history: 7), naming: []) == .current)
     }
 
-    @Test func `what is skipped is not known`() {
+    @Test func `skipped purges are unknown`() {
         var history = PurgeHistory()
         history.append("a")
         history.skip(to: 9)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Gateway
 
-/// What the limits of a client mean to a verification.
+/// A client's limits in verifications.
 struct RateLimitTests {
     @Test func `each request takes its tokens once, whether or not its answer is known`() async throws {
         let gateway = Self.gateway()
@@ -41,7 +41,7 @@ struct RateLimitTests {
         #expect(await Self.error(of: Self.request(quota: 1), from: gateway) == nil)
     }
 
-    @Test func `who asked is told of each admission, also when there is no answer`() async throws {
+    @Test func `the caller gets the outcome of each admission, also without an answer`() async throws {
         let told = Mutex<[Bool]>([])
         let gateway = Self.gateway()
         var request = Self.request(quota: 2)
@@ -53,17 +53,17 @@ struct RateLimitTests {
         #expect(told.withLock { $0 } == [true, true, false])
     }
 
-    @Test func `a client without policies is not limited, and nobody is told`() async throws {
+    @Test func `a client without policies is not limited, and gets no outcome`() async throws {
         var request = Self.request(quota: 1)
         request.caller.charges = []
-        request.caller.onAdmission = { _ in Issue.record("told of nothing") }
+        request.caller.onAdmission = { _ in Issue.record("called without charges") }
         let gateway = Self.gateway()
         for _ in 1...3 { #expect(await Self.error(of: request, from: gateway) == nil) }
     }
 
     // MARK: Requests in flight
 
-    @Test func `a slot is released whatever becomes of the request`() async throws {
+    @Test func `a slot is released after any outcome of the request`() async throws {
         let slots = EmbeddedInFlightLimiter()
         let gateway = RememberingService(VerificationService(verifier: Samples.verifier), slots: slots)
         let limit = InFlightLimit(tenant: "shop", maximum: 1)

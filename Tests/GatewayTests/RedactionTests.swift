@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What must not be shown")
+@Suite("Redaction")
 struct RedactionTests {
     private static let receipt = Array("receipt-bytes".utf8)
 
@@ -23,7 +23,7 @@ struct RedactionTests {
         expectHidden(request, as: "VerificationRequest(Evidence(app receipt, 13 bytes))")
     }
 
-    @Test func `a options to Apple shows nothing of the receipt, the app or the secret`() {
+    @Test func `a request to Apple shows nothing of the receipt, the app or the secret`() {
         let subject = VerificationSubject.lookup(bundleID: "hush.app", transactionID: "hush-1")
         let options = UpstreamRequest(about: subject, callersSecret: Secret("hush-hush"))
         expectHidden(options, as: "UpstreamRequest(VerificationSubject(lookup))")

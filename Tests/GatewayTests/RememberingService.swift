@@ -8,7 +8,7 @@ import Synchronization
 @testable import Gateway
 
 extension VerificationService {
-    /// Answers one request, waiting as long as it takes. Clients are not limited.
+    /// Answers one request of a client without limits.
     func verify(_ request: VerificationRequest, at now: Timestamp) async throws -> Answer {
         try request.options.checkExpectedApp(for: request.caller)
         return try await answer(request, at: now).value()
@@ -55,7 +55,7 @@ final class RememberingService: Sendable {
 }
 
 extension VerificationRequest {
-    /// Evidence and question, and not who asks.
+    /// The key of repeated answers: evidence and parameters, without the client.
     fileprivate var sameness: String {
         guard case .appReceipt(let bytes) = evidence else { return "" }
         return

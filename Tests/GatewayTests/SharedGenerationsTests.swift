@@ -13,14 +13,14 @@ struct SharedGenerationsTests {
     }
 
     @Test(arguments: [1, 2, 3, 10])
-    func `all owners together stay within the bytes, and each has something`(owners: Int) {
+    func `all owners together stay within the bytes, and each keeps some values`(owners: Int) {
         var values = SharedGenerations<String, Int, Int>(maximumBytes: Self.maximumBytes)
         for number in 0..<1000 {
             for owner in 0..<owners { values.insert(number, for: number, of: "\(owner)", byteCount: 10) }
         }
         let counts = (0..<owners).map { Self.count(&values, of: "\($0)") }
         #expect(counts.reduce(0, +) * 10 <= Self.maximumBytes)
-        // An owner whose old values are gone has its young ones, of its last half of a share at least.
+        // An owner whose old values are gone has its young ones, at least from the last half of a share.
         #expect(counts.reduce(0, +) * 10 >= Self.maximumBytes / 4)
         #expect(counts.allSatisfy { $0 > 0 })
     }
@@ -29,13 +29,13 @@ struct SharedGenerationsTests {
         var values = SharedGenerations<String, Int, Int>(maximumBytes: Self.maximumBytes)
         for number in 0..<1000 {
             values.insert(number, for: number, of: "alone", byteCount: 10)
-            // A copy: what is found becomes young again.
+            // A copy: a value that is found becomes young again.
             var copy = values
             #expect(number < 199 || copy.find(number - 199, of: "alone") == number - 199)
         }
     }
 
-    @Test func `a small share is kept, however much another owner adds`() {
+    @Test func `a small share is kept while another owner adds many values`() {
         var values = SharedGenerations<String, Int, Int>(maximumBytes: Self.maximumBytes)
         for number in 0..<50 { values.insert(number, for: number, of: "small", byteCount: 10) }
         for number in 0..<10_000 { values.insert(number, for: number, of: "large", byteCount: 10) }
@@ -43,7 +43,7 @@ struct SharedGenerationsTests {
         #expect(Self.count(&values, of: "large") >= 100)
     }
 
-    @Test func `owners do not see each other's values`() {
+    @Test func `owners have separate values`() {
         var values = SharedGenerations<String, Int, Int>(maximumBytes: Self.maximumBytes)
         values.insert(1, for: 1, of: "one", byteCount: 10)
         #expect(values.find(1, of: "one") == 1 && values.find(1, of: "other") == nil)

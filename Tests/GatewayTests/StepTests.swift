@@ -10,12 +10,12 @@ struct StepTests {
 
     private typealias Work = Step<Int, Failure>
 
-    @Test func `work in steps has its value at the end`() async throws {
+    @Test func `work in steps ends with its value`() async throws {
         let work = Work.compute { .wait { .compute { .done(7) } } }
         #expect(try await work.value() == 7)
     }
 
-    @Test func `computing stops where something has to be waited for`() throws {
+    @Test func `computing stops at a waiting step`() throws {
         guard case .wait = try Work.compute({ .compute { .wait { .done(1) } } }).computed() else {
             Issue.record("did not stop")
             return
@@ -27,7 +27,7 @@ struct StepTests {
     }
 
     @Test(arguments: [Work.done(20), .compute { .done(20) }, .wait { .compute { .done(20) } }])
-    private func `a value that is changed is the value of every step`(work: Work) async throws {
+    private func `a transformed value is the value of every step`(work: Work) async throws {
         let text = try work.map { number throws(Failure) in "\(number + 1)" }
         #expect(try await text.value() == "21")
     }

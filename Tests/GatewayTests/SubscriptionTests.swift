@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 
 struct SubscriptionTests {
-    /// What a subscription should look like: name, state, deciding transaction, eligibility for an introductory offer.
+    /// A subscription's expected values: name, state, deciding transaction, eligibility for an introductory offer.
     struct Expected: Equatable, Sendable {
         let originalTransactionID: String
         let state: SubscriptionState
@@ -29,7 +29,7 @@ struct SubscriptionTests {
     struct Story: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let periods: [Period]
-        /// What is expected at each moment, in seconds.
+        /// The expectation at each time, in seconds.
         let chapters: [(Int64, [Expected])]
 
         init(_ name: String, _ periods: [Period], _ chapters: [(Int64, [Expected])]) {
@@ -57,7 +57,7 @@ struct SubscriptionTests {
         Story(
             "a pause", [Period("1", 0..<100), Period("2", 150..<250)],
             [
-                // The period that decides while none is under way is the one that ends last.
+                // Without a current period, the one that ends last decides.
                 (99, [.init("1", .active, "1")]), (100, [.init("1", .expired, "2")]),
                 (149, [.init("1", .expired, "2")]), (150, [.init("1", .active, "2")]),
             ]),
@@ -126,11 +126,11 @@ struct SubscriptionTests {
             [Period("1", 0..<10).trial, Period("2", 0..<20, of: "2")],
             [(5, [.init("2", .active, "2"), .init("1", .active, "1", false)])]),
         Story(
-            "receipts that do not say", [Period("1", 0..<10).with(\.isTrial, nil).with(\.isIntroductory, nil)],
+            "receipts without the flags", [Period("1", 0..<10).with(\.isTrial, nil).with(\.isIntroductory, nil)],
             [(5, [.init("1", .active, "1")])]),
     ]
 
-    @Test(arguments: stories) func `a subscription is what its transactions and the moment make of it`(
+    @Test(arguments: stories) func `a subscription's state follows from its transactions and the time`(
         _ story: Story
     ) throws {
         let purchases = try Samples.transactions(story.periods)
@@ -139,7 +139,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test(arguments: stories) func `the order of transactions means nothing`(_ story: Story) throws {
+    @Test(arguments: stories) func `the order of transactions does not matter`(_ story: Story) throws {
         let purchases = try Samples.transactions(story.periods)
         for (seconds, expected) in story.chapters {
             for order in Self.permutations(of: purchases) {
@@ -158,7 +158,7 @@ struct SubscriptionTests {
         #expect(state(-1) == .expired && state(0) == .active && state(99_999) == .active && state(100_000) == .expired)
     }
 
-    @Test func `what Apple has just sold counts although our clock is behind`() throws {
+    @Test func `a period that Apple has just sold counts although our clock is behind`() throws {
         let purchases = try Samples.transactions([Period("1", 0..<100)])
         func state(_ seconds: Int64) -> SubscriptionState? {
             Subscription.all(in: purchases, at: Samples.time(seconds), skew: .seconds(30)).first?.state
@@ -166,9 +166,9 @@ struct SubscriptionTests {
         #expect(state(-31) == .expired && state(-30) == .active && state(99) == .active && state(100) == .expired)
     }
 
-    // MARK: What Apple adds
+    // MARK: Apple's plans
 
-    /// What Apple may say of a subscription that ended at 100, and what that means at 150.
+    /// Apple's plan for a subscription that ended at 100, and its state at 150.
     struct Plan: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let state: SubscriptionState
@@ -190,7 +190,7 @@ struct SubscriptionTests {
         Plan(testDescription: "an upgrade", state: .upgraded, isCancelled: true, isUpgraded: true),
     ]
 
-    @Test(arguments: plans) func `what Apple plans decides about a period that is over`(plan: Plan) throws {
+    @Test(arguments: plans) func `Apple's plan decides after the end of a period`(plan: Plan) throws {
         var transactions = try Samples.transactions([Period("1", 0..<100)])
         transactions[0].cancellationDate = plan.isCancelled ? Samples.time(50) : nil
         transactions[0].isUpgraded = plan.isUpgraded
@@ -203,7 +203,7 @@ struct SubscriptionTests {
         #expect(seen.first?.accessUntil == (plan.isCancelled ? nil : Samples.time(end)))
     }
 
-    /// What the next period is, after `monthly`, and what that means.
+    /// The product of the next period, after `monthly`, and the change that it means.
     struct Move: CustomTestStringConvertible, Sendable {
         let testDescription: String
         var next: String? = "yearly"
@@ -225,7 +225,7 @@ struct SubscriptionTests {
         Move(testDescription: "an upgrade that was made", next: nil, isUpgradedItself: true, change: .upgrade),
     ]
 
-    @Test(arguments: moves) func `a change is told as far as products and upgrades show it`(move: Move) throws {
+    @Test(arguments: moves) func `a change is reported as far as products and upgrades show it`(move: Move) throws {
         let earlier = move.upgraded.indices.map { Period("\($0 + 1)", 0..<50).with(\.product, move.upgraded[$0]) }
         var transactions = try Samples.transactions(earlier + [Period("9", 50..<150)])
         for index in earlier.indices { transactions[index].isUpgraded = true }
@@ -258,7 +258,7 @@ struct SubscriptionTests {
         (true, false, .familyShared, .familySharingEnded), (true, false, nil, nil), (true, true, .purchased, nil),
         (false, false, .purchased, nil),
     ])
-    func `who owns a purchase shows why it was taken back`(
+    func `the ownership of a purchase shows why it was revoked`(
         isCancelled: Bool, isUpgraded: Bool, ownership: Transaction.Ownership?, revocation: Transaction.Revocation?
     ) {
         var transaction = Transaction(productID: "monthly", transactionID: "1")
@@ -268,7 +268,7 @@ struct SubscriptionTests {
         #expect(transaction.revocation == revocation)
     }
 
-    @Test func `a period that is paid for is active whatever is planned`() throws {
+    @Test func `a period that is paid for is active with any plan`() throws {
         let transactions = try Samples.transactions([Period("1", 0..<100)])
         var renewal = Renewal(originalTransactionID: "1")
         (renewal.isInBillingRetry, renewal.gracePeriodExpiresDate) = (true, Samples.time(90))
@@ -291,14 +291,14 @@ struct SubscriptionTests {
         /// The index of the plan that counts.
         let chosen: Int?
 
-        /// - Parameter plans: of each its product and the one it renews to.
+        /// - Parameter plans: the product and the renewal product of each.
         init(_ name: String, _ plans: [(String?, String?)], _ chosen: Int?) {
             testDescription = name
             self.chosen = chosen
             self.plans = plans.enumerated().map { index, products in
                 var renewal = Renewal(originalTransactionID: "1")
                 (renewal.productID, renewal.renewalProductID) = products
-                // Tells them apart, whatever they name.
+                // Distinguishes the plans.
                 renewal.offerCodeName = "\(index)"
                 return renewal
             }
@@ -337,7 +337,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test func `grace is that of the product bought last, not of one that was left`() throws {
+    @Test func `the grace period is that of the product bought last`() throws {
         let transactions = try Samples.transactions([
             Period("1", 0..<100).with(\.product, "yearly"), Period("2", 100..<200),
         ])
@@ -361,7 +361,7 @@ struct SubscriptionTests {
         var transactions = try Samples.transactions([
             Period("1", 0..<1000).cancelled.with(\.product, "yearly"), Period("2", 100..<200),
         ])
-        // In a receipt they stand in the order of their encodings.
+        // A receipt has them in the order of their encodings.
         for index in transactions.indices { transactions[index].isUpgraded = transactions[index].transactionID == "1" }
         var grace = Renewal(originalTransactionID: "1")
         (grace.productID, grace.gracePeriodExpiresDate) = ("monthly", Samples.time(300))
@@ -375,7 +375,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test func `an upgraded period does not serve although it is not over`() throws {
+    @Test func `an upgraded period gives no access before its end`() throws {
         var transactions = try Samples.transactions([Period("1", 0..<100), Period("2", 0..<50, of: "2")])
         transactions[0].isUpgraded = true
         let seen = Subscription.all(in: transactions, at: Samples.time(10), skew: .zero)

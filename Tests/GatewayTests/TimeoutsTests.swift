@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-/// Which alarms rang, by name.
+/// Records the timeouts that fired, by name.
 private final class Bell: Sendable {
     private let names = Mutex<[String]>([])
 
@@ -22,7 +22,7 @@ struct TimeoutListTests {
 
     private static func time(_ second: Int) -> ContinuousClock.Instant { start + .seconds(second) }
 
-    @Test func `timeouts ring when their time has come, once`() {
+    @Test func `a timeout fires once, when its time has come`() {
         var list = TimeoutList()
         let bell = Bell()
         for second in [3, 1, 2] { _ = list.add(Self.time(second), bell.ring(for: "\(second)")) }
@@ -33,7 +33,7 @@ struct TimeoutListTests {
         #expect(list.count == 0)
     }
 
-    @Test func `who was removed is not rung for`() {
+    @Test func `a removed timeout does not fire`() {
         var list = TimeoutList()
         let bell = Bell()
         let removed = list.add(Self.time(0), bell.ring(for: "removed"))
@@ -43,7 +43,7 @@ struct TimeoutListTests {
         #expect(bell.rung == ["kept"])
     }
 
-    @Test func `one looks at the clock for all, as long as somebody waits`() {
+    @Test func `one task checks the time for all timeouts, while there are any`() {
         var list = TimeoutList()
         var answers = [list.startsTicking()]
         let alarm = list.add(Self.time(0)) {}
@@ -57,14 +57,14 @@ struct TimeoutListTests {
 @Suite(.timeLimit(.minutes(5))) struct WaiterTests {
     private let timeouts = Timeouts()
 
-    @Test func `a wait ends when waitLimit does, and again the next one`() async {
+    @Test func `a wait ends at its timeout, and so does the next one`() async {
         for _ in 0..<2 {
             #expect(await Waiter<Int>().value(waitLimit: .milliseconds(1), timeouts) == nil)
             #expect(timeouts.count == 0)
         }
     }
 
-    @Test func `a value that comes in time leaves nothing behind that waits for the end of waitLimit`() async {
+    @Test func `a value in time removes the timeout`() async {
         let waiter = Waiter<Int>()
         async let value = waiter.value(waitLimit: .seconds(3600), timeouts)
         while timeouts.count == 0 { await Task.yield() }
@@ -73,7 +73,7 @@ struct TimeoutListTests {
         #expect(timeouts.count == 0)
     }
 
-    @Test func `whoever is cancelled waits no longer`() async {
+    @Test func `cancellation ends the wait`() async {
         let wait = Task { [timeouts] in await Waiter<Int>().value(waitLimit: .seconds(3600), timeouts) }
         while timeouts.count == 0 { await Task.yield() }
         wait.cancel()

@@ -11,7 +11,7 @@ import Testing
 
 @testable import Gateway
 
-/// A gateway with a scripted Apple, and a receipt whose period ends 100 seconds after it was made.
+/// A gateway with a scripted upstream, and a receipt whose period ends 100 seconds after it was made.
 private struct Scene {
     let upstream: ScriptedUpstream
     let events = EventLog()
@@ -44,7 +44,7 @@ private struct Scene {
         self.remembers = remembers
     }
 
-    /// Asks at `seconds` after the receipt was made.
+    /// Sends a request `seconds` after the receipt was made.
     func ask(_ mode: Mode = .auto, at seconds: Int64, _ edit: (inout VerificationRequest) -> Void = { _ in })
         async throws -> Answer
     {
@@ -57,7 +57,7 @@ private struct Scene {
 }
 
 extension UpstreamTimeouts {
-    /// Time for everybody, however busy the machine is.
+    /// Time limits that no test reaches, even on a busy machine.
     fileprivate static let unhurried: UpstreamTimeouts = {
         var timeouts = UpstreamTimeouts()
         (timeouts.deadline, timeouts.softTimeout) = (.seconds(600), .seconds(600))
@@ -66,7 +66,7 @@ extension UpstreamTimeouts {
 }
 
 extension UpstreamAnswer {
-    /// What Apple knows of the sample receipt: it was renewed until 1000.
+    /// Apple's answer about the sample receipt: it was renewed until 1000.
     fileprivate static let renewed: UpstreamAnswer = {
         var second = Transaction(productID: "monthly", transactionID: "2")
         second.originalTransactionID = "1"
@@ -90,9 +90,9 @@ private let sandboxKnows: ScriptedUpstream.Script = [
 ]
 
 struct UpstreamVerificationTests {
-    // MARK: Whether to ask
+    // MARK: Decision to send a request
 
-    @Test func `what Apple knows beyond the receipt decides`() async throws {
+    @Test func `Apple's newer data decides`() async throws {
         let scene = Scene(sandboxKnows)
         let answer = try await scene.ask(at: 150)
         #expect(answer.verdict == .genuine && answer.subscriptions.map(\.state) == [.active])
@@ -103,15 +103,15 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked == [.production, .sandbox])
     }
 
-    @Test func `a receipt that says enough is answered by itself`() async throws {
+    @Test func `a receipt that suffices is answered without Apple`() async throws {
         let scene = Scene(sandboxKnows)
         #expect(try await scene.ask(at: 10).provenance.source == .local)
         #expect(scene.upstream.asked.isEmpty)
-        // In the sandbox an answer is good for half a minute.
+        // In the sandbox an answer is fresh for half a minute.
         #expect(try await scene.ask(at: 31).provenance.source == .apple)
     }
 
-    @Test func `a caller who wants it newer has Apple asked`() async throws {
+    @Test func `a caller that requires a newer answer causes a request to Apple`() async throws {
         let scene = Scene(sandboxKnows)
         #expect(try await scene.ask(at: 10) { $0.options.maximumAge = .seconds(10) }.provenance.source == .local)
         #expect(try await scene.ask(at: 10) { $0.options.maximumAge = .seconds(9) }.provenance.source == .apple)
@@ -124,7 +124,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.isEmpty)
     }
 
-    @Test func `an app without a secret is not asked about, unless the caller brings one`() async throws {
+    @Test func `an app without a secret causes no request, unless the caller sends one`() async throws {
         let scene = Scene(sandboxKnows, hasSecret: false)
         #expect(try await scene.ask(at: 150).provenance.source == .local)
         #expect(
@@ -132,7 +132,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.questions.map(\.callersSecret) == [Secret("s"), Secret("s")])
     }
 
-    @Test func `mode local never asks, mode apple always does`() async throws {
+    @Test func `mode local never sends a request to Apple, mode apple always does`() async throws {
         let scene = Scene(sandboxKnows, hasSecret: false)
         #expect(try await scene.ask(.local, at: 150).provenance.source == .local)
         #expect(scene.upstream.asked.isEmpty)
@@ -146,9 +146,9 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.isEmpty)
     }
 
-    // MARK: Repeating
+    // MARK: Cached results
 
-    @Test func `what Apple said is repeated while it is fresh, for any encoding of the receipt`() async throws {
+    @Test func `a result is repeated while it is fresh, for any encoding of the receipt`() async throws {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(at: 150)
         let again = try await scene.ask(at: 179)
@@ -158,7 +158,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == 2)
     }
 
-    @Test func `past its time it is given once more while a new answer is fetched`() async throws {
+    @Test func `a stale result is used once more while a new one is fetched`() async throws {
         let gate = Gate()
         gate.open()
         let scene = Scene(sandboxKnows, gate: gate)
@@ -175,14 +175,14 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == 4)
     }
 
-    @Test func `past a boundary nothing is given while a new answer is fetched`() async throws {
+    @Test func `past a boundary no stale result is used`() async throws {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(at: 990)
         #expect(try await scene.ask(at: 999).provenance.cache == .shared)
         #expect(try await scene.ask(at: 1000).provenance.cache == .miss)
     }
 
-    @Test func `another secret is another options`() async throws {
+    @Test func `another secret causes another request`() async throws {
         let scene = Scene(sandboxKnows)
         for secret in ["a", "b", nil, "a"].map({ $0.map(Secret.init) }) {
             _ = try await scene.ask(at: 150) { $0.options.callersSecret = secret }
@@ -190,7 +190,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.questions.count == 6)
     }
 
-    @Test func `what was said with one configured secret is no answer with another`() async throws {
+    @Test func `a result from one configured secret is not used with another`() async throws {
         let scene = Scene(sandboxKnows)
         for (second, secret, cache) in [(150, "configured", .miss), (151, "configured", .shared), (152, "next", .miss)]
             as [(Int64, String, Provenance.Cache)]
@@ -201,7 +201,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.questions.count == 4)
     }
 
-    @Test(arguments: [(0, false), (1e-12, false), (1e12, true)]) func `who is unlucky fetches the next answer early`(
+    @Test(arguments: [(0, false), (1e-12, false), (1e12, true)]) func `randomness decides on an early refresh`(
         randomness: Double, isRefreshed: Bool
     ) async throws {
         let scene = Scene(sandboxKnows, randomness: randomness)
@@ -214,7 +214,7 @@ struct UpstreamVerificationTests {
         #expect(again.provenance.verifiedAt == Samples.time(isRefreshed ? 160 : 150))
     }
 
-    @Test func `what ends with a period is not fetched early, for Apple would say the same`() async throws {
+    @Test func `a result that ends with a period is not refreshed early`() async throws {
         let scene = Scene(sandboxKnows, randomness: 1e12)
         _ = try await scene.ask(at: 980)
         for second in 981...999 as ClosedRange<Int64> {
@@ -227,7 +227,7 @@ struct UpstreamVerificationTests {
         arguments: [
             (10, 0, 0.9, false), (10, 0, 1.1, true), (10, 5, 0.4, false), (10, 5, 0.6, true), (10, 9, 0.05, false),
         ] as [(Int64, Int64, Double, Bool)])
-    func `the longer asking takes, the earlier it is done again`(
+    func `the longer a request takes, the earlier the result is refreshed`(
         took: Int64, at now: Int64, randomness: Double, isDue: Bool
     ) {
         let known = CachedResult(
@@ -238,9 +238,9 @@ struct UpstreamVerificationTests {
         #expect(!gone.isDue(at: Samples.time(159), randomness: 1e12))
     }
 
-    // MARK: Forgetting
+    // MARK: Purges
 
-    @Test func `what was said of a transaction is forgotten, also by the near cache`() async throws {
+    @Test func `a purge removes a transaction's results, also from the near cache`() async throws {
         let scene = Scene(sandboxKnows, remembers: true)
         _ = try await scene.ask(at: 150)
         #expect(try await scene.ask(at: 151).provenance.cache == .near)
@@ -251,7 +251,7 @@ struct UpstreamVerificationTests {
         #expect(scene.events.lines.contains("purged") && scene.upstream.asked.count == 4)
     }
 
-    @Test func `an answer that was on its way while it was to be forgotten is not kept`() async throws {
+    @Test func `a result in flight during a purge is not stored`() async throws {
         let gate = Gate()
         gate.open()
         let scene = Scene(sandboxKnows, gate: gate)
@@ -267,14 +267,14 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == 3 * questions)
     }
 
-    @Test func `that an account is gone is forgotten by the transactions of the receipt`() async throws {
+    @Test func `a purge of the receipt's transactions removes account not found`() async throws {
         let scene = Scene([.production: [.refusal(.accountNotFound)]])
         _ = try await scene.ask(at: 150)
         try await scene.invalidation.purge(originalTransactionID: "1")
         #expect(try await scene.ask(at: 151).provenance.cache == .miss)
     }
 
-    @Test func `a request that comes after a purge is not answered by a flight that began before it`() async throws {
+    @Test func `a request after a purge is not answered by an earlier flight`() async throws {
         let gate = Gate()
         gate.open()
         let scene = Scene(sandboxKnows, gate: gate)
@@ -291,9 +291,9 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == 3 * questions)
     }
 
-    // MARK: What caches had to do with it
+    // MARK: Cache status
 
-    @Test func `an answer tells what caches had to do with it`() async throws {
+    @Test func `an answer has its cache status`() async throws {
         let scene = Scene(sandboxKnows, remembers: true)
         #expect(try await scene.ask(at: 10).cacheStatus == nil)
         #expect(try await scene.ask(at: 11).cacheStatus == .hit(freshUntil: Samples.time(40)))
@@ -317,7 +317,7 @@ struct UpstreamVerificationTests {
         #expect(try await unknown.ask(.apple, at: 150).cacheStatus == .forwarded(.miss))
     }
 
-    // MARK: When Apple does not help
+    // MARK: Failures of Apple
 
     static let troubles: [(reply: UpstreamReply, reason: DegradedReason, calls: Int, status: Int?)] = [
         (.failure(.unreachable), .upstreamUnreachable, 2, nil), (.failure(.tls), .upstreamTLS, 1, nil),
@@ -335,7 +335,7 @@ struct UpstreamVerificationTests {
         (.otherEnvironment, .upstreamContradiction, 2, 21007),
     ]
 
-    @Test(arguments: troubles.indices) func `a genuine receipt is answered by itself, and labelled`(
+    @Test(arguments: troubles.indices) func `a genuine receipt is answered without Apple, as degraded`(
         index: Int
     ) async throws {
         let trouble = Self.troubles[index]
@@ -345,7 +345,7 @@ struct UpstreamVerificationTests {
                 .ask(mode, at: 150)
             #expect(answer.verdict == .genuine && answer.subscriptions.map(\.state) == [.expired])
             #expect(answer.provenance.source == .local && answer.provenance.degradedReasons == [trouble.reason])
-            #expect(answer.freshUntil == Samples.time(150), "a degraded answer is not kept")
+            #expect(answer.freshUntil == Samples.time(150), "a degraded answer is not cached")
             #expect(answer.provenance.upstreamStatus == trouble.status)
         }
         let answer = try await scene.ask(.apple, at: 150)
@@ -354,25 +354,25 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == trouble.calls)
     }
 
-    // MARK: The latest receipt, for who reads Apple's form
+    // MARK: The latest receipt, for callers of Apple's form
 
     private static let body = Array("{\"status\":0}".utf8)
 
-    @Test func `without Apple an earlier answer about other transactions is handed on`() async throws {
+    @Test func `without Apple an earlier answer with other options is passed on`() async throws {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(.appleFirst, at: 150)
         scene.upstream.rewrite([.production: [.failure(.tls)]])
         let answer = try await scene.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.upstreamBody == nil)
         #expect(answer.earlierUpstreamBody == Self.body)
-        // Whoever reads the gateway's own form has no use for it.
+        // Callers of the gateway's own form have no use for it.
         for mode in [Mode.auto, .local, .apple] {
             let other = try await scene.ask(mode, at: 151) { $0.options.excludesOldTransactions = true }
             #expect(other.earlierUpstreamBody == nil, "\(mode)")
         }
     }
 
-    @Test func `without Apple an answer that is too old to be given is handed on`() async throws {
+    @Test func `without Apple the body of an expired result is passed on`() async throws {
         let scene = Scene(sandboxKnows)
         let known = try await scene.ask(.appleFirst, at: 150)
         scene.upstream.rewrite([.production: [.failure(.tls)]])
@@ -382,7 +382,7 @@ struct UpstreamVerificationTests {
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == Self.body)
     }
 
-    @Test func `what was learned with one secret is not handed on with another`() async throws {
+    @Test func `a body from one secret is not passed on with another`() async throws {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(.appleFirst, at: 150) { $0.options.callersSecret = Secret("right") }
         scene.upstream.rewrite([.production: [.failure(.tls)]])
@@ -395,7 +395,7 @@ struct UpstreamVerificationTests {
         }
     }
 
-    @Test func `what was forgotten is not handed on`() async throws {
+    @Test func `a purged body is not passed on`() async throws {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(.appleFirst, at: 150)
         try await scene.invalidation.purge(originalTransactionID: "1")
@@ -415,7 +415,7 @@ struct UpstreamVerificationTests {
 
     // MARK: Volume licences
 
-    @Test func `Apple's word lasts no longer than the app's licence, and says when it has ended`() async throws {
+    @Test func `Apple's answer lasts no longer than the app's licence, and reports its end`() async throws {
         var scene = Scene(sandboxKnows, remembers: true)
         let end = Samples.forge.contents.creationDate.advanced(bySeconds: 155)
         scene.receipt = Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end }
@@ -440,7 +440,7 @@ struct UpstreamVerificationTests {
         #expect(assessment.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
     }
 
-    @Test func `a trouble that passes is overcome by asking once more`() async throws {
+    @Test func `a temporary fault is overcome by one retry`() async throws {
         let scene = Scene([
             .production: [.refusal(.malformed), .otherEnvironment],
             .sandbox: [.failure(.serverError), .answer(.renewed)],
@@ -450,7 +450,7 @@ struct UpstreamVerificationTests {
         #expect(scene.events.lines.filter { $0.hasPrefix("retried") } == ["retried production", "retried sandbox"])
     }
 
-    @Test func `what Apple said before is better than the receipt alone`() async throws {
+    @Test func `an earlier result of Apple is preferred to the receipt alone`() async throws {
         let scene = Scene(sandboxKnows)
         _ = try await scene.ask(at: 150)
         scene.upstream.rewrite([.production: [.failure(.serverError)]])
@@ -463,7 +463,7 @@ struct UpstreamVerificationTests {
                     degradedReasons: [.upstreamServerError]))
         // Its dates still count: nothing lasts past its end.
         #expect(try await scene.ask(at: 1000).subscriptions.map(\.state) == [.expired])
-        // After a day it is worth no more than the receipt.
+        // After a day the receipt alone is used.
         #expect(try await scene.ask(at: 180 + 86_400).provenance.source == .local)
     }
 
@@ -475,7 +475,7 @@ struct UpstreamVerificationTests {
         }
     }
 
-    @Test func `what is said of a receipt to its owner is not said to a stranger afterwards`() async throws {
+    @Test func `a near-cache hit checks the permission of each client`() async throws {
         let scene = Scene([.production: [.refusal(.accountNotFound)]], remembers: true)
         for edit in [{ (_: inout VerificationRequest) in }, { $0.options.expectations.deviceIdentifier = [1] }] {
             let owner = try await scene.ask(at: 150, edit)
@@ -492,7 +492,7 @@ struct UpstreamVerificationTests {
         }
     }
 
-    @Test func `no caller can talk the breaker into leaving Apple alone`() async throws {
+    @Test func `no caller can open the circuit breaker`() async throws {
         for reply in [UpstreamReply.refusal(.malformed), .failure(.requestRefused), .refusal(.secretRejected)] {
             let scene = Scene([.production: [reply]])
             for number in 1...60 {
@@ -511,7 +511,7 @@ struct UpstreamVerificationTests {
         #expect(scene.events.lines.count { $0 == "disagreed production notAuthenticated" } == 4)
     }
 
-    @Test func `a wrong secret is found out each time`() async throws {
+    @Test func `a wrong secret is reported each time`() async throws {
         let scene = Scene([.production: [.refusal(.secretRejected)]])
         for _ in 1...3 { _ = try await scene.ask(at: 150) }
         #expect(scene.upstream.asked.count == 3)
@@ -519,7 +519,7 @@ struct UpstreamVerificationTests {
 
     // MARK: Guards
 
-    @Test func `after five failures in a row Apple is left alone`() async throws {
+    @Test func `after five failures in a row the circuit breaker is open`() async throws {
         let scene = Scene([.production: [.failure(.tls)]])
         for _ in 1...5 { _ = try await scene.ask(.apple, at: 150) }
         let answer = try await scene.ask(at: 150)
@@ -529,7 +529,7 @@ struct UpstreamVerificationTests {
         #expect(scene.guards.health(of: .sandbox).breaker == .closed)
     }
 
-    @Test func `a pause that Apple asked for is kept`() async throws {
+    @Test func `a pause from Apple is respected`() async throws {
         let scene = Scene([.production: [.throttled(.seconds(60))]])
         for _ in 1...3 {
             #expect(try await scene.ask(at: 150).provenance.degradedReasons == [.upstreamPaused])
@@ -537,7 +537,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == 1 && scene.guards.health(of: .production).pausedFor != nil)
     }
 
-    @Test func `the budget for questions is kept`() async throws {
+    @Test func `the budget for requests to Apple is respected`() async throws {
         var policy = UpstreamGuardPolicy()
         policy.budget = RatePolicy(name: "apple", quota: 1, window: .seconds(3600), burst: 2)
         let scene = Scene([.production: [.refusal(.secretRejected)]], guardPolicy: policy)
@@ -548,12 +548,12 @@ struct UpstreamVerificationTests {
 
     // MARK: Flights
 
-    @Test func `a thousand identical requests make one options`() async throws {
+    @Test func `a thousand identical requests cause one request to Apple`() async throws {
         let gate = Gate()
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate)
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 1...1000 { group.addTask { try await scene.ask(.apple, at: 150) } }
-            // All but those that have not begun have joined; the gate opens for whoever comes later as well.
+            // All but those that have not begun have joined; the gate is open for later ones as well.
             while scene.events.lines.count(where: { $0 == "looked up miss" }) < 1000 { await Task.yield() }
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
@@ -563,7 +563,7 @@ struct UpstreamVerificationTests {
         #expect(scene.events.lines.count { $0 == "joined" } == 999)
     }
 
-    @Test func `who hangs up cancels nobody else's options`() async throws {
+    @Test func `a client that disconnects does not cancel the request of others`() async throws {
         let gate = Gate()
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate)
         let first = Task { try await scene.ask(.auto, at: 150) }
@@ -577,7 +577,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == 1)
     }
 
-    @Test func `who has no more timeouts is answered from the receipt, and the next one from what came`() async throws {
+    @Test func `after its timeout a request gets the receipt's answer, the next one the result`() async throws {
         let gate = Gate()
         var timeouts = UpstreamTimeouts.unhurried
         timeouts.softTimeout = .milliseconds(1)
@@ -590,7 +590,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == 1)
     }
 
-    @Test func `questions beyond the limit wait for their turn`() async throws {
+    @Test func `requests beyond the limit wait for a slot`() async throws {
         let gate = Gate()
         var policy = UpstreamGuardPolicy()
         policy.concurrency = ConcurrencyLimit.Policy(minimum: 2, maximum: 2, initial: 2)
@@ -609,7 +609,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.count == 10 && scene.guards.health(of: .production).inFlight == 0)
     }
 
-    @Test func `a queue that is full turns the next one away`() async throws {
+    @Test func `a full queue rejects the next request`() async throws {
         let gate = Gate()
         var policy = UpstreamGuardPolicy()
         policy.concurrency = ConcurrencyLimit.Policy(minimum: 1, maximum: 1, initial: 1)
@@ -627,8 +627,7 @@ struct UpstreamVerificationTests {
 
     // MARK: Memory
 
-    @Test func `what is read of a receipt is reserved while Apple is asked, and the call while it lasts`() async throws
-    {
+    @Test func `memory is reserved for the receipt until the result, for the call until its end`() async throws {
         let gate = Gate()
         var timeouts = UpstreamTimeouts.unhurried
         timeouts.softTimeout = .milliseconds(1)
@@ -638,7 +637,7 @@ struct UpstreamVerificationTests {
         let answer = try await scene.ask(at: 150) { [reservation] in $0.reservation = reservation }
         reservation = nil
         #expect(answer.provenance.degradedReasons == [.upstreamSlow])
-        // The request is over, its question is not: the receipt is held, and the call in two copies of its base64.
+        // The request to Apple continues: the receipt is held, and the call in two copies of its base64.
         while gate.waitingCount == 0 { await Task.yield() }
         let call = 2 * (scene.receipt.count / 3 * 4 + 256)
         #expect(!ledger.isReleased && ledger.bytes > call)
@@ -647,7 +646,7 @@ struct UpstreamVerificationTests {
         #expect(ledger.most > call && ledger.bytes == ledger.most - call)
     }
 
-    @Test func `without memory for it a receipt is answered by itself, and Apple is not asked`() async throws {
+    @Test func `without memory a receipt is answered without a request to Apple`() async throws {
         let scene = Scene(sandboxKnows)
         let answer = try await scene.ask(at: 150) { $0.reservation = TestReservation(most: 0) }
         #expect(answer.provenance.source == .local && answer.provenance.degradedReasons == [.upstreamSaturated])
@@ -656,7 +655,7 @@ struct UpstreamVerificationTests {
         #expect(scene.upstream.asked.isEmpty)
     }
 
-    @Test func `without memory for the call Apple is not asked, and the place is given back`() async throws {
+    @Test func `without memory for the call no request is sent, and the slot is released`() async throws {
         let scene = Scene(sandboxKnows)
         let most = 2 * (scene.receipt.count / 3 * 4 + 256)
         let answer = try await scene.ask(at: 150) { $0.reservation = TestReservation(most: most) }
@@ -666,8 +665,8 @@ struct UpstreamVerificationTests {
 
     // MARK: Lifecycle
 
-    @Test func `receipts that say enough leave an endpoint that is on its way out`() async throws {
-        // Seven days and less before the end, the endpoint is only the fallback.
+    @Test func `receipts that suffice do not use an endpoint near its end`() async throws {
+        // From seven days before the end, the endpoint is only the fallback.
         let scene = Scene(sandboxKnows, dates: LifecycleDates(sunset: Samples.time(7 * 86_400)))
         #expect(try await scene.ask(at: 50).provenance.source == .local)
         #expect(scene.upstream.asked.isEmpty)
@@ -676,7 +675,7 @@ struct UpstreamVerificationTests {
     }
 }
 
-/// A reservation with a limit, whose account outlives it.
+/// A reservation with a limit, whose count outlives it.
 private final class TestReservation: MemoryReservation {
     final class Ledger: Sendable {
         private let state = Mutex((bytes: 0, most: 0, isReleased: false))

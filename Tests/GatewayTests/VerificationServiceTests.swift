@@ -10,7 +10,7 @@ import Testing
 struct VerificationServiceTests {
     // MARK: Verdicts
 
-    @Test func `a genuine receipt is answered with what it says and how that is known`() async throws {
+    @Test func `a genuine receipt is answered with its contents and provenance`() async throws {
         let answer = try await Self.gateway().verify(Self.request(), at: Samples.created)
         #expect(answer.verdict == .genuine && answer.receipt?.bundleID == Samples.app)
         #expect(answer.transactions.count == 2 && answer.subscriptions.map(\.state) == [.active])
@@ -44,7 +44,7 @@ struct VerificationServiceTests {
             (Expectations(bundleID: "x", applicationVersion: "2", deviceIdentifier: [1]), .bundleIDMismatch),
             (Expectations(bundleID: Samples.app, applicationVersion: "2"), .appVersionMismatch),
         ] as [(Expectations, Rule)])
-    func `a genuine receipt that is not what the caller expects is rejected`(
+    func `a genuine receipt that does not match the expectations is rejected`(
         expectations: Expectations, rule: Rule
     ) async throws {
         let answer = try await Self.gateway().verify(Self.request(expecting: expectations), at: Samples.created)
@@ -52,14 +52,14 @@ struct VerificationServiceTests {
         #expect(answer.receipt == nil && answer.transactions.isEmpty && answer.subscriptions.isEmpty)
     }
 
-    @Test func `a receipt that is all the caller expects is genuine`() async throws {
+    @Test func `a receipt that matches all expectations is genuine`() async throws {
         let expectations = Expectations(
             bundleID: Samples.app, applicationVersion: "1", deviceIdentifier: Samples.forge.contents.deviceIdentifier)
         let answer = try await Self.gateway().verify(Self.request(expecting: expectations), at: Samples.created)
         #expect(answer.verdict == .genuine)
     }
 
-    @Test func `mode apple without Apple is undecided, and says nothing of the receipt`() async throws {
+    @Test func `mode apple without Apple is undecided, and shows nothing of the receipt`() async throws {
         let gateway = Self.gateway()
         for _ in 1...2 {
             let answer = try await gateway.verify(Self.request(mode: .apple), at: Samples.created)
@@ -86,7 +86,7 @@ struct VerificationServiceTests {
 
     // MARK: Permissions
 
-    @Test func `a client asks about its own apps only`() async throws {
+    @Test func `a client may use its own apps only`() async throws {
         let gateway = Self.gateway()
         for permitted in [PermittedApps.only([]), .only(["com.example.other"]), .only(["com.example.forge.pro"])] {
             let request = Self.request(expecting: Expectations(bundleID: Samples.app), permitted: permitted)
@@ -109,7 +109,7 @@ struct VerificationServiceTests {
         }
     }
 
-    @Test func `an app learnt from the receipt must be the client's too, also when the answer is known`() async throws {
+    @Test func `the app in the receipt must be the client's too, also for a cached answer`() async throws {
         let gateway = Self.gateway()
         let stranger = Self.request(permitted: .only(["com.example.other"]))
         await #expect(throws: GatewayError.appNotPermitted) { try await gateway.verify(stranger, at: Samples.created) }
@@ -120,7 +120,7 @@ struct VerificationServiceTests {
         await #expect(throws: GatewayError.appNotPermitted) { try await gateway.verify(stranger, at: Samples.created) }
     }
 
-    @Test func `a stranger does not learn from a comparison that a receipt is genuine`() async throws {
+    @Test func `a comparison does not reveal to other clients that a receipt is genuine`() async throws {
         for expectations in [Expectations(applicationVersion: "2"), Expectations(deviceIdentifier: [1])] {
             for mode in Mode.allCases {
                 let request = Self.request(expecting: expectations, mode: mode, permitted: .only(["com.example.other"]))
@@ -131,7 +131,7 @@ struct VerificationServiceTests {
         }
     }
 
-    @Test func `a rejection is told to anybody, for it says nothing of an app`() async throws {
+    @Test func `a rejection is returned to any client, because it is about no app`() async throws {
         let request = VerificationRequest(evidence: .appReceipt([0x30, 0x00]), permittedApps: .only([]))
         #expect(
             try await Self.gateway().verify(request, at: Samples.created).verdict == .rejected(.rule(.derTruncated)))
@@ -186,7 +186,7 @@ struct VerificationServiceTests {
         #expect(unlimited.verdict == .genuine && unlimited.isAppExpired == nil)
     }
 
-    @Test func `a caller who accepts no old answer gets a new one`() async throws {
+    @Test func `a caller that accepts no old answer gets a new one`() async throws {
         let gateway = Self.gateway()
         var strict = Self.request()
         strict.options.maximumAge = .seconds(5)
@@ -222,7 +222,7 @@ struct VerificationServiceTests {
         #expect(genuine.freshUntil == Samples.time(7) && rejected.freshUntil == Samples.time(3))
     }
 
-    @Test func `who knows nothing works every answer out`() async throws {
+    @Test func `a service without a cache computes every answer`() async throws {
         let gateway = VerificationService(verifier: Samples.verifier)
         for _ in 1...2 {
             #expect(try await gateway.verify(Self.request(), at: Samples.created).provenance.cache == .miss)

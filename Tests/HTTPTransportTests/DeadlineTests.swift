@@ -4,14 +4,14 @@
 import HTTPTransport
 import Testing
 
-/// How long a request may take. What is not under test here would take an hour: a request that ends has met its deadline.
+/// The time limits of requests. Limits not under test are an hour: a request that ends has met its deadline.
 @Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
-    @Test func `a server that never answers is given up at the deadline`() async throws {
+    @Test func `a server that never answers fails at the deadline`() async throws {
         try await ScriptedServer.with(tls: Authorities.localhost) { request in
             request.requestLine.contains("/once") ? [.answer()] : [.hold]
         } _: { server in
             try await HTTPTransport.with { transport in
-                // Now there is a connection, and the time below is spent waiting for the answer.
+                // The connection exists now: the time below passes while waiting for the answer.
                 _ = try await transport.send(TransportRequest(.get, url: server.url("/once")))
                 let start = ContinuousClock.now
                 await #expect(throws: TransportError.timeout(.answering)) {
@@ -32,7 +32,7 @@ import Testing
                 $0.totalTimeout = .milliseconds(300)
             } _: { transport in
                 let start = ContinuousClock.now
-                // How far the request comes in that time is the machine's business.
+                // The progress of the request in that time depends on the machine.
                 await #expect {
                     try await transport.send(TransportRequest(.get, url: server.url()))
                 } throws: { error in
@@ -56,10 +56,10 @@ import Testing
         }
     }
 
-    /// Of several requests to a host without a connection, one makes it and the others wait whether it can be shared;
-    /// libcurl 7.88 does not look at the clock for these.
-    @Test func `requests that wait for a connection are given up too`() async throws {
-        // A client's first TLS message is no request to a server without TLS: it goes on waiting for one.
+    /// Of several requests to a host without a connection, one connects and the others wait to share it. For these,
+    /// libcurl 7.88 does not check the time.
+    @Test func `requests that wait for a connection fail at the deadline too`() async throws {
+        // A server without TLS does not take the client's first TLS message for a request, and waits for one.
         try await ScriptedServer.with { _ in
             [.answer()]
         } _: { server in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `connecting has a time of its own`() async throws {
+    @Test func `connecting has its own time limit`() async throws {
         try await ScriptedServer.with { _ in
             [.answer()]
         } _: { server in
@@ -95,8 +95,8 @@ import Testing
         }
     }
 
-    /// libcurl averages over the last seconds, so an answer that began takes longer to be given up than one that did not.
-    @Test func `a request on which nothing moves is given up`() async throws {
+    /// libcurl averages over the last seconds, so an answer that has begun takes longer to fail.
+    @Test func `a request without progress fails`() async throws {
         try await ScriptedServer.with { _ in
             [.hold]
         } _: { server in

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPTransport
 
 struct DescriptionTests {
-    @Test func `no text made of a request or an answer holds what is in it`() {
+    @Test func `no description of a request or an answer shows its contents`() {
         let header = TransportHeader(name: "Authorization", value: "SECRET")
         let request = TransportRequest(
             .post, url: "https://SECRET.example/SECRET", headers: [header], body: Array("SECRET".utf8))

@@ -4,7 +4,7 @@
 import HTTPTransport
 import Testing
 
-/// Requests that come to a good end.
+/// Requests that succeed.
 struct ExchangeTests {
     @Test func `a POST over TLS arrives whole, and so does its answer`() async throws {
         let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -35,7 +35,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test func `nothing is sent that nobody asked for`() async throws {
+    @Test func `only the given and the default fields are sent`() async throws {
         try await ScriptedServer.with { request in
             [.answer(200, request.headerLines.joined(separator: "\n"))]
         } _: { server in
@@ -148,7 +148,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test func `200 requests at once are all answered, each with its own`() async throws {
+    @Test func `200 requests at once each get their own answer`() async throws {
         try await ScriptedServer.with(tls: Authorities.localhost) { request in
             [.answer(200, String(decoding: request.body, as: UTF8.self))]
         } _: { server in
@@ -160,7 +160,7 @@ struct ExchangeTests {
     }
 
     @Test(arguments: [nil, [], ["http/1.1"]])
-    func `a slow answer holds up no other request`(_ alpn: [String]?) async throws {
+    func `a slow answer does not delay other requests`(_ alpn: [String]?) async throws {
         let gate = Gate()
         try await ScriptedServer.with(tls: alpn == nil ? nil : Authorities.localhost, alpn: alpn ?? []) { request in
             request.requestLine.contains("/slow") ? [.wait(gate), .answer()] : [.answer()]
@@ -176,7 +176,7 @@ struct ExchangeTests {
         }
     }
 
-    /// All begin by waiting whether the first one's connection can be shared. It cannot, and none is answered before all
+    /// All begin by waiting to share the first one's connection. It cannot be shared, and none is answered before all
     /// have arrived.
     @Test func `a burst over HTTP_1 makes a connection for each`() async throws {
         let gate = Gate()
@@ -193,7 +193,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test func `requests beyond the connections wait for their turn`() async throws {
+    @Test func `requests beyond the connection limit wait for a connection`() async throws {
         try await ScriptedServer.with { request in
             [.answer(200, String(decoding: request.body, as: UTF8.self))]
         } _: { server in
@@ -221,7 +221,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test func `times are told in their order`() async throws {
+    @Test func `the timings are in order`() async throws {
         try await ScriptedServer.with { _ in
             [.answer()]
         } _: { server in

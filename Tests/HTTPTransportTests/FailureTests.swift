@@ -4,9 +4,9 @@
 import HTTPTransport
 import Testing
 
-/// What upstreams and the way to them do wrong, and what we call it.
+/// Faults of upstreams and of the network, and their errors.
 struct FailureTests {
-    /// An answer gone wrong, as a server's script.
+    /// A faulty answer, as a server's script.
     struct Fault: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let steps: [ScriptedServer.Step]
@@ -36,7 +36,7 @@ struct FailureTests {
     ]
 
     @Test(arguments: faults)
-    func `a fault of the upstream has a name`(_ fault: Fault) async throws {
+    func `a fault of the upstream has its error`(_ fault: Fault) async throws {
         try await ScriptedServer.with { _ in
             fault.steps
         } _: { server in
@@ -61,7 +61,7 @@ struct FailureTests {
         }
     }
 
-    @Test func `a port nobody listens on refuses`() async throws {
+    @Test func `a port without a listener refuses the connection`() async throws {
         let reserved = try ReservedPort()
         try await HTTPTransport.with { transport in
             await #expect(throws: TransportError.connect) {

@@ -4,11 +4,11 @@
 import HTTPTransport
 import Testing
 
-/// HTTP/2 (RFC 9113), which Apple's servers speak where TLS agrees on it (ALPN).
+/// HTTP/2 (RFC 9113), which Apple's servers use if TLS negotiates it (ALPN).
 struct HTTP2Tests {
     private static let open = Gate(isOpen: true)
 
-    @Test func `HTTP_2 is agreed on where the server speaks it`() async throws {
+    @Test func `HTTP_2 is negotiated if the server supports it`() async throws {
         try await ScriptedServer.withStreams { _ in
             .echo(after: Self.open)
         } _: { server in
@@ -23,7 +23,7 @@ struct HTTP2Tests {
         }
     }
 
-    /// None is answered before all have arrived.
+    /// No request is answered before all have arrived.
     @Test func `one connection carries many requests at once`() async throws {
         let gate = Gate()
         try await ScriptedServer.withStreams { _ in
@@ -59,7 +59,7 @@ struct HTTP2Tests {
                 gate.open()
                 let status = try await kept.status
                 #expect(status == 200)
-                // libcurl 7.88 may keep the reset back until there is something else to say on the connection.
+                // libcurl 7.88 may delay the reset until it sends something else on the connection.
                 _ = try await transport.send(TransportRequest(.get, url: server.url()))
                 await server.saw(.streamReset)
                 #expect(server.count(of: .accepted) == 1)

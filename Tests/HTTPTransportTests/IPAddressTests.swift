@@ -12,7 +12,7 @@ struct IPAddressTests {
         [172, 32, 0, 0], [192, 167, 255, 255], [192, 169, 0, 0], [198, 17, 255, 255], [198, 20, 0, 0],
         [223, 255, 255, 255],
     ])
-    func `the world can reach this IPv4 address, and IPv6 addresses that wrap it`(_ bytes: [UInt8]) {
+    func `this IPv4 address is globally reachable, and so are IPv6 addresses that wrap it`(_ bytes: [UInt8]) {
         #expect(Self.forms(of: bytes).allSatisfy { $0?.isGloballyReachable == true })
     }
 
@@ -23,11 +23,11 @@ struct IPAddressTests {
         [198, 19, 255, 255], [198, 51, 100, 1], [203, 0, 113, 1], [224, 0, 0, 1], [239, 255, 255, 255],
         [240, 0, 0, 1], [255, 255, 255, 255],
     ])
-    func `the world cannot reach this IPv4 address, nor IPv6 addresses that wrap it`(_ bytes: [UInt8]) {
+    func `this IPv4 address is not globally reachable, nor are IPv6 addresses that wrap it`(_ bytes: [UInt8]) {
         #expect(Self.forms(of: bytes).allSatisfy { $0?.isGloballyReachable == false })
     }
 
-    /// As it is, IPv4-mapped, and behind NAT64.
+    /// The address itself, IPv4-mapped, and behind NAT64.
     private static func forms(of bytes: [UInt8]) -> [IPAddress?] {
         let zeros = [UInt8](repeating: 0, count: 16)
         return [
@@ -44,7 +44,7 @@ struct IPAddressTests {
         ([0x3F, 0xFF, 0x0F], false), ([0x1F, 0xFF], false), ([0x40], false), ([0x00, 0x64, 0xFF, 0x9B, 0, 1], false),
         ([0xFC], false), ([0xFD], false), ([0xFE, 0x80], false), ([0xFE, 0xC0], false), ([0xFF, 0x02], false),
     ])
-    func `of IPv6 the world can reach what was given out`(_ start: [UInt8], _ isReachable: Bool) {
+    func `allocated IPv6 addresses are globally reachable`(_ start: [UInt8], _ isReachable: Bool) {
         let address = IPAddress(start + [UInt8](repeating: 0, count: 15 - start.count) + [1])
         #expect(address?.isGloballyReachable == isReachable)
     }

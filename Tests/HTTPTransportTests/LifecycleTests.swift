@@ -4,7 +4,7 @@
 import HTTPTransport
 import Testing
 
-/// Cancelling, shutting down, and leaving nothing behind.
+/// Cancellation, shutdown, and the release of all resources.
 struct LifecycleTests {
     @Test func `cancelling a task ends its transfer`() async throws {
         try await ScriptedServer.with(tls: Authorities.localhost) { _ in
@@ -57,7 +57,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test func `cancelling the request that makes the connection lets another one make it`() async throws {
+    @Test func `after cancelling the request that connects, another one connects`() async throws {
         try await ScriptedServer.with(tls: Authorities.localhost, deafConnections: 1) { _ in
             [.answer()]
         } _: { server in
@@ -69,7 +69,7 @@ struct LifecycleTests {
                     await server.saw(.accepted)
                     async let second = transport.send(TransportRequest(.get, url: server.url()))
                     while transport.requestsInFlight < 2 { await Task.yield() }
-                    // Once this one is answered, the loop has seen the second.
+                    // When this one is answered, the loop has the second.
                     _ = try await transport.send(TransportRequest(.get, url: barrier.url()))
                     #expect(server.count(of: .accepted) == 1)
                     first.cancel()
@@ -80,7 +80,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test func `a shutdown waits for what is in flight and refuses what comes after`() async throws {
+    @Test func `a shutdown waits for requests in flight and rejects later ones`() async throws {
         let gate = Gate()
         try await ScriptedServer.with { request in
             request.requestLine.contains("/slow") ? [.wait(gate), .answer(200, "late")] : [.answer()]
@@ -89,7 +89,7 @@ struct LifecycleTests {
                 async let slow = transport.send(TransportRequest(.get, url: server.url("/slow")))
                 await server.saw(.request)
                 async let down: Void = transport.shutdown()
-                // The shutdown begins in a task of its own: until then, requests are answered.
+                // The shutdown begins in another task: until then, requests are answered.
                 var refusal: TransportError?
                 while refusal == nil {
                     do throws(TransportError) {
@@ -108,7 +108,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test func `a shutdown ends at the deadlines of what is in flight`() async throws {
+    @Test func `a shutdown ends at the deadlines of requests in flight`() async throws {
         try await ScriptedServer.with { _ in
             [.hold]
         } _: { server in
@@ -149,7 +149,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test func `requests and cancellations from everywhere all come to an end`() async throws {
+    @Test func `concurrent requests and cancellations all end`() async throws {
         try await ScriptedServer.with { _ in
             [.answer(200, "x")]
         } _: { server in

@@ -4,7 +4,7 @@
 import HTTPTransport
 import Testing
 
-/// Each limit, met and gone over by one.
+/// Each limit, reached and exceeded by one.
 struct LimitTests {
     @Test(arguments: [(100, nil), (101, TransportError.tooLarge)], ["Content-Length: %", "X-Length: %"])
     func `a body may have as many bytes as configured`(
@@ -26,7 +26,7 @@ struct LimitTests {
         }
     }
 
-    @Test func `a body without end is given up`() async throws {
+    @Test func `an endless body is rejected`() async throws {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         let chunk = "400\r\n\(String(repeating: "x", count: 1024))\r\n"
         let script = [.send(head)] + Array(repeating: ScriptedServer.Step.send(chunk), count: 2000) + [.hold]
@@ -44,7 +44,7 @@ struct LimitTests {
         }
     }
 
-    /// 17 for the status line, 19 for the length, 2 for the empty line, and the field that fills the rest.
+    /// 17 bytes for the status line, 19 for the length, 2 for the empty line, and a field that fills the rest.
     @Test(arguments: [(1000, nil), (1001, TransportError.tooLarge)])
     func `a header may have as many bytes as configured`(_ bytes: Int, _ error: TransportError?) async throws {
         let filler = "X: " + String(repeating: "x", count: bytes - 17 - 19 - 2 - 5)
@@ -64,7 +64,7 @@ struct LimitTests {
         }
     }
 
-    @Test func `interim answers without end are given up`() async throws {
+    @Test func `endless interim answers are rejected`() async throws {
         let interim = ScriptedServer.Step.send("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n")
         try await ScriptedServer.with { _ in
             Array(repeating: interim, count: 3000) + [.hold]
@@ -77,7 +77,7 @@ struct LimitTests {
         }
     }
 
-    @Test func `one request too many is refused at once`() async throws {
+    @Test func `one request too many is rejected at once`() async throws {
         let gate = Gate()
         try await ScriptedServer.with { _ in
             [.wait(gate), .answer()]

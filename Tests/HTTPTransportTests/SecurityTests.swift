@@ -6,7 +6,7 @@ import NIOSSL
 import ReceiptForge
 import Testing
 
-/// Whom we talk to, and what we refuse to send.
+/// Certificate checks, forbidden addresses, and rejected requests.
 struct SecurityTests {
     // MARK: - Certificates
 
@@ -30,7 +30,7 @@ struct SecurityTests {
     ]
 
     @Test(arguments: strangers)
-    func `a stranger's certificate is refused before anything is sent`(_ stranger: Stranger) async throws {
+    func `an untrusted certificate is rejected before anything is sent`(_ stranger: Stranger) async throws {
         try await ScriptedServer.with(tls: stranger.identity) { _ in
             [.answer()]
         } _: { server in
@@ -55,7 +55,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func `the system's authorities do not vouch for a test's`() async throws {
+    @Test func `the system's authorities do not include a test's`() async throws {
         try await ScriptedServer.with(tls: Authorities.localhost) { _ in
             [.answer()]
         } _: { server in
@@ -69,7 +69,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func `TLS below 1_2 is refused`() async throws {
+    @Test func `TLS below 1_2 is rejected`() async throws {
         try await ScriptedServer.with(
             tls: Authorities.localhost, maximumTLSVersion: .tlsv11
         ) { _ in
@@ -83,7 +83,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func `a server without TLS is no TLS server`() async throws {
+    @Test func `a server without TLS fails the handshake`() async throws {
         try await ScriptedServer.greeting("220 hello\r\n") { port in
             try await HTTPTransport.with { transport in
                 await #expect(throws: TransportError.tlsHandshake) {
@@ -93,13 +93,13 @@ struct SecurityTests {
         }
     }
 
-    @Test func `a file of authorities that is not there is found at the start`() {
+    @Test func `a missing file of authorities is an error at start`() {
         var configuration = TransportConfiguration()
         configuration.caFile = "/nowhere/authorities.pem"
         #expect(throws: TransportError.trustStore) { try HTTPTransport(configuration) }
     }
 
-    @Test func `a file without authorities is no trust store`() async throws {
+    @Test func `a file without authorities is an error of the trust store`() async throws {
         try await HTTPTransport.with {
             $0.caFile = "/dev/null"
         } _: { transport in
@@ -116,7 +116,7 @@ struct SecurityTests {
     // MARK: - Addresses
 
     @Test(arguments: ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1"])
-    func `an address inside is not connected to`(_ host: String) async throws {
+    func `no connection is made to a private address`(_ host: String) async throws {
         try await ScriptedServer.with { _ in
             [.answer()]
         } _: { server in
@@ -131,7 +131,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func `plain HTTP is refused unless it is allowed`() async throws {
+    @Test func `plain HTTP is rejected unless it is allowed`() async throws {
         try await ScriptedServer.with { _ in
             [.answer()]
         } _: { server in
@@ -146,7 +146,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func `the defaults allow neither plain HTTP nor addresses inside`() {
+    @Test func `the defaults allow neither plain HTTP nor private addresses`() {
         let configuration = TransportConfiguration()
         #expect(!configuration.allowsPlainHTTP && !configuration.allowsPrivateAddresses)
     }
@@ -159,7 +159,7 @@ struct SecurityTests {
         "https://user:password@localhost/", "https://localhost:99999/", " https://localhost/",
         "https://localhost/" + String(repeating: "x", count: 8192),
     ])
-    func `what is no URL of ours is refused`(_ url: String) async throws {
+    func `an invalid URL is rejected`(_ url: String) async throws {
         try await HTTPTransport.with { transport in
             await #expect(throws: TransportError.invalidURL) {
                 try await transport.send(TransportRequest(.get, url: url))
@@ -173,7 +173,7 @@ struct SecurityTests {
         ("Transfer-Encoding", "chunked"), ("HOST", "elsewhere"), ("Connection", "close"), ("Expect", "100-continue"),
         ("X", String(repeating: "y", count: 16_384)),
     ])
-    func `a field that would change the message is refused`(_ name: String, _ value: String) async throws {
+    func `a field that would change the message is rejected`(_ name: String, _ value: String) async throws {
         try await HTTPTransport.with { transport in
             let header = TransportHeader(name: name, value: value)
             await #expect(throws: TransportError.invalidHeader) {
@@ -182,7 +182,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func `the configured name of ours is checked like any field`() async throws {
+    @Test func `the configured User-Agent is checked like any field`() async throws {
         try await HTTPTransport.with {
             $0.userAgent = "x\r\nY: z"
         } _: { transport in
@@ -192,13 +192,13 @@ struct SecurityTests {
         }
     }
 
-    @Test func `one field too many is refused`() async throws {
+    @Test func `one field too many is rejected`() async throws {
         let header = TransportHeader(name: "X", value: "y")
         try await ScriptedServer.with { _ in
             [.answer()]
         } _: { server in
             try await HTTPTransport.with { transport in
-                // One of the 64 is ours: User-Agent.
+                // The transport adds one of the 64: User-Agent.
                 let most = TransportRequest(
                     .get, url: server.url(), headers: Array(repeating: header, count: 63))
                 let status = try await transport.send(most).status
@@ -212,7 +212,7 @@ struct SecurityTests {
 
     // MARK: - Proxies
 
-    @Test func `a proxy is asked for the upstream`() async throws {
+    @Test func `a request is sent through the proxy`() async throws {
         try await ScriptedServer.with { request in
             [.answer(200, request.requestLine)]
         } _: { proxy in
@@ -227,7 +227,7 @@ struct SecurityTests {
     }
 
     @Test(arguments: [403, 407, 502])
-    func `a proxy that refuses is the proxy's failure`(_ status: Int) async throws {
+    func `a refusal by the proxy is a proxy error`(_ status: Int) async throws {
         try await ScriptedServer.with { _ in
             [.answer(status), .close]
         } _: { proxy in
@@ -241,7 +241,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func `a proxy that is not there is the proxy's failure`() async throws {
+    @Test func `a missing proxy is a proxy error`() async throws {
         let reserved = try ReservedPort()
         for proxy in ["http://127.0.0.1:\(reserved.port)", "http://nothing.invalid:3128"] {
             try await HTTPTransport.with {

@@ -14,9 +14,9 @@ import Yams
 @testable import Settings
 @testable import Telemetry
 
-/// The documentation says what the code does, no more and no less.
+/// The documentation matches the code, in both directions.
 struct DocumentationTests {
-    @Test func `every setting stands in docs/configuration.md with its default, and nothing else does`() throws {
+    @Test func `every setting is in docs/configuration.md with its default, and nothing else is`() throws {
         let rows = try Repository.text("docs/configuration.md")
             .matches(of: /(?m)^\| `(gateway\.[a-z_.]+)` \| `(GATEWAY_[A-Z_]+)` \| (.*?) \|/)
         let documented = rows.map { "\($0.output.1) \($0.output.2) \($0.output.3)" }
@@ -27,7 +27,7 @@ struct DocumentationTests {
         #expect(documented.sorted() == declared.sorted())
     }
 
-    /// The words of the API, and where docs/api.yaml lists them.
+    /// The vocabularies of the API, with their places in docs/api.yaml.
     private static let vocabularies: [(schema: String, property: String, words: [String])] = [
         ("VerifyRequest", "mode", Mode.allCases.filter { $0 != .appleFirst }.map(\.rawValue)),
         ("VerifyAnswer", "reason", Rejection.allCases.map(\.name) + UndecidedReason.allCases.map(\.rawValue)),
@@ -43,7 +43,7 @@ struct DocumentationTests {
     ]
 
     @Test(arguments: vocabularies)
-    func `every word an answer can say stands in docs/api.yaml, and nothing else does`(
+    func `every word of an answer is in docs/api.yaml, and nothing else is`(
         schema: String, property: String, words: [String]
     ) throws {
         let api = try #require(try Yams.load(yaml: Repository.text("docs/api.yaml")) as? [String: Any])
@@ -52,8 +52,8 @@ struct DocumentationTests {
 
     /// Whichever kind of Redis it meets; sentinels are other servers with other users, and `INFO` is only the doctor's,
     /// who does without.
-    @Test func `every command for Redis stands in the ACL line of docs/operations.md`() throws {
-        let text = try Repository.text("docs/operations.md")
+    @Test func `every command for Redis stands in the ACL line of docs/redis.md`() throws {
+        let text = try Repository.text("docs/redis.md")
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway ") })
         let allowed = line.split(separator: " ")
         let sources = try Repository.swiftFiles(in: ["Sources/Redis", "Sources/RedisStore", "Sources/Operations"]).map(
@@ -72,13 +72,13 @@ struct DocumentationTests {
         let object = try #require(schemas[schema] as? [String: Any])
         let properties = try #require(object["properties"] as? [String: Any])
         let values = try #require(properties[property] as? [String: Any])
-        // The words of a list stand with its elements.
+        // The words of a list are in its elements.
         return try #require((values["items"] as? [String: Any] ?? values)["enum"] as? [String])
     }
 
     // MARK: - Metrics
 
-    @Test func `every metric stands in docs/metrics.md with its type and labels, and nothing else does`() throws {
+    @Test func `every metric is in docs/metrics.md with its type and labels, and nothing else is`() throws {
         let rows = try Repository.text("docs/metrics.md")
             .matches(of: /(?m)^\| `([a-z_]+)` \| (counter|gauge|histogram) \| (.*?) \| .+ \| .+ \|$/)
         let documented = rows.map { "\($0.output.1) \($0.output.2) \($0.output.3)" }
@@ -89,11 +89,11 @@ struct DocumentationTests {
         #expect(documented.sorted() == declared.sorted())
     }
 
-    @Test func `every label stands in docs/metrics.md with its values, and nothing else does`() throws {
+    @Test func `every label is in docs/metrics.md with its values, and nothing else is`() throws {
         let rows = try Repository.text("docs/metrics.md").matches(of: /(?m)^\| `([a-z_]+)` \| ([^|]+) \|$/)
         let documented = rows.map { "\($0.output.1) \($0.output.2)" }
         var declared = Set(MetricCatalogue.all.flatMap(Self.labels))
-        // Their values stand elsewhere.
+        // Their values are documented elsewhere.
         declared = declared.filter { !$0.hasPrefix("rule ") && !$0.hasPrefix("version ") }
         declared.formUnion([
             "rule every `reason` of a rejection in [api.yaml](api.yaml)", "version the version of the gateway",

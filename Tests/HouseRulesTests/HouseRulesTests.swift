@@ -4,13 +4,13 @@
 import Foundation
 import Testing
 
-/// The rules of the house that a compiler does not check.
+/// The project rules that a compiler does not check.
 struct HouseRulesTests {
     private static let sources = ["Sources", "loadtest"]
 
-    // MARK: - Arrows and doors
+    // MARK: - Dependencies
 
-    @Test func `the arrows in docs/architecture.md are those of Package.swift`() throws {
+    @Test func `the dependencies in docs/architecture.md are those of Package.swift`() throws {
         let drawn = try Repository.text("docs/architecture.md").matches(of: /(?m)^(\w+) ──▶ (.+)$/)
         let documented = Dictionary(
             uniqueKeysWithValues: drawn.map { match in
@@ -34,10 +34,10 @@ struct HouseRulesTests {
         }
     }
 
-    @Test func `the rules of time import nothing, not even a clock or a lock`() throws {
+    @Test func `the time-dependent rules import nothing, not even a clock or a lock`() throws {
         let files = try Repository.swiftFiles(in: ["Sources/Resilience"])
         #expect(!files.isEmpty)
-        // The type of the clock names instants; its `now` would be asking the time.
+        // The type of the clock names instants; its `now` would read the time.
         let reach = /(?m)^[a-z@_ ]*import \w.*|\w+Clock(\(\))?\.now|SystemRandomNumberGenerator/
         for file in files { #expect(file.text.firstMatch(of: reach)?.output.0 == nil, "\(file.path)") }
     }
@@ -56,10 +56,10 @@ struct HouseRulesTests {
         }
     }
 
-    // MARK: - What needs a reason
+    // MARK: - Exceptions with a reason
 
     @Test(arguments: ["try!", "as!", "@unchecked Sendable", "nonisolated(unsafe)", "fatalError(", " print("])
-    func `what is dangerous stands where a reason is given`(_ word: String) throws {
+    func `dangerous code has a stated reason`(_ word: String) throws {
         for file in try Repository.swiftFiles(in: ["Sources"]) {
             for (number, line) in file.lines.enumerated() where line.contains(word) && !line.isComment {
                 let reason = file.lines[max(0, number - 8)...number].contains { $0.contains(Self.reason(for: word)) }
@@ -72,13 +72,13 @@ struct HouseRulesTests {
         word.contains("Sendable") || word.contains("nonisolated") ? "SAFETY (\(word)" : "SAFETY"
     }
 
-    /// Commands print; that is what they are for.
+    /// Commands may print.
     private static func isAllowed(_ word: String, in path: String) -> Bool {
         word == " print(" && path.hasPrefix("Sources/Server/Commands/")
     }
 
-    /// On a machine with much to do everything is slow: such a test says nothing of the code.
-    @Test func `no test asserts that something was quick`() throws {
+    /// On a busy machine everything is slow: such a test does not test the code.
+    @Test func `no test asserts that an operation was fast`() throws {
         let clock = /\.now - |duration\(to: \.now\)|\.took\b|\blatency\b/
         for file in try Repository.swiftFiles(in: ["Tests"]) where !file.path.contains("HouseRules") {
             for (number, line) in file.lines.enumerated() where line.contains(/#(expect|require)\(/) {
@@ -88,7 +88,7 @@ struct HouseRulesTests {
         }
     }
 
-    @Test func `nothing is left over`() throws {
+    @Test func `no unfinished work is marked in the code`() throws {
         for file in try Repository.swiftFiles(in: Self.sources + ["Tests"]) where !file.path.contains("HouseRules") {
             let found = file.text.firstMatch(of: /\b(TODO|FIXME|XXX|HACK)\b/)
             #expect(found == nil, "\(file.path)")
@@ -123,7 +123,7 @@ extension Repository.File {
     fileprivate var functions: [(line: Int, lineCount: Int)] {
         var functions: [(Int, Int)] = []
         for (number, line) in lines.enumerated() where line.contains(/\b(func|init)\b.*[({]/) && !line.isComment {
-            // What a protocol requires has no body.
+            // A protocol requirement has no body.
             guard lines[number...].prefix(while: { !$0.isEmpty }).contains(where: { $0.hasSuffix("{") }) else {
                 continue
             }

@@ -9,7 +9,7 @@ struct Repository {
         .deletingLastPathComponent()
 
     struct File: Sendable {
-        /// From the root, such as `Sources/Receipts/Rule.swift`.
+        /// The path from the root, such as `Sources/Receipts/Rule.swift`.
         let path: String
         let text: String
 
@@ -20,7 +20,7 @@ struct Repository {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// All Swift files below these folders.
+    /// Returns all Swift files in these folders.
     static func swiftFiles(in folders: [String]) throws -> [File] {
         try folders.flatMap { folder in
             let below = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
@@ -31,9 +31,9 @@ struct Repository {
     }
 }
 
-/// The targets of Package.swift and what they depend on, read as text.
+/// The targets of Package.swift and their dependencies, read as text.
 struct Manifest {
-    /// Local targets by name, each with the local targets it depends on.
+    /// The local targets by name, each with the local targets it depends on.
     let dependencies: [String: Set<String>]
 
     init(_ text: String) {

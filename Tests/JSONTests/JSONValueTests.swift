@@ -39,7 +39,7 @@ struct JSONValueTests {
         #expect(value["n"]?.string == nil)
     }
 
-    @Test func `names that only Unicode holds to be the same are different names`() throws {
+    @Test func `names that only Unicode treats as equal are different names`() throws {
         let value = try JSONValue(parsing: Array("{\"\u{212A}\":1,\"K\":2,\"e\u{301}\":3,\"\u{E9}\":4}".utf8))
         #expect(value["K"]?.number?.integer == 2)
         #expect(value["\u{E9}"]?.number?.integer == 4)
@@ -103,7 +103,7 @@ struct JSONValueTests {
         }
     }
 
-    /// A reader that looked back would need minutes for this.
+    /// A reader that searches backwards would need minutes for this.
     @Test(.timeLimit(.minutes(5)))
     func `a megabyte of names and a megabyte of text take a moment`() throws {
         let members = (0..<100_000).map { "\"name\($0)\":\"\u{E9}\\u00e9\"" }.joined(separator: ",")

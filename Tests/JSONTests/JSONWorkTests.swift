@@ -5,10 +5,10 @@ import Testing
 
 @testable import JSON
 
-/// The work that a text makes, counted in steps and not in time.
+/// The work of reading a text, counted in steps and not in time.
 @Suite("The work of reading JSON")
 struct JSONWorkTests {
-    /// Steps for each byte that no text may exceed.
+    /// The maximum number of steps for each byte.
     private static let mostStepsPerByte = 1.05
 
     private static let pieces = [
@@ -47,7 +47,7 @@ struct JSONWorkTests {
         #expect(large > small && large - small <= small)
     }
 
-    @Test func `a text that is passed over sixteen bytes at a time counts a sixteenth`() throws {
+    @Test func `a text that is skipped sixteen bytes at a time counts a sixteenth`() throws {
         let text = "\"" + String(repeating: "x", count: 1 << 16) + "\""
         #expect(try Self.steps(toSkip: text) <= (1 << 12) + 20)
     }
@@ -70,7 +70,7 @@ struct JSONWorkTests {
 
     // MARK: - Steps
 
-    /// All sequences of up to so many pieces.
+    /// Returns all sequences of up to `count` pieces.
     private static func units(of count: Int) -> [String] {
         count == 1 ? pieces : units(of: count - 1) + units(of: count - 1).flatMap { unit in pieces.map { unit + $0 } }
     }
@@ -92,7 +92,7 @@ struct JSONWorkTests {
         let bytes = Array(text.utf8)
         var reader = JSONReader(bytes.span)
         try reader.skipValue(within: &allowance)
-        // Without its end, a value that stands alone could not be told from a longer one.
+        // Without an end, a lone value could not be told from a longer one.
         try reader.endDocument()
         return reader.work
     }

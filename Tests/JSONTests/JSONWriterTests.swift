@@ -32,7 +32,7 @@ struct JSONWriterTests {
         ("plain", #""plain""#), ("\"\\/", #""\"\\/""#), ("\n\r\t", #""\n\r\t""#), ("\u{1}\u{1F}", #""\u0001\u001f""#),
         ("é😀\u{7F}", "\"é😀\u{7F}\""),
     ])
-    func `strings are escaped as RFC 8259 asks`(value: String, expected: String) {
+    func `strings are escaped as RFC 8259 requires`(value: String, expected: String) {
         #expect(written { $0.string(value) } == expected)
     }
 

@@ -55,7 +55,7 @@ struct AppleCommandTests {
         try await withFolder {
             let path = try put("seed: 1\nfaults: [{fault: slow}]\n", in: "scenario.yaml")
             let error = #expect(throws: ScenarioFileError.self) { try ScenarioFile.read(path) }
-            #expect(error?.description.hasPrefix("\(path): line 2: 'slow' means nothing here") == true)
+            #expect(error?.description.hasPrefix("\(path): line 2: 'slow' is unknown here") == true)
             #expect(throws: ScenarioFileError.notReadable(path: path + "x")) { try ScenarioFile.read(path + "x") }
         }
     }

@@ -32,14 +32,14 @@ struct CatalogueTests {
         (MetricFamily("a", .histogram(buckets: [1, .infinity]), "Help."), .bucketsNotAscending),
         (MetricFamily("a", .histogram(buckets: [.nan]), "Help."), .bucketsNotAscending),
     ])
-    func `a family that Prometheus would not read is refused`(family: MetricFamily, fault: CatalogueError.Fault) {
+    func `a family that Prometheus would not read is rejected`(family: MetricFamily, fault: CatalogueError.Fault) {
         #expect(throws: CatalogueError(family: family.name, fault: fault)) {
             try PrometheusRegistry([Self.good, family])
         }
     }
 
     @Test(arguments: [["a", "a"], ["a", "a_sum"], ["a_bucket", "a"], ["a_count", "a"]])
-    func `no two families write lines of one name`(names: [String]) {
+    func `no two families have lines of one name`(names: [String]) {
         let families = names.map { name in
             MetricFamily(name, name == "a" ? .histogram(buckets: [1]) : .gauge, "Help.")
         }

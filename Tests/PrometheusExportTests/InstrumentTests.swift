@@ -39,7 +39,7 @@ struct InstrumentTests {
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity])
-    func `what is not finite does not spoil a histogram`(value: Double) {
+    func `a value that is not finite does not spoil a histogram`(value: Double) {
         let histogram = PrometheusHistogram(bounds: [1])
         histogram.record(value)
         histogram.record(0.5)
@@ -54,7 +54,7 @@ struct InstrumentTests {
         #expect(histogram.cumulativeCounts == [0, 1, 1])
     }
 
-    @Test func `nothing is lost when many count at once`() async throws {
+    @Test func `no increment is lost when many tasks count at once`() async throws {
         let registry = try PrometheusRegistry(Self.all)
         let counter = registry.counter(Self.counted, ["a"])
         let (gauge, histogram) = (registry.gauge(Self.measured), registry.histogram(Self.timed))
@@ -84,7 +84,7 @@ struct InstrumentTests {
         #expect(registry.text().contains("measured 8\n"))
     }
 
-    @Test func `a series nobody declared stops nothing, is counted, and is not exported`() throws {
+    @Test func `an undeclared series is harmless, counted and not exported`() throws {
         let registry = try PrometheusRegistry(Self.all)
         registry.counter(Self.counted, ["c"]).increment()
         registry.counter(Self.counted).increment()

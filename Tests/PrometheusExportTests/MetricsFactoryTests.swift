@@ -6,7 +6,7 @@ import Testing
 
 @testable import PrometheusExport
 
-/// What a library sees that counts through swift-metrics.
+/// The view of a library that counts through swift-metrics.
 struct MetricsFactoryTests {
     private let registry: PrometheusRegistry
 
@@ -40,7 +40,7 @@ struct MetricsFactoryTests {
         }
     }
 
-    @Test func `what is not declared goes nowhere and is counted`() {
+    @Test func `an undeclared series is not exported, and is counted`() {
         Counter(label: "http.requests", dimensions: [("path", "/"), ("status", "404")], factory: registry).increment()
         Counter(label: "http.requests", dimensions: [("path", "/")], factory: registry).increment()
         Counter(label: "http.requests", dimensions: [("path", "/"), ("path", "/")], factory: registry).increment()

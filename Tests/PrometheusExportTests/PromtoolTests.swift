@@ -6,13 +6,13 @@ import Testing
 
 @testable import PrometheusExport
 
-/// Prometheus' own opinion. `make test` installs its promtool; elsewhere the test says that it was skipped.
+/// Checks the output with Prometheus' promtool, which `make test` installs; without it the test is skipped.
 struct PromtoolTests {
     private static let promtool = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         .map { "\($0)/promtool" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
     @Test(.enabled(if: promtool != nil, "promtool is not on the PATH: install Debian's package prometheus"))
-    func `promtool reads what is exported and has nothing to add`() throws {
+    func `promtool accepts the exported text without complaints`() throws {
         let promtool = try #require(Self.promtool)
         let strange = "A \"b\" \\ c\nd\r\n\u{0}ü"
         let registry = try PrometheusRegistry([

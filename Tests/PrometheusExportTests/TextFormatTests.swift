@@ -6,7 +6,7 @@ import Testing
 @testable import PrometheusExport
 
 struct TextFormatTests {
-    /// The text without the family that is part of every registry.
+    /// Returns the text without the family that is part of every registry.
     private static func text(_ families: [MetricFamily], _ count: (PrometheusRegistry) -> Void = { _ in }) throws
         -> String
     {

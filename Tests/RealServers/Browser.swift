@@ -5,20 +5,20 @@ internal import Foundation
 
 /// A real browser without a window: Chromium's headless shell.
 public enum Browser {
-    /// What a page became in a browser.
+    /// The result of loading a page.
     public struct Visit: Hashable, Sendable {
-        /// The document as the browser understood it, written back as HTML.
+        /// The document as parsed by the browser, serialized as HTML.
         public let document: String
-        /// What the browser complained of: refused scripts and styles, failed requests, faults of scripts.
+        /// The browser's complaints: refused scripts and styles, failed requests, errors of scripts.
         public let complaints: [String]
     }
 
-    /// Whether it is installed; `.ci/deps test` does so.
+    /// True if it is installed; `.ci/deps test` installs it.
     public static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: program.path) }
 
     static let program = URL(filePath: "/usr/bin/chromium-headless-shell")
 
-    /// Loads a page from a file of its own.
+    /// Loads a page from a temporary file.
     public static func visit(_ page: String) throws -> Visit {
         let folder = FileManager.default.temporaryDirectory.appending(path: "browser-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -32,7 +32,7 @@ public enum Browser {
         return Visit(document: String(text[start.lowerBound...]), complaints: complaints(in: text))
     }
 
-    /// No sandbox: tests run as root in containers, and the pages are our own.
+    /// The sandbox is off: tests run as root in containers, and the pages are our own.
     private static func arguments(for file: URL, _ folder: URL) -> [String] {
         [
             "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr", "--v=0",
@@ -40,16 +40,16 @@ public enum Browser {
         ]
     }
 
-    /// `[1121/184137.5:INFO:CONSOLE:12] "Refused to …", source: … (12)`
+    /// Returns lines such as `[1121/184137.5:INFO:CONSOLE:12] "Refused to …", source: … (12)`.
     private static func complaints(in output: String) -> [String] {
         output.split(separator: "\n").filter { $0.hasPrefix("[") && $0.contains(":CONSOLE") }.map(String.init)
     }
 }
 
-/// The browser ended without a document.
+/// The error for a browser that ended without a document.
 public struct BrowserError: Error, CustomStringConvertible {
     let output: String
 
-    /// What it said.
+    /// The browser's output.
     public var description: String { "the browser showed nothing: \(output.suffix(2000))" }
 }

@@ -3,10 +3,10 @@
 
 internal import Foundation
 
-/// A page that stays open in a real browser, to be asked what it shows while it changes.
+/// A page that stays open in a real browser, to be inspected while it changes.
 ///
-/// The browser takes commands from descriptor 3 and answers on 4: here a named pipe and a file, so that a browser that
-/// ends or says nothing keeps nobody waiting.
+/// The browser reads commands from descriptor 3 and answers on 4: here a named pipe and a file, so that a browser that
+/// ends or hangs blocks no test.
 public final class BrowserTab {
     private typealias Message = [String: Any]
 
@@ -17,10 +17,10 @@ public final class BrowserTab {
     private var unread = Data()
     private var lastCommand = 0
     private var session: String?
-    /// What the browser complained of so far: faults of scripts, refused scripts and styles, failed requests.
+    /// The browser's complaints so far: errors of scripts, refused scripts and styles, failed requests.
     public private(set) var complaints: [String] = []
 
-    /// How long the browser may take for one command.
+    /// The time that the browser may take for one command.
     private static let patience: Duration = .seconds(60)
 
     /// Opens a page.
@@ -31,7 +31,7 @@ public final class BrowserTab {
         // SAFETY: the system copies the path.
         guard unsafe mkfifo(pipe.path, 0o600) == 0 else { throw POSIXError(.EIO) }
         try Data().write(to: file)
-        // Open for both, so that nobody waits for the other end.
+        // Opened for reading and writing, so that neither end waits for the other.
         commands = try FileHandle(forUpdating: pipe)
         replies = try FileHandle(forReadingFrom: file)
         let program = [
@@ -60,7 +60,7 @@ public final class BrowserTab {
         _ = try await perform("Page.navigate", ["url": address])
     }
 
-    /// The value of an expression of JavaScript in the page, as text.
+    /// Returns the value of a JavaScript expression in the page, as text.
     public func value(of expression: String) async throws -> String {
         let outcome = try await perform(
             "Runtime.evaluate", ["expression": "String(\(expression))", "awaitPromise": true, "returnByValue": true])
@@ -92,7 +92,7 @@ extension BrowserTab {
         throw BrowserError(output: "no reply to \(method)")
     }
 
-    /// What was said and not read yet; messages end with 0.
+    /// Returns the next unread message, if it is complete; messages end with 0.
     private func nextMessage() throws -> Message? {
         if let more = try replies.readToEnd() { unread += more }
         guard let end = unread.firstIndex(of: 0) else { return nil }

@@ -6,16 +6,16 @@ internal import Synchronization
 
 /// A process that a test started, and that only this object signals.
 ///
-/// Not Foundation's `Process`: what that starts inherits the signals its thread blocks, its `waitUntilExit` was seen to
-/// spin for ever on a thread of the concurrency pool, and it reads beyond a buffer once the tests hold over a thousand
+/// Not Foundation's `Process`: its children inherit the signals its thread blocks, its `waitUntilExit` was seen to spin
+/// for ever on a thread of the concurrency pool, and it reads beyond a buffer once the tests hold over a thousand
 /// descriptors.
 final class ChildProcess: Sendable {
     private let id: pid_t
     private let status: Mutex<Int32?>
 
-    /// Starts a program. It reads nothing, writes both its outputs to the end of a file, blocks and ignores no signal, and
-    /// inherits no descriptor.
-    /// - Throws: `POSIXError`, what the system says.
+    /// Starts a program. It reads nothing, appends both outputs to a file, blocks and ignores no signal, and inherits
+    /// no descriptor.
+    /// - Throws: `POSIXError` from the system.
     init(_ executable: URL, _ arguments: [String], folder: URL, output: URL) throws {
         var actions = unsafe posix_spawn_file_actions_t(), attributes = posix_spawnattr_t()
         var none = sigset_t(), all = sigset_t(), id: pid_t = 0
@@ -52,7 +52,7 @@ final class ChildProcess: Sendable {
         wait()
     }
 
-    /// Whether it has not ended yet.
+    /// True until it has ended.
     var isRunning: Bool { reap(WNOHANG) == nil }
 
     /// Sends a signal, unless it has ended.
@@ -76,8 +76,8 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Beyond all descriptors of this process, and some that it opens meanwhile: sockets of the tests would live on in the
-    /// child, and nobody would see them closed.
+    /// A bound above all descriptors of this process, with room for those opened meanwhile: sockets of the tests would
+    /// otherwise stay open in the child.
     private static var descriptorBound: Int32 {
         let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         return (names?.compactMap { Int32($0) }.max() ?? 1024) + 64

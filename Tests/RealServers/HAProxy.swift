@@ -4,21 +4,21 @@
 internal import Foundation
 
 extension RealServer {
-    /// A gateway as a load balancer sees it: ports on 127.0.0.1.
+    /// A gateway as a backend of a load balancer: ports on 127.0.0.1.
     public struct Backend: Hashable, Sendable {
-        /// Where requests go.
+        /// The port for requests.
         public let dataPort: Int
-        /// Where `/readyz` is.
+        /// The port of `/readyz`.
         public let adminPort: Int
 
-        /// A backend at these ports.
+        /// Creates a backend with these ports.
         public init(dataPort: Int, adminPort: Int) {
             (self.dataPort, self.adminPort) = (dataPort, adminPort)
         }
     }
 
-    /// HAProxy in front of gateways, in turn; who is not ready gets nothing.
-    /// - Parameter reusingConnections: whether connections to gateways serve the requests of all clients.
+    /// Starts HAProxy in front of gateways, round robin; gateways that are not ready receive nothing.
+    /// - Parameter reusingConnections: true if connections to gateways serve the requests of all clients.
     public static func haproxy(before backends: [Backend], reusingConnections: Bool = false) async throws -> RealServer
     {
         try await RealServer("haproxy") { port, folder in
@@ -28,8 +28,8 @@ extension RealServer {
         }
     }
 
-    /// A request is tried at another gateway when its own went away before the answer: asking twice about a receipt does no
-    /// harm.
+    /// A request is retried at another gateway when its gateway ends before the answer: verifying a receipt twice does
+    /// no harm.
     private static func haproxyConfiguration(
         port: Int, _ backends: [Backend], _ reusesConnections: Bool
     ) -> String {

@@ -5,8 +5,8 @@ internal import Foundation
 
 /// Ports of this machine.
 public enum Loopback {
-    /// A TCP port on 127.0.0.1 that nobody listens on. Below those that the system gives to outgoing connections: a server
-    /// that is started again finds it free.
+    /// Returns a TCP port on 127.0.0.1 without a listener. It is below the ports of outgoing connections, so that a
+    /// restarted server finds it free.
     public static func freePort() throws -> Int {
         for _ in 0..<1000 {
             let port = Int.random(in: 12_000..<32_000)
@@ -17,7 +17,7 @@ public enum Loopback {
 
     private static func isFree(_ port: Int) -> Bool { unsafe succeeds(bind, at: port) }
 
-    /// Whether somebody accepts connections at a port of 127.0.0.1.
+    /// Returns true if a process accepts connections at a port of 127.0.0.1.
     public static func accepts(_ port: Int) -> Bool { unsafe succeeds(connect, at: port) }
 
     private static func succeeds(

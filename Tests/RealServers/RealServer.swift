@@ -4,22 +4,22 @@
 public import Foundation
 internal import Synchronization
 
-/// A server of somebody else's, run for a test on this machine and ended with it.
+/// A server from another project, run for a test on this machine and ended with it.
 ///
-/// It can be killed, frozen and started again with the same arguments: only the process it started is ever signalled.
+/// It can be killed, frozen and restarted with the same arguments. Only the process it started is ever signalled.
 public final class RealServer: Sendable {
-    /// Why a server is not there.
+    /// The reason why a server is not available.
     public enum Fault: Error, CustomStringConvertible {
         /// It is not installed.
         case missing(String)
-        /// It ended, or did not listen in time; what it wrote.
+        /// It ended, or did not listen in time; with its output.
         case notListening(String, wrote: String)
-        /// It listens, and answers something else than it should.
+        /// It listens, and gives an unexpected answer.
         case refused(String, with: String)
-        /// The system gave no port.
+        /// The system has no free port.
         case noPort
 
-        /// In one sentence.
+        /// The fault in one sentence.
         public var description: String {
             switch self {
             case .missing(let name): "\(name) is not installed: run .ci/deps test"
@@ -30,17 +30,16 @@ public final class RealServer: Sendable {
         }
     }
 
-    /// The port it listens on, on 127.0.0.1.
+    /// The port on 127.0.0.1 that it listens on.
     public let port: Int
-    /// A folder of its own, removed with it.
+    /// The folder of its own, removed with it.
     public let folder: URL
     private let executable: URL
     private let arguments: [String]
-    /// Nil before the first start.
     private let process = Mutex<ChildProcess?>(nil)
 
-    /// Starts a server and waits until somebody accepts connections at `port`.
-    /// - Parameter arguments: made from the port and the server's folder.
+    /// Starts a server and waits until it accepts connections at `port`.
+    /// - Parameter arguments: returns the arguments for the port and the server's folder.
     public init(
         _ name: String, port: Int? = nil, arguments: (_ port: Int, _ folder: URL) throws -> [String]
     ) async throws {
@@ -56,7 +55,7 @@ public final class RealServer: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Starts it, again after it was killed, and waits until it accepts connections.
+    /// Starts it, also after it was killed, and waits until it accepts connections.
     public func start() async throws {
         let log = folder.appending(path: "output.log")
         let process = try ChildProcess(executable, arguments, folder: folder, output: log)
@@ -70,18 +69,18 @@ public final class RealServer: Sendable {
         }
     }
 
-    /// Ends it at once, as a crash would (SIGKILL), and waits until it is gone.
+    /// Kills it at once, like a crash (SIGKILL), and waits until it has ended.
     public func kill() {
         signal(SIGKILL)
         process.withLock { $0 }?.wait()
     }
-    /// Stops its clock: connections stay open and nothing answers (SIGSTOP).
+    /// Stops it: connections stay open without answers (SIGSTOP).
     public func freeze() { signal(SIGSTOP) }
-    /// Lets it go on (SIGCONT).
+    /// Continues it (SIGCONT).
     public func thaw() { signal(SIGCONT) }
-    /// Whether it runs.
+    /// True while it runs.
     public var isRunning: Bool { process.withLock { $0 }?.isRunning ?? false }
-    /// The last of what it wrote.
+    /// The end of its output.
     public var log: String { Self.end(of: folder.appending(path: "output.log")) }
 
     private func signal(_ signal: Int32) { process.withLock { $0 }?.signal(signal) }
@@ -90,7 +89,7 @@ public final class RealServer: Sendable {
         String(((try? String(contentsOf: log, encoding: .utf8)) ?? "").suffix(2000))
     }
 
-    /// Debian keeps servers outside the usual path.
+    /// Also searches the folders outside the usual path in which Debian keeps servers.
     static func find(_ name: String) throws -> URL {
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for folder in path + ["/usr/sbin", "/usr/bin"] {
@@ -102,7 +101,7 @@ public final class RealServer: Sendable {
 }
 
 extension RealServer {
-    /// A Redis that keeps nothing on disk.
+    /// Starts a Redis that keeps nothing on disk.
     /// - Parameter options: further directives, such as `["--maxmemory", "4mb"]`.
     public static func redis(port: Int? = nil, _ options: [String] = []) async throws -> RealServer {
         try await RealServer("redis-server", port: port) { port, folder in

@@ -1,17 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A Redis cluster of masters without replicas. A lost master takes its slots with it; the others go on.
+/// A Redis cluster of masters without replicas. A lost master takes its slots with it; the others continue.
 public final class RedisCluster: Sendable {
     /// The masters, in the order of their slots.
     public let masters: [RealServer]
 
-    /// How long a silent node is waited for before the others hold it to be gone.
+    /// The time for which a silent node is waited for before the others consider it lost.
     public static let nodeTimeout: Duration = .milliseconds(1000)
 
-    /// Starts the masters and gives each the same share of the slots; returns when every node serves.
+    /// Starts the masters with equal shares of the slots; returns when every node serves.
     /// - Parameters:
-    ///   - spare: how many nodes without a slot stand at the end of `masters`.
+    ///   - spare: the number of nodes without a slot, at the end of `masters`.
     ///   - options: further directives for each.
     public init(masters count: Int = 3, spare: Int = 0, _ options: [String] = []) async throws {
         var masters: [RealServer] = []
@@ -35,16 +35,16 @@ public final class RedisCluster: Sendable {
     /// The hosts of a URL: `127.0.0.1:7000,127.0.0.1:7001`.
     public var hosts: String { masters.map { "127.0.0.1:\($0.port)" }.joined(separator: ",") }
 
-    /// What the nodes call one of them.
+    /// Returns the cluster's ID of a master.
     public func id(of master: Int) throws -> String { try masters[master].ask("CLUSTER", "MYID") }
 
-    /// Begins to move a slot: until `finishMove`, what is not there any more is asked for at the new master.
+    /// Begins to move a slot: until `finishMove`, keys that are no longer there are redirected to the new master.
     public func beginMove(slot: Int, from source: Int, to target: Int) throws {
         try masters[target].ask("CLUSTER", "SETSLOT", "\(slot)", "IMPORTING", try id(of: source))
         try masters[source].ask("CLUSTER", "SETSLOT", "\(slot)", "MIGRATING", try id(of: target))
     }
 
-    /// Moves the keys that a slot has now.
+    /// Moves the current keys of a slot.
     public func moveKeys(slot: Int, from source: Int, to target: Int) throws {
         let keys = try masters[source].ask("CLUSTER", "GETKEYSINSLOT", "\(slot)", "1000")
         guard !keys.isEmpty else { return }
@@ -53,7 +53,7 @@ public final class RedisCluster: Sendable {
                 + keys.split(separator: "\n").map(String.init))
     }
 
-    /// Makes the new master known to all, the new one first.
+    /// Announces the new master to all masters, the new one first.
     public func finishMove(slot: Int, to target: Int) throws {
         let id = try id(of: target)
         try masters[target].ask("CLUSTER", "SETSLOT", "\(slot)", "NODE", id)
@@ -61,7 +61,7 @@ public final class RedisCluster: Sendable {
     }
 
     private static func node(_ options: [String]) async throws -> RealServer {
-        // Unless told, the nodes speak to each other at their port + 10000, which may be none.
+        // By default the nodes connect to each other at their port + 10000, which may be invalid.
         let bus = try Loopback.freePort()
         return try await RealServer.redis(
             [

@@ -4,11 +4,11 @@
 internal import Foundation
 
 extension RealServer {
-    /// What a Redis answers, in the words of `redis-cli`; an error is thrown.
+    /// Returns the answer of a Redis through `redis-cli`; an error is thrown.
     @discardableResult
     public func ask(_ words: String...) throws -> String { try ask(words) }
 
-    /// The same.
+    /// Returns the answer of a Redis through `redis-cli`; an error is thrown.
     @discardableResult
     public func ask(_ words: [String]) throws -> String {
         let output = folder.appending(path: "answer-\(UUID().uuidString)")
@@ -22,7 +22,7 @@ extension RealServer {
         return text
     }
 
-    /// Asks again and again until the answer is as it should be.
+    /// Repeats a command until its answer is right.
     public func ask(
         _ words: String..., until isRight: (String) -> Bool, within limit: Duration = .seconds(30)
     ) async throws {

@@ -3,19 +3,19 @@
 
 internal import Foundation
 
-/// A Redis with replicas, and sentinels who make one of those the master when it is gone.
+/// A Redis with replicas, and sentinels that promote a replica when the master is lost.
 public final class RedisSentinels: Sendable {
     /// The master at the start, then its replicas.
     public let nodes: [RealServer]
-    /// Any two of them decide.
+    /// The sentinels; any two of them decide.
     public let sentinels: [RealServer]
 
-    /// What the sentinels call the master.
+    /// The sentinels' name of the master.
     public static let masterName = "mymaster"
-    /// How long a silent master is waited for.
+    /// The time for which a silent master is waited for.
     public static let downAfter: Duration = .milliseconds(500)
 
-    /// Starts them all; returns when the sentinels know each other and the replicas follow.
+    /// Starts all servers; returns when the sentinels know each other and the replicas follow.
     /// - Parameters:
     ///   - options: further directives for each Redis.
     ///   - sentinelOptions: further lines for the configuration of each sentinel.

@@ -6,7 +6,7 @@ import NIOPosix
 import RealServers
 import Testing
 
-/// The proxy in front of a server that says everything back.
+/// The proxy in front of an echo server.
 @Suite(.timeLimit(.minutes(5))) struct FaultProxyTests {
     @Test func `without toxics everything passes, both ways and at once`() async throws {
         try await withEcho { proxy in
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `what is stalled waits, whichever way it goes, and passes in order afterwards`() async throws {
+    @Test func `a stalled direction delays everything, and delivers it in order afterwards`() async throws {
         for direction in [Toxics.Direction.questions, .answers] {
             try await withEcho { proxy in
                 let speaker = try await Speaker(port: proxy.port)
@@ -27,7 +27,7 @@ import Testing
                 try await proxy.set(.stall([direction]))
                 try await speaker.say("one ")
                 try await speaker.say("two")
-                // Whoever waits hears nothing: a second connection is no way around.
+                // A second connection is stalled too.
                 let other = try await Speaker(port: proxy.port)
                 try await other.say("three")
                 #expect(await other.hearsNothing(for: .milliseconds(100)))
@@ -69,13 +69,13 @@ import Testing
             for speaker in [early, try await Speaker(port: proxy.port)] {
                 try await speaker.say("12345678")
                 #expect(await speaker.hearsTheEnd() == ending)
-                // RST may overtake what was said before it.
+                // RST may overtake bytes sent before it.
                 #expect(ending == .reset ? speaker.heard.count <= 4 : speaker.heard == "1234")
             }
         }
     }
 
-    @Test func `who refuses ends what is open, and accepts again at the same port`() async throws {
+    @Test func `refuse ends open connections, and heal accepts again at the same port`() async throws {
         try await withEcho { proxy in
             let speaker = try await Speaker(port: proxy.port)
             try await speaker.say("a")
@@ -110,7 +110,6 @@ import Testing
     }
 }
 
-/// Says everything back.
 private final class Echo: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -7,9 +7,9 @@ import NIOPosix
 import RealServers
 import Testing
 
-/// The load balancer in front of two servers that say their names.
+/// The load balancer in front of two servers that return their names.
 @Suite(.timeLimit(.minutes(5))) struct HAProxyTests {
-    @Test func `requests go to those who are ready, in turn, and to the others when one goes away`() async throws {
+    @Test func `requests go round robin to ready servers, and to the other one when one ends`() async throws {
         let first = try await Self.server("first"), second = try await Self.server("second")
         let ports = try [first, second].map { try #require($0.localAddress?.port) }
         let balancer = try await RealServer.haproxy(
@@ -33,7 +33,7 @@ import Testing
             .bind(host: "127.0.0.1", port: 0).get()
     }
 
-    /// What the body of an answer says.
+    /// Returns the body of an answer.
     private static func ask(_ port: Int) async throws -> String {
         let speaker = try await Speaker(port: port)
         try await speaker.say("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

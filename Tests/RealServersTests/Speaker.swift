@@ -6,7 +6,7 @@ import NIOPosix
 import RealServers
 import Synchronization
 
-/// One connection to a port of this machine, word by word.
+/// One connection to a port of this machine.
 final class Speaker: Sendable {
     private struct Ear {
         var heard = ""
@@ -35,14 +35,14 @@ final class Speaker: Sendable {
         channel.close(promise: nil)
     }
 
-    /// What was heard since the last `hear`.
+    /// The text received since the last `hear`.
     var heard: String { ear.withLock { $0.heard } }
 
     func say(_ text: String) async throws {
         try await channel.writeAndFlush(ByteBuffer(string: text))
     }
 
-    /// Waits for so many bytes of ASCII, and returns all there are.
+    /// Waits for this many bytes of ASCII, and returns all that have arrived.
     func hear(_ bytes: Int) async throws -> String {
         while ear.withLock({ $0.heard.utf8.count < bytes && $0.ending == nil }) {
             try await Task.sleep(for: .milliseconds(2))
@@ -53,13 +53,13 @@ final class Speaker: Sendable {
         }
     }
 
-    /// Whether nothing comes for so long.
+    /// Returns true if nothing arrives for this time.
     func hearsNothing(for time: Duration) async -> Bool {
         try? await Task.sleep(for: time)
         return ear.withLock { $0.heard.isEmpty && $0.ending == nil }
     }
 
-    /// Waits for the end, and says how it came.
+    /// Waits for the end of the connection, and returns its kind.
     func hearsTheEnd() async -> Toxics.Ending? {
         while ear.withLock({ $0.ending == nil }) { try? await Task.sleep(for: .milliseconds(2)) }
         return ear.withLock { $0.ending }

@@ -5,7 +5,7 @@ import FoundationEssentials
 import ReceiptForge
 import Testing
 
-/// The keys of a corpus, made again from its folder.
+/// Tests that the keys of a corpus are recreated from its folder.
 struct CorpusAuthorityTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "receipt-forge-\(UUID().uuidString)")
 

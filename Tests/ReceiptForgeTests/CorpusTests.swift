@@ -16,7 +16,7 @@ struct CorpusTests {
         }
     }
 
-    /// A value seen once and kept, so that corpora of different builds can be compared by their seeds.
+    /// Compares with a recorded value, so that corpora of different builds can be compared by their seeds.
     @Test func `the first receipt of seed 7 is the one it always was`() {
         #expect(Fingerprint.of(Self.corpus[0].evidence.base64.utf8) == "f43ed19040bb12af")
     }

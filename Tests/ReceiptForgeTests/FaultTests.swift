@@ -7,7 +7,7 @@ import Testing
 
 struct FaultTests {
     private static let forge = FaultForge(pki: Samples.pki)
-    /// Every fault once: the large ones take a moment.
+    /// Every fault once, because the large ones take time.
     private static let evidence = Dictionary(
         uniqueKeysWithValues: Fault.allCases.map { ($0.name, forge.evidence(with: $0).base64) })
 
@@ -24,7 +24,7 @@ struct FaultTests {
         #expect(Fault(named: "no-such-fault") == nil)
     }
 
-    @Test func `every fault makes other bytes than every other fault and than an ordinary receipt`() {
+    @Test func `the bytes of every fault differ from those of every other fault and of an ordinary receipt`() {
         let texts = Self.evidence.values + [ForgedEvidence.der(Self.forge.wellFormed).base64]
         #expect(Set(texts).count == Fault.allCases.count + 1)
     }
@@ -36,7 +36,7 @@ struct FaultTests {
         }
     }
 
-    /// Expectations are the caller's, not the receipt's; the depth limit guards the BER form alone.
+    /// Expectations are the caller's, not the receipt's; the depth limit only guards the BER form.
     private static let brokenByNoFaultAlone: Set<String> = [
         "bundle_id_mismatch", "app_version_mismatch", "device_hash_mismatch", "der_too_deep",
     ]
@@ -58,7 +58,7 @@ struct FaultTests {
         let content = try #require(OpenSSLVerifier.samples.signedContent(of: genuine))
         let fault = try #require(Fault(named: "signed-attributes-confusion"))
         guard case .der(let confused) = Self.forge.evidence(with: fault) else { return }
-        // The same signature, and the payload it covers under the tag of signedAttrs, which is read as a SET.
+        // The same signature, and its payload under the tag of signedAttrs, which is read as a SET.
         #expect(confused.suffix(256) == genuine.suffix(256))
         #expect(confused.firstRange(of: [0xA0] + content.dropFirst()) != nil)
         #expect(confused.firstRange(of: content) == nil)

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A short name for long octets: FNV-1a, 64 bits, hexadecimal. It tells changes apart; it guards against nobody.
+/// A short hash that shows changes: FNV-1a, 64 bits, hexadecimal. It gives no security.
 enum Fingerprint {
     static func of(_ bytes: some Sequence<UInt8>) -> String {
         let hash = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { hash, byte in

@@ -15,7 +15,7 @@ struct ForgedPKITests {
         #expect(ForgedPKI(seed: 2).root.der != Samples.pki.root.der)
     }
 
-    /// A value seen once and kept: it differs as soon as anything depends on the process, the machine or the compiler.
+    /// Compares with a recorded value, which differs if anything depends on the process, the machine or the compiler.
     @Test func `the leaf key of seed 1 is the one it always was`() {
         let pem = Samples.pki.privateKeyPEM(of: .leaf)
         #expect(pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))

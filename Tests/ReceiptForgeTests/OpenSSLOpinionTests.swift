@@ -4,7 +4,7 @@
 import ReceiptForge
 import Testing
 
-/// What OpenSSL alone says to each fault: a check of the forge, and the list of what a gateway has to check itself.
+/// Runs every fault through OpenSSL alone: a check of the forge, and the list of checks that OpenSSL does not make.
 struct OpenSSLOpinionTests {
     private static let forge = FaultForge(pki: Samples.pki)
 
@@ -16,7 +16,7 @@ struct OpenSSLOpinionTests {
     @Test func `OpenSSL accepts every legitimate oddity`() {
         let accepted = Fault.allCases.filter { $0.expected == .genuine && Self.isAccepted($0) }.map(\.name)
         let legitimate = Fault.allCases.filter { $0.expected == .genuine }.map(\.name)
-        // The one missing is text, not a receipt.
+        // The missing one is text, not a receipt.
         #expect(Set(legitimate).subtracting(accepted) == ["base64-with-line-breaks"])
     }
 
@@ -27,11 +27,11 @@ struct OpenSSLOpinionTests {
     }
 
     private static let acceptedInEncoding = [
-        "trailing-byte", "trailing-receipt", "non-minimal-length", "length-of-five-octets", "indefinite-length",
+        "trailing-byte", "trailing-receipt", "non-minimal-length", "length-of-five-bytes", "indefinite-length",
         "xcode-shape", "constructed-octet-string", "nested-constructed-octet-string",
     ]
 
-    /// OpenSSL does not read the payload. That it accepts these shows that they are properly signed.
+    /// OpenSSL does not read the payload. Its acceptance shows that these are properly signed.
     private static let acceptedInPayload = [
         "attribute-type-negative", "attribute-type-two-to-the-32-plus-2", "bundle-id-as-integer", "bundle-id-empty",
         "bundle-id-missing", "bundle-id-twice", "bundle-id-with-invalid-utf8", "bundle-id-with-nul",
@@ -44,8 +44,8 @@ struct OpenSSLOpinionTests {
         "twenty-one-thousand-purchases",
     ]
 
-    /// OpenSSL refuses `signed-attributes-confusion` only because a receipt's attributes begin with an INTEGER where
-    /// CMS wants an OBJECT IDENTIFIER: an accident, not a check.
+    /// OpenSSL rejects `signed-attributes-confusion` only because a receipt's attributes begin with an INTEGER where
+    /// CMS has an OBJECT IDENTIFIER: an accident, not a check.
     private static let acceptedInContainer = [
         "content-type-changed", "digest-algorithms-with-another", "digest-md5", "empty-content", "hundred-certificates",
         "signature-algorithm-mismatch",

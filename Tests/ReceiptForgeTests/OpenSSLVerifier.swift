@@ -4,13 +4,13 @@
 import COpenSSL
 import ReceiptForge
 
-/// A second opinion that shares no code with the forge: OpenSSL's own CMS verification.
+/// An independent verifier that shares no code with the forge: OpenSSL's own CMS verification.
 @safe struct OpenSSLVerifier {
     let root: Certificate
-    /// The moment certificates are judged at.
+    /// The time at which certificates must be valid.
     let moment: UTCDate
 
-    /// The content OpenSSL found signed, or nil when it refuses the receipt.
+    /// Returns the signed content, or nil if OpenSSL rejects the receipt.
     func signedContent(of receipt: [UInt8]) -> [UInt8]? {
         guard let container = unsafe decodeContainer(receipt), let store = unsafe makeStore() else { return nil }
         defer {

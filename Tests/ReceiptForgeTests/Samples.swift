@@ -3,7 +3,7 @@
 
 import ReceiptForge
 
-/// Made once: finding primes is what takes time.
+/// Created once, because finding primes takes time.
 enum Samples {
     static let pki = ForgedPKI(seed: 1)
     static let xcode = XcodePKI(seed: 1)
@@ -20,6 +20,6 @@ enum Samples {
 }
 
 extension OpenSSLVerifier {
-    /// Judges receipts of the sample authority on the day the samples were created.
+    /// A verifier for the sample authority, at the time the samples were created.
     static let samples = OpenSSLVerifier(root: Samples.pki.root, moment: Samples.date)
 }

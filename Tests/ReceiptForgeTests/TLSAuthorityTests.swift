@@ -4,7 +4,7 @@
 import ReceiptForge
 import Testing
 
-/// That clients accept and refuse these identities as they should is tested where there are clients: HTTPTransportTests.
+/// Tests issuing only; HTTPTransportTests covers the clients that accept or reject these identities.
 struct TLSAuthorityTests {
     private static let authority = TLSAuthority(seed: 1)
 

@@ -7,7 +7,7 @@
     @testable internal import RedisStore
 
     extension FuzzSeeds {
-        /// Inputs for what the gateway reads beside receipts.
+        /// Inputs for the gateway's parsers beside receipts.
         static var gateway: [(String, [UInt8])] {
             seeds("json", of: .json, json) + seeds("reply", of: .reply, replies) + seeds("edge", of: .edge, requests)
                 + seeds("header", of: .header, headers) + seeds("answer", of: .answer, answers)

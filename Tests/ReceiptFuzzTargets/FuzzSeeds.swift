@@ -4,12 +4,12 @@
 #if DEBUG || RECEIPT_FUZZING
     @testable internal import ReceiptForge
 
-    /// Inputs to start from: what the forge makes, small enough for the length limit of the corpus.
+    /// Initial inputs from the forge, small enough for the length limit of the corpus.
     public enum FuzzSeeds {
         private static let pki = ForgedPKI(seed: 1)
         private static let xcode = XcodePKI(seed: 1)
 
-        /// Names and inputs.
+        /// The names and inputs.
         public static var all: [(name: String, input: [UInt8])] {
             texts + dates + containers + payloads + certificates + changes + gateway
         }
@@ -25,7 +25,7 @@
                 .enumerated().map { number, text in ("date-\(number)", FuzzTarget.date.input(Array(text.utf8))) }
         }
 
-        /// Containers with one certificate or none, which their form does not depend on.
+        /// Containers with one certificate or none; their form does not depend on the certificates.
         private static var containers: [(String, [UInt8])] {
             var container = pki.container(signing: smallContents.payload)
             container.certificates = []
@@ -48,8 +48,8 @@
             ]
         }
 
-        /// One octet more than a seed's length needs: a reader that lets it pass breaks the promise of one form (X.690
-        /// §10.1), from where the search needs no luck to get.
+        /// One byte more than a seed's length needs. A reader that accepts it breaks the rule of one form (X.690
+        /// §10.1), which the search then finds without luck.
         private static let longer = DERLengthForm.long(bytes: 3)
 
         private static var payloads: [(String, [UInt8])] {
@@ -76,7 +76,7 @@
             }
         }
 
-        /// Each genuine receipt as it is, and with one change of each kind.
+        /// Each genuine receipt unchanged, and with one change of each kind.
         private static var changes: [(String, [UInt8])] {
             (0..<7).flatMap { receipt in
                 (0..<6).map { operation in
@@ -88,7 +88,6 @@
             }
         }
 
-        /// One purchase, short texts.
         private static var smallContents: ReceiptContents {
             let date = UTCDate(2024, 3, 1, 12, 30, 15)
             var contents = ReceiptContents(bundleID: "com.example.f", creationDate: date)

@@ -9,8 +9,8 @@
     internal import Receipts
 
     extension FuzzTarget {
-        /// Header fields of an answer of Apple's: the first character of each line chooses the field. Each line is tried as
-        /// a date, too.
+        /// Checks response headers of Apple: the first character of each line chooses the field. Each line is also
+        /// tried as a date.
         static func checkHeader(_ bytes: [UInt8]) throws {
             let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 32).map { line in
                 (name: line.first ?? 0, value: String(decoding: line.dropFirst(), as: UTF8.self))
@@ -27,7 +27,7 @@
             "Retry-After", "Sunset", "Deprecation", "Link", "Date", "x-apple-jingle-correlation-key",
         ]
 
-        /// A date of HTTP comes back from the one form in which dates are sent.
+        /// Checks that an HTTP date is read back from the one form in which dates are sent.
         private static func checkHTTPDate(_ text: String) throws {
             guard let date = HTTPDate.timestamp(text, now: AppleAnswer.now) else { return }
             try expect(date.millisecondsSince1970 % 1000 == 0, "parts of a second in a date of HTTP")
@@ -35,11 +35,11 @@
             try expect(HTTPDate.timestamp(written, now: AppleAnswer.now) == date, "a date of HTTP read otherwise")
         }
 
-        /// A date of Apple's comes back from each of its forms, as far as the form says.
+        /// Checks that Apple's date is read back from each of its forms, as precisely as the form allows.
         private static func checkAppleDate(_ text: String) throws {
             guard let date = AppleDate(text) else { return }
             try expect(AppleDate(date.milliseconds) == date, "milliseconds read otherwise than written")
-            // Years of four digits; a day less on both sides, because Los Angeles is hours behind.
+            // Years of four digits, and a day less on both sides, because Los Angeles is hours behind.
             let milliseconds = date.timestamp.millisecondsSince1970
             guard (-62_167_132_800_000..<253_402_214_400_000).contains(milliseconds) else { return }
             let second = milliseconds - ((milliseconds % 1000) + 1000) % 1000
@@ -51,8 +51,8 @@
             try expect([0, 3_600_000].contains(difference), "a date of Los Angeles that is \(difference) ms off")
         }
 
-        /// Bodies of answers: where Apple does not vouch for a receipt nothing is read, and what is read is read from the
-        /// written tree as it was from the bytes.
+        /// Checks bodies of responses: nothing is read unless Apple vouches for a receipt, and the written tree is read
+        /// like the original bytes.
         static func checkAnswer(_ bytes: [UInt8]) throws {
             guard let response = try? VerifyReceiptResponse(parsing: bytes) else { return }
             try response.check()
@@ -61,7 +61,7 @@
             guard let reply = UpstreamAnswer(response, from: .sandbox) else { return }
             try expect(reply.body == bytes, "an answer with another body")
             let ids = reply.transactions.map(\.transactionID)
-            try expect(Set(ids).count == ids.count, "a transaction stands twice")
+            try expect(Set(ids).count == ids.count, "a transaction appears twice")
         }
     }
 
@@ -84,10 +84,10 @@
             }
             if let correlationKey {
                 let isHarmless = correlationKey.utf8.allSatisfy { (0x2D...0x7A).contains($0) && $0 != 0x2F }
-                try expect(isHarmless && (1...64).contains(correlationKey.utf8.count), "a key that is no key")
+                try expect(isHarmless && (1...64).contains(correlationKey.utf8.count), "an invalid correlation key")
             }
             try expect(announcements.links.count <= EndpointAnnouncements.Limits.links, "more links than are kept")
-            try expect(Set(announcements.links).count == announcements.links.count, "a link stands twice")
+            try expect(Set(announcements.links).count == announcements.links.count, "a link appears twice")
             for link in announcements.links {
                 try FuzzTarget.checkPublishable(link.target)
                 let read = LinkField.links("<\(link.target)>; rel=\"\(link.relation.rawValue)\"")
@@ -107,7 +107,7 @@
         }
     }
 
-    /// What decides about entitlements.
+    /// The fields that decide about entitlements.
     private struct ReadAnswer: Equatable {
         let status: VerifyReceiptStatus
         let environment: Environment?

@@ -32,7 +32,7 @@
     }
 
     extension OwnedCertificate {
-        /// Whatever key a certificate holds, OpenSSL takes it or not, and verifies nothing under it that is not signed.
+        /// Checks that OpenSSL accepts the certificate's key or not, and never verifies an unsigned content under it.
         fileprivate func checkKey() throws {
             guard (try? fields.publicKey.check()) != nil, let key = try? fields.publicKey.publicKey(in: bytes.span)
             else {
@@ -42,7 +42,7 @@
             for algorithm in SignatureAlgorithm.allCases {
                 let verifiesNothing = try? key.verifies(content.extracting(0..<0), over: content, algorithm)
                 try expect(verifiesNothing != true, "an empty signature verifies")
-                // May well be true, of a root: what matters is that it is answered.
+                // May be true for a root; it only has to return.
                 _ = try? key.verifies(bytes.span.extracting(fields.signature), over: content, algorithm)
             }
         }

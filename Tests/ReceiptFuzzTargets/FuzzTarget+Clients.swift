@@ -8,7 +8,7 @@
     @testable internal import Settings
 
     extension FuzzTarget {
-        /// A clients file is refused with reasons, or every client in it keeps the rules of the file.
+        /// Checks that a clients file is rejected with reasons, or that every client in it keeps the rules of the file.
         static func checkClients(_ bytes: [UInt8]) throws {
             let text = String(decoding: bytes, as: UTF8.self)
             do {
@@ -17,9 +17,9 @@
                 let again = try? read(text)
                 try expect(
                     again?.clients == file.clients && again?.sharedSecrets.keys == file.sharedSecrets.keys,
-                    "a file that is read otherwise the second time")
+                    "a file that is read differently the second time")
             } catch let problems as ConfigurationProblems {
-                try expect(!problems.problems.isEmpty, "refused without a reason")
+                try expect(!problems.problems.isEmpty, "rejected without a reason")
                 for problem in problems.problems {
                     let isOneLine = problem.description.allSatisfy { !$0.isNewline }
                     try expect(isOneLine && !problem.fault.isEmpty, "a reason that is not one line")
@@ -37,7 +37,7 @@
                 })
         }
 
-        /// What stands in the file of a shared secret.
+        /// The contents of a shared secret's file.
         private static let fileSecret = "0123456789abcdef0123456789abcdef"
     }
 

@@ -21,7 +21,7 @@
             try expect((try? UnverifiedReceipt(bytes)) == nil, description)
         }
 
-        /// What is normalised is DER as far as it was BER, and stays as it is when it is normalised again.
+        /// Checks that the result is DER where the input was BER, and does not change when normalised again.
         static func checkBER(_ bytes: [UInt8]) throws {
             let normalizer = BERNormalizer(maximumDepth: 16)
             do {
@@ -44,7 +44,7 @@
     }
 
     extension SignedData {
-        /// Everything lies where it should, and no gap is between the certificates.
+        /// Checks that all parts are inside the receipt and in order, without a gap between certificates.
         func checkRanges(in bytes: [UInt8]) throws {
             let whole = 0..<bytes.count
             try expect(whole.contains(eContent) && !eContent.isEmpty, "content outside the receipt")
@@ -64,12 +64,12 @@
     }
 
     extension SignedData {
-        /// Every length is in the one form DER has for it.
+        /// Checks that every length is in its one DER form.
         func checkHeaders(in bytes: [UInt8]) throws {
             var contents: [(UInt8, Range<Int>)] = [
                 (0x04, eContent), (0x02, signer.serialNumber), (0x04, signer.signature),
             ]
-            // Nothing else lies in their set.
+            // Only certificates are in their set.
             if let first = certificates.first, let last = certificates.last {
                 contents.append((0xA0, first.lowerBound..<last.upperBound))
             }

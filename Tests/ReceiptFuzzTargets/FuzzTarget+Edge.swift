@@ -13,12 +13,12 @@
     internal import Synchronization
 
     extension FuzzTarget {
-        /// A connection finds the same requests in the same bytes, in whatever pieces they arrive and whenever the answers
-        /// come: where a request ends is not up to the sender's packets.
+        /// Checks that a connection finds the same requests in the same bytes, in any pieces and with answers at any
+        /// time: the sender's packets must not decide where a request ends.
         static func checkEdge(_ bytes: [UInt8]) throws {
             let whole = try EdgeTrial.run(bytes, pieceBytes: max(bytes.count, 1), answersAtOnce: false)
             try whole.check()
-            // In more pieces a body would be too fragmented, which is refused.
+            // In more pieces a body would be too fragmented, and rejected.
             let smallest = bytes.count / EdgeTrial.maximumPieces + 1
             for (pieceBytes, answersAtOnce) in [(smallest, false), (smallest, true), (smallest * 61, true)] {
                 let pieces = try EdgeTrial.run(bytes, pieceBytes: pieceBytes, answersAtOnce: answersAtOnce)
@@ -27,19 +27,19 @@
         }
     }
 
-    /// What came of the bytes of one connection.
+    /// The result of one connection's bytes.
     private struct EdgeTrial: Equatable {
-        /// The requests that reached a handler, in their order.
+        /// The requests that reached a handler, in order.
         var requests: [HandledRequest] = []
         /// The statuses of all answers, without 100.
         var statuses: [Int] = []
-        /// The body bytes that are still counted when the connection has ended.
+        /// The body bytes that are still counted after the end of the connection.
         var reservedBytes = 0
 
         static let maximumPieces = 512
         static let bodyLimit = 2048
 
-        /// Feeds a connection, answers 200 to what reaches a handler, and ends the input.
+        /// Feeds a connection, answers 200 to each request that reaches a handler, and ends the input.
         static func run(_ bytes: [UInt8], pieceBytes: Int, answersAtOnce: Bool) throws -> EdgeTrial {
             let budget = BodyBudget(.mebibytes(1)), handler = RecordingHandler(answersAtOnce: answersAtOnce)
             var trial = EdgeTrial()
@@ -48,7 +48,7 @@
             while channel.isActive, let piece = buffer.readSlice(length: min(pieceBytes, buffer.readableBytes)),
                 piece.readableBytes > 0
             {
-                // What the decoder throws is the edge's to answer.
+                // Errors of the decoder are answered by the edge.
                 _ = try? channel.writeInbound(piece)
                 channel.embeddedEventLoop.run()
             }
@@ -82,14 +82,14 @@
             return channel
         }
 
-        /// The status of the answer that begins here.
+        /// Returns the status of the answer that begins here.
         private static func status(in written: ByteBuffer) -> Int? {
             let text = String(buffer: written)
             return text.hasPrefix("HTTP/1.") ? Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) : nil
         }
 
         func check() throws {
-            try expect(reservedBytes == 0, "\(reservedBytes) body bytes are never given back")
+            try expect(reservedBytes == 0, "\(reservedBytes) body bytes are never released")
             try expect(
                 statuses.count == requests.count || statuses.count == requests.count + 1,
                 "\(statuses.count) answers to \(requests.count) requests")
@@ -99,7 +99,7 @@
         }
     }
 
-    /// A request as its handler gets it, without its identifier.
+    /// A request as its handler receives it, without its identifier.
     private struct HandledRequest: Equatable {
         let method: String
         let path: String
@@ -120,7 +120,7 @@
         func check() throws {
             try expect(body.count <= EdgeTrial.bodyLimit, "a body beyond the limit")
             try expect(!(isChunked && contentLength != nil), "a body of two lengths")
-            // RFC 9110 §9.3.6: CONNECT has no content, whatever it announces; it is the last request of its connection.
+            // RFC 9110 §9.3.6: CONNECT has no content, whatever it announces, and is the last request.
             if let contentLength, method != "CONNECT" {
                 try expect(Int(contentLength) == body.count, "\(body.count) body bytes, \(contentLength) announced")
             } else if !isChunked {
@@ -129,7 +129,7 @@
         }
     }
 
-    /// The handler of every path: writes requests down, and answers at once or after one turn of the event loop.
+    /// The handler of every path: records requests, and answers at once or after one iteration of the event loop.
     private final class RecordingHandler: Sendable {
         private let recorded = Mutex<[HandledRequest]>([])
         private let answersAtOnce: Bool
@@ -138,7 +138,7 @@
 
         var requests: [HandledRequest] { recorded.withLock { $0 } }
 
-        /// One route for each method, so that no path and no method is refused.
+        /// One route for each method, so that no path and no method is rejected.
         var routes: RouteTable {
             let methods: [HTTPRequest.Method] = [.get, .post, .put, .delete, .options, .patch, .trace]
             return RouteTable(methods.map { Route($0, "*", authentication: .none, handler: answer) })

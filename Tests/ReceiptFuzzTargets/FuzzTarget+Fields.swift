@@ -5,7 +5,7 @@
     @testable internal import Receipts
 
     extension FuzzTarget {
-        /// The first byte says whether dates may have offsets; the others are a payload.
+        /// Checks a payload. The first byte of the input decides whether dates may have offsets.
         static func checkFields(_ input: [UInt8]) throws {
             let bytes = Array(input.dropFirst())
             let limits = Limits(), acceptsOffsets = input.first.map { $0 & 1 == 1 } ?? false
@@ -24,7 +24,7 @@
     }
 
     extension VerifiedReceipt {
-        /// Required texts are there, and no text was repaired or holds a NUL.
+        /// Checks that required texts are present, and that no text was repaired or contains a NUL.
         fileprivate func checkTexts() throws {
             try expect(!receiptType.isEmpty && !bundleID.isEmpty, "a required text is empty")
             try expect(isIssued(forBundleID: bundleID), "a bundle ID that is not itself")
@@ -40,13 +40,13 @@
             }
         }
 
-        /// The attributes as a reader finds them that takes no shortcut.
+        /// Compares the attributes with those of a reader without shortcuts.
         fileprivate func checkAttributes(of bytes: [UInt8]) throws {
             let all = try PlainAttribute.all(in: 0..<bytes.count, of: bytes)
             let unnamed = all.filter { !AttributeType.ofReceipt.contains($0.type) }
             try expect(otherAttributes == unnamed.map { $0.attribute(in: bytes) }, "attributes got lost or changed")
             let single = all.map(\.type).filter { $0 != AttributeType.inAppPurchase }
-            try expect(Set(single).count == single.count, "an attribute stands twice")
+            try expect(Set(single).count == single.count, "an attribute appears twice")
             let purchased = all.filter { $0.type == AttributeType.inAppPurchase }
             try expect(purchased.count == purchases.count, "purchases got lost")
             for (attribute, purchase) in zip(purchased, purchases) {
@@ -55,7 +55,7 @@
                 try expect(
                     purchase.otherAttributes == unnamed.map { $0.attribute(in: bytes) },
                     "attributes of a purchase changed")
-                try expect(Set(all.map(\.type)).count == all.count, "an attribute of a purchase stands twice")
+                try expect(Set(all.map(\.type)).count == all.count, "an attribute of a purchase appears twice")
             }
         }
 
@@ -69,14 +69,14 @@
             for date in (own + bought).compactMap(\.self) {
                 try expect(
                     CivilTime(date).secondsSince1970 * 1000 == date.millisecondsSince1970, "a date off its calendar")
-                // An offset may carry a date over the edge of four digits.
+                // An offset may carry a date beyond four digits of the year.
                 try expect(
                     acceptsOffsets || Timestamp(rfc3339: date.description) == date, "a date that cannot be written")
             }
         }
     }
 
-    /// An attribute read field by field.
+    /// An attribute, read field by field.
     private struct PlainAttribute {
         let type: Int
         let version: Int
@@ -100,7 +100,7 @@
                 }
                 return attributes
             } catch {
-                throw BrokenInvariant("attributes that a plain reader refuses: \(error.rule.rawValue)")
+                throw BrokenInvariant("attributes that a plain reader rejects: \(error.rule.rawValue)")
             }
         }
     }

@@ -6,8 +6,7 @@
     @testable internal import Endpoints
 
     extension FuzzTarget {
-        /// The tree of a text is written and read again as the same tree, and each reader takes what it should of what
-        /// the others take.
+        /// Checks that a tree is the same after writing and reading, and that the readers accept the same texts.
         static func checkJSON(_ bytes: [UInt8]) throws {
             let isSkipped = skips(bytes)
             do {
@@ -24,11 +23,11 @@
         private static func checkRewriting(of value: JSONValue) throws {
             let text = value.bytes
             let again = try? JSONValue(parsing: text, limits: JSONLimits.rewritten)
-            // Bytes too: Unicode holds some different texts to be the same.
+            // Bytes are compared too: Unicode treats some different texts as equal.
             try expect(again == value && again?.bytes == text, "a tree that is written and read again is another one")
         }
 
-        /// Whether the text, as the value of a member, is passed over up to its end.
+        /// Returns true if the text, as the value of a member, is skipped to its end.
         private static func skips(_ bytes: [UInt8]) -> Bool {
             let text = Array(#"{"name":"#.utf8) + bytes + Array("}".utf8)
             var reader = JSONReader(text.span)
@@ -45,7 +44,7 @@
             }
         }
 
-        /// The bodies of requests, which are read without a tree.
+        /// Checks the bodies of requests, which are read without a tree.
         private static func checkRequests(_ bytes: [UInt8]) throws {
             do {
                 let body = try VerifyRequestBody(decoding: bytes.span)
@@ -78,7 +77,7 @@
     }
 
     extension JSONFault.Rule {
-        /// Whether a text with this fault may be well formed: then it can be skipped.
+        /// True if a text with this fault may be well formed, and then can be skipped.
         fileprivate var isAboutContents: Bool {
             switch self {
             case .duplicateField, .tooDeep, .tooManyValues, .tooLarge: true

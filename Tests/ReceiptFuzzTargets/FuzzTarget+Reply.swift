@@ -6,7 +6,7 @@
     @testable internal import Redis
 
     extension FuzzTarget {
-        /// Replies of Redis are the same in whatever pieces they arrive, and keep their limits.
+        /// Checks that Redis replies are the same in any pieces, and within their limits.
         static func checkReply(_ bytes: [UInt8]) throws {
             let whole = try ReadReplies(bytes, pieceBytes: max(bytes.count, 1))
             for pieceBytes in [1, 7] {

@@ -8,7 +8,7 @@
     @testable internal import Settings
 
     extension FuzzTarget {
-        /// What lies in the shared store, which others may write to. The first byte chooses what the others are.
+        /// Checks values of the shared store, to which others may write. The first byte chooses the kind of value.
         static func checkStored(_ input: [UInt8]) throws {
             let bytes = Array(input.dropFirst())
             switch (input.first ?? 0) % 4 {
@@ -19,12 +19,12 @@
             }
         }
 
-        /// Bytes that no node sealed never open.
+        /// Checks that bytes which no node sealed never open.
         private static func checkForgedSeal(_ bytes: [UInt8]) throws {
             try expect((try? Sealing.seal.open(bytes, for: Sealing.name)) == nil, "a forged value opens")
         }
 
-        /// A sealed value opens to what was sealed, under its name and as it was, and in no other way.
+        /// Checks that a sealed value opens only unchanged and under its name.
         private static func checkChangedSeal(_ bytes: [UInt8]) throws {
             let sealed = Sealing.seal.seal(Sealing.value, for: Sealing.name)
             try expect((try? Sealing.seal.open(sealed, for: Sealing.name)) == Sealing.value, "a sealed value is lost")
@@ -39,7 +39,7 @@
             }
         }
 
-        /// A finding is fresh and kept for no longer than the policy has it, and is written as it was read.
+        /// Checks that a stored result stays within the policy's times, and is written as it was read.
         private static func checkResult(_ bytes: [UInt8]) throws {
             let policy = FreshnessPolicy()
             guard let stored = try? StoredResult(bytes, policy: policy) else { return }
@@ -48,22 +48,22 @@
             try expect(
                 stored.retention > .zero && stored.retention <= policy.longestRetention, "kept for \(stored.retention)")
             try expect(known.took >= .zero && known.took <= StoredResultLimits.took, "took \(known.took)")
-            // At the ends of what can be represented a span is shorter than it was written.
+            // At the limits of the representable range a span is shorter than it was written.
             guard known.askedAt.millisecondsSince1970.magnitude < 1 << 60 else { return }
-            try expect(stored.bytes == bytes, "a finding that is written otherwise than it was read")
+            try expect(stored.bytes == bytes, "a stored result that is written differently than read")
         }
 
-        /// A note's links may be published, and it is written as it was read.
+        /// Checks that the links of an update may be published, and that it is written as it was read.
         private static func checkUpdate(_ bytes: [UInt8]) throws {
             guard let note = LifecycleUpdate(json: bytes) else { return }
-            try expect(LifecycleUpdate(json: note.json) == note, "a note that is written otherwise than it was read")
+            try expect(LifecycleUpdate(json: note.json) == note, "an update that is written differently than read")
             for date in [note.dates.deprecation, note.dates.sunset].compactMap(\.self) {
                 try expect(LifecycleUpdate.Limits.milliseconds.contains(date.millisecondsSince1970), "noted: \(date)")
             }
             for link in note.links { try checkPublishable(link.target) }
         }
 
-        /// A target may stand between `<` and `>` in a header field.
+        /// Checks that a target may appear between `<` and `>` in a header field.
         static func checkPublishable(_ target: String) throws {
             let isVisible = target.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"<>\"".utf8.contains($0) }
             try expect(isVisible && target.utf8.count <= 2048, "a link that may not be published")

@@ -6,22 +6,22 @@
     @testable internal import Receipts
 
     extension FuzzTarget {
-        /// Exactly one text, white space aside, stands for each sequence of bytes: the one Foundation writes.
+        /// Checks that each byte sequence has exactly one text, white space aside: the one Foundation writes.
         static func checkBase64(_ text: [UInt8]) throws {
             let canonical = text.filter { ![0x20, 0x09, 0x0D, 0x0A].contains($0) }
             do {
                 let bytes = try Base64.decode(text.span)
                 try expect(!bytes.isEmpty, "base64 of nothing")
-                try expect(Array(Data(bytes).base64EncodedData()) == canonical, "base64 in a second spelling")
+                try expect(Array(Data(bytes).base64EncodedData()) == canonical, "base64 in a second form")
             } catch let error as Base64Error {
                 try expect((0...text.count).contains(error.position), "a base64 fault outside the text")
                 let decoded = Data(base64Encoded: Data(canonical))
                 let isCanonical = decoded.map { !$0.isEmpty && Array($0.base64EncodedData()) == canonical } ?? false
-                try expect(!isCanonical, "canonical base64 refused: \(error.fault)")
+                try expect(!isCanonical, "canonical base64 rejected: \(error.fault)")
             }
         }
 
-        /// A date is read as it is written, or not at all.
+        /// Checks that a date is read as it is written, or not at all.
         static func checkDate(_ bytes: [UInt8]) throws {
             if bytes.count >= 20, let date = Timestamp(plainRFC3339: bytes.span, at: bytes.count - 20) {
                 try expect(
@@ -34,7 +34,7 @@
             }
         }
 
-        /// The local time without its offset, and the offset taken off.
+        /// Compares with the local time minus its offset.
         private static func checkOffset(of text: [UInt8], readAs date: Timestamp) throws {
             let local = Timestamp(rfc3339: String(decoding: text.prefix(19), as: UTF8.self) + "Z")
             let digits = text.suffix(4).map { Int64($0) - 0x30 }

@@ -5,8 +5,8 @@
     internal import ReceiptForge
     internal import Receipts
 
-    /// Genuine receipts and a verifier that trusts them. Receipts are too long to be mutated byte by byte, so an input
-    /// is a list of changes to one of them.
+    /// Genuine receipts and a verifier that trusts them. An input is a list of changes to one: they are too long for
+    /// mutation.
     private enum Genuine {
         static let receipts: [[UInt8]] = {
             let forge = FaultForge(pki: ForgedPKI(seed: 1))
@@ -31,7 +31,7 @@
             return ReceiptVerifier(trustStore: store)
         }()
 
-        /// What was signed. Nothing else may ever be genuine.
+        /// The signed contents. Nothing else may ever be genuine.
         static let contents: Set<Fingerprint> = Set(
             receipts.map { receipt in
                 guard let verified = try? verifier.verify(receipt, at: now) else {
@@ -42,12 +42,12 @@
     }
 
     extension FuzzTarget {
-        /// Makes keys and receipts, which takes a moment that is not the first input's.
+        /// Creates keys and receipts before the first input, because that takes time.
         public static func prepare() {
             _ = Genuine.contents
         }
 
-        /// The first byte chooses a receipt, each four bytes after it change it.
+        /// The first byte chooses a receipt; each four bytes after it change the receipt.
         static func checkVerifier(_ input: [UInt8]) throws {
             let contents = Genuine.contents
             guard let choice = input.first else { return }
@@ -55,21 +55,21 @@
             for change in Change.list(in: Array(input.dropFirst())) { change.apply(to: &receipt) }
             do {
                 let verified = try Genuine.verifier.verify(receipt, at: Genuine.now)
-                try expect(contents.contains(Fingerprint(of: verified.signedContent)), "genuine, and never signed")
-                try expect(verified.environment != .production, "genuine in an environment nobody may sign for")
+                try expect(contents.contains(Fingerprint(of: verified.signedContent)), "genuine, but never signed")
+                try expect(verified.environment != .production, "genuine in an environment that no root may sign for")
             } catch let error as ReceiptError {
                 try error.checkLocation(in: receipt)
             }
         }
     }
 
-    /// One change at a place in some bytes: what to do, where (two bytes), and a value.
+    /// One change of some bytes: an operation, a position (two bytes), and a value.
     struct Change {
         let operation: UInt8
         let position: Int
         let value: UInt8
 
-        /// The changes that these bytes stand for, four bytes each.
+        /// Decodes changes of four bytes each.
         static func list(in bytes: [UInt8]) -> [Change] {
             stride(from: 0, to: bytes.count - 3, by: 4).prefix(64).map { Change(bytes[$0..<$0 + 4]) }
         }

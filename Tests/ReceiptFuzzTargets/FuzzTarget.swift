@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-#if DEBUG || RECEIPT_FUZZING  // What is tested is internal; a release build has nothing of this module.
+#if DEBUG || RECEIPT_FUZZING  // The tested code is internal; a release build has nothing of this module.
     @testable internal import Receipts
 
-    /// A promise of a parser that must hold for any bytes whatever.
+    /// A broken promise of a parser: it must hold for any bytes.
     public struct BrokenInvariant: Error, CustomStringConvertible {
-        /// What should have held.
+        /// The promise.
         public let description: String
 
         init(_ description: String) {
@@ -14,9 +14,9 @@
         }
     }
 
-    /// What can be fed with bytes. Besides never crashing, each keeps promises, which are checked.
+    /// The parsers under test. Each must never crash, and keeps promises that are checked.
     public enum FuzzTarget: UInt8, CaseIterable, Sendable {
-        // In their order: a new one stands last, or the corpus means others.
+        // Add new ones at the end: the corpus refers to targets by number.
         /// Text to bytes.
         case base64
         /// The PKCS #7 container.
@@ -31,28 +31,28 @@
         case verifier
         /// Dates.
         case date
-        /// JSON, read as a tree, passed over, and as the body of a request.
+        /// JSON, read as a tree, skipped, and as the body of a request.
         case json
         /// Replies of Redis.
         case reply
-        /// What a connection of a client sends.
+        /// The bytes of a client's connection.
         case edge
-        /// What lies in the shared store.
+        /// Values of the shared store.
         case stored
-        /// Header fields and dates of Apple's.
+        /// Header fields and dates of Apple.
         case header
-        /// Bodies of Apple's answers.
+        /// Bodies of Apple's responses.
         case answer
         /// The clients file.
         case clients
 
-        /// The target that an input is for: its first byte says so. Nil for no input.
+        /// The target of an input, chosen by its first byte; nil for an empty input.
         public init?(of input: [UInt8]) {
             guard let first = input.first else { return nil }
             self = Self.allCases[Int(first) % Self.allCases.count]
         }
 
-        /// Feeds an input: its first byte chooses the target, the others are what the target gets.
+        /// Runs an input: its first byte chooses the target, which receives the others.
         public static func run(_ input: [UInt8]) throws {
             guard let target = FuzzTarget(of: input) else { return }
             let bytes = Array(input.dropFirst())
@@ -74,7 +74,6 @@
             }
         }
 
-        /// The input that feeds these bytes to the target.
         func input(_ bytes: [UInt8]) -> [UInt8] { [rawValue] + bytes }
     }
 
@@ -89,7 +88,7 @@
     }
 
     extension ReceiptError {
-        /// A place that an error names lies within the bytes, or at their end where something is missing.
+        /// Checks that an error's offset is within the bytes, or at their end where something is missing.
         func checkLocation(in bytes: [UInt8]) throws {
             guard case .offset(let offset) = location else { return }
             try expect((0...bytes.count).contains(offset), "\(rule.rawValue) at \(offset) of \(bytes.count) bytes")

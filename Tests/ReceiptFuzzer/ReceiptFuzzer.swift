@@ -4,7 +4,7 @@
 internal import FoundationEssentials
 internal import ReceiptFuzzTargets
 
-/// libFuzzer calls this once before the first input. With RECEIPT_FUZZ_SEEDS set it writes the seeds into that folder.
+/// Called once by libFuzzer before the first input. With RECEIPT_FUZZ_SEEDS set it writes the seeds into that folder.
 @c
 public func LLVMFuzzerInitialize(
     _ argumentCount: UnsafeMutablePointer<CInt>?,
@@ -25,12 +25,12 @@ public func LLVMFuzzerInitialize(
     return 0
 }
 
-/// The one target to feed, where RECEIPT_FUZZ_TARGET names it.
+/// The only target to run, if RECEIPT_FUZZ_TARGET names it.
 private let chosenTarget = FuzzTarget.allCases.first {
     "\($0)" == ProcessInfo.processInfo.environment["RECEIPT_FUZZ_TARGET"]
 }
 
-/// libFuzzer calls this with each input; -1 keeps an input out of the corpus.
+/// Runs one input of libFuzzer; -1 keeps the input out of the corpus.
 @c
 public func LLVMFuzzerTestOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
@@ -43,14 +43,14 @@ public func LLVMFuzzerTestOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int)
     return 0
 }
 
-/// libFuzzer's driver; `main` in its library does nothing but call it.
+/// The driver of libFuzzer; `main` in its library only calls it.
 @_extern(c) private func LLVMFuzzerRunDriver(
     _ argumentCount: UnsafeMutablePointer<CInt>,
     _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
     _ callback: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
 ) -> CInt
 
-/// The package manager has the program begin at a function of this name, in place of `main`.
+/// The start of the program: the package manager uses this name in place of `main`.
 @c
 public func ReceiptFuzzer_main(
     _ argumentCount: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?

@@ -5,7 +5,7 @@ import Foundation
 import Receipts
 import Testing
 
-/// What is read out of a receipt against what Apple itself answered for the same receipt.
+/// Compares the fields read from a receipt with Apple's own answer to it.
 @Suite(
     .enabled(
         if: AppleAnswers.folder != nil,
@@ -22,7 +22,7 @@ struct AppleAnswerTests {
     func `what is signed and what Apple answers agree field by field`(_ pair: AppleAnswers.Pair) throws {
         let receipt = try ReceiptVerifier().verify(Base64.decode(pair.receiptData), at: RealReceipts.now)
         let answer = try #require(pair.receipt)
-        // Apple adds when it was asked.
+        // Apple adds the time of the request.
         #expect(Fields(receipt).differences(from: answer, ignoring: ["in_app", "request_date_ms"]) == [])
         #expect(receipt.environment.rawValue == pair.environment)
     }
@@ -51,7 +51,7 @@ struct AppleAnswerTests {
     }
 }
 
-/// Fields by Apple's names, as text; what is absent has no entry.
+/// Fields by Apple's names, as text, without absent ones.
 private struct Fields {
     private var values: [String: String] = [:]
 
@@ -90,7 +90,7 @@ private struct Fields {
         values[name] = date.map { String($0.millisecondsSince1970) }
     }
 
-    /// The names of fields that differ, or that only one side has. Of the three forms of a date `_ms` is compared.
+    /// Returns the names of fields that differ or are on one side only. Of the three forms of a date `_ms` is compared.
     func differences(from answer: [String: Any], ignoring ignored: Set<String>) -> [String] {
         let expected = answer.filter { name, _ in
             !ignored.contains(name) && !name.hasSuffix("_pst") && answer[name + "_ms"] == nil
@@ -99,7 +99,6 @@ private struct Fields {
     }
 }
 
-/// Where the pairs are, and how they are written.
 enum AppleAnswers {
     static let folder: URL? = {
         if let path = ProcessInfo.processInfo.environment["RESPONSE_CORPUS"] {
@@ -109,7 +108,7 @@ enum AppleAnswers {
         return sibling.flatMap { FileManager.default.fileExists(atPath: $0.path) ? $0 : nil }
     }()
 
-    /// A receipt as a client sent it, and Apple's answer as JSON.
+    /// A client's receipt, and Apple's answer as JSON.
     struct Pair: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let receiptData: String
@@ -134,7 +133,7 @@ enum AppleAnswers {
         }
     }
 
-    /// No pairs without a folder: the suite is skipped then.
+    /// Returns no pairs without a folder: the suite is skipped then.
     static func pairs() throws -> [Pair] {
         guard let folder else { return [] }
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

@@ -31,7 +31,7 @@ struct Base64Tests {
         }
     }
 
-    /// A text of two full groups and a last one, so that fast and careful paths both see every byte in every place.
+    /// Uses two full groups and a last one, so that fast and careful paths both see every byte at every position.
     @Test(arguments: 0..<12) func `every byte at every place gets the answer its kind gets`(place: Int) {
         for byte in UInt8.min...UInt8.max {
             var text = Array("AAAAAAAAAAAA".utf8)
@@ -97,8 +97,8 @@ struct Base64Tests {
         }
     }
 
-    /// Every text of up to five characters over an alphabet with one character of each kind: accepted are exactly those
-    /// that, white space aside, are what Foundation would have written for the same bytes.
+    /// Tries every text of up to five characters over an alphabet with one character of each kind. Accepted are exactly
+    /// those that, white space aside, Foundation would have written for the same bytes.
     @Test func `exactly one text is accepted for each sequence of bytes`() {
         let alphabet: [Character] = ["A", "Q", "/", "=", "-", " ", "!"]
         var texts = [""]
@@ -117,7 +117,7 @@ struct Base64Tests {
     }
 
     @Test(arguments: Base64Error.Fault.allCases)
-    func `a description says what to mend and names no character of the text`(fault: Base64Error.Fault) {
+    func `a description names the fault and no character of the text`(fault: Base64Error.Fault) {
         for text in ["", "A", "Zx!Y", "Zx-Y", "Zx==Y", "ZB=="] {
             #expect {
                 try Base64.decode(text)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReceiptForge
 
-/// How many certificates lie before the anchor, and which of several anchors ends a path.
+/// Tests the number of certificates before the anchor, and which of several anchors ends a path.
 struct CertificatePathTests {
     @Test(arguments: [1, 2, 3, 4], [true, false])
     func `a path has at most four certificates before its anchor`(authorities: Int, listsRoot: Bool) throws {
@@ -35,7 +35,7 @@ struct CertificatePathTests {
     }
 
     @Test(arguments: [(3, nil), (4, .certificateSignatureInvalid)] as [(UInt8, Rule?)])
-    func `of roots with one subject so many are tried`(namesakes: UInt8, broken: Rule?) throws {
+    func `of roots with one subject, four are tried`(namesakes: UInt8, broken: Rule?) throws {
         var store = TrustStore(anchors: [])
         for number in 0..<namesakes {
             store.add(try TrustAnchor(der: Samples.forge.namesakeOfRoot(number), environments: [.sandbox]))

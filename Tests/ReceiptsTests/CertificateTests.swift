@@ -18,7 +18,7 @@ struct CertificateTests {
             (.sequence(.boolean(true), .integer(0)), true, 0), (.sequence(.boolean(true), .integer(300)), true, 300),
             (.sequence(.boolean(true), .integer(-1)), true, -1), (.sequence(.integer(3)), false, 3),
         ] as [(ReceiptForge.DERElement, Bool, Int64?)])
-    func `basic constraints say who may issue`(value: ReceiptForge.DERElement, isCA: Bool, pathLength: Int64?) throws {
+    func `basic constraints name the issuers`(value: ReceiptForge.DERElement, isCA: Bool, pathLength: Int64?) throws {
         let read = try Self.extensions([Self.extension(.basicConstraints, value)])
         #expect(read.isCA == isCA && read.pathLength == pathLength)
     }
@@ -83,7 +83,7 @@ struct CertificateTests {
         }
     }
 
-    @Test func `an extension stands once`() {
+    @Test func `an extension appears once`() {
         let twice = [Self.extension(.testExtension, .null), Self.extension(.testExtension, .integer(1))]
         #expect(throws: ReceiptError(.certificateMalformed)) { try Self.extensions(twice) }
     }
@@ -248,7 +248,7 @@ struct CertificateTests {
         #expect(throws: ReceiptError.self) { try Self.key(info) }
     }
 
-    // MARK: The certificate
+    // MARK: Certificates
 
     @Test func `a certificate cut short anywhere is malformed`() {
         let der = Samples.pki.leaf.der
@@ -264,7 +264,7 @@ struct CertificateTests {
     }
 
     @Test func `both places name the signature algorithm alike, parameters included`() throws {
-        // RFC 5280 §4.1.1.2. Only the inner one is signed: another outer form would be a second spelling.
+        // RFC 5280 §4.1.1.2. Only the inner one is signed: another outer form would be a second encoding.
         let der = Samples.pki.leaf.der
         let algorithm = AlgorithmIdentifier(.sha256WithRSAEncryption)
         let withoutParameters = AlgorithmIdentifier(.sha256WithRSAEncryption, parameters: nil)
@@ -278,8 +278,6 @@ struct CertificateTests {
             #expect(throws: ReceiptError(.certificateMalformed)) { _ = try OwnedCertificate(certificate(other)) }
         }
     }
-
-    // MARK: Readers
 
     private static func extensions(_ list: [ReceiptForge.DERElement]) throws(ReceiptError) -> CertificateExtensions {
         let bytes = Element.explicit(3, .sequence(of: list)).encoded
@@ -318,7 +316,7 @@ struct CertificateTests {
 }
 
 extension ReceiptForge.DERElement {
-    /// A positive INTEGER of so many bytes, the first of them given.
+    /// A positive INTEGER of `count` bytes, beginning with `first`.
     fileprivate static func modulus(bytes count: Int, first: UInt8) -> Self {
         .integer(magnitude: [first] + [UInt8](repeating: 1, count: count - 1))
     }

@@ -5,18 +5,18 @@ import ReceiptForge
 import Receipts
 import Testing
 
-/// A remembered chain must change how long an answer takes and nothing else.
+/// Tests that a cached chain changes the time of an answer and nothing else.
 struct ChainCacheTests {
     private static let faults = Fault.allCases.filter { fault in
         if case .badRequest = fault.expected { return false }
         return true
     }
-    /// Decoded once; the large ones take a moment.
+    /// Decoded once, because the large ones take time.
     private static let receipts: [(fault: Fault, bytes: [UInt8])] = faults.compactMap { fault in
         (try? Base64.decode(Samples.forge.evidence(with: fault).base64)).map { (fault, $0) }
     }
 
-    @Test func `a verifier that knows nothing and one that knows the genuine chain answer alike`() throws {
+    @Test func `a verifier without cached chains and one with the genuine chain answer alike`() throws {
         for (fault, bytes) in Self.receipts {
             let verifier = try ReceiptVerifier.trustingSamples()
             let cold = verifier.brokenRule(of: bytes)
@@ -46,7 +46,7 @@ struct ChainCacheTests {
     }
 
     @Test(arguments: [[0, 0, 1, 2], [0, 1, 1, 2], [0, 1, 2, 2]])
-    func `a certificate stands once`(order: [Int]) throws {
+    func `a certificate appears once`(order: [Int]) throws {
         let receipt = Samples.forge.receipt(certificateOrder: order)
         let verifier = try ReceiptVerifier.trustingSamples()
         let cold = verifier.brokenRule(of: receipt)
@@ -62,7 +62,7 @@ struct ChainCacheTests {
         #expect(verifier.brokenRule(of: receipt) == .certificateUnused)
     }
 
-    @Test func `a remembered chain vouches for its own key only`() throws {
+    @Test func `a cached chain is valid for its own key only`() throws {
         let verifier = try ReceiptVerifier.trustingSamples()
         #expect(verifier.brokenRule(of: Samples.receipt) == nil)
         #expect(verifier.brokenRule(of: Samples.forge.receiptSignedByStranger) == .signatureInvalid)
@@ -88,7 +88,7 @@ struct ChainCacheTests {
         }
     }
 
-    @Test func `more chains than are remembered are verified all the same`() throws {
+    @Test func `more chains than the cache holds are still verified`() throws {
         let receipts = (1...80).map { Samples.forge.receipt(leafSerialNumber: [UInt8($0)]) }
         let verifier = try ReceiptVerifier.trustingSamples()
         for _ in 1...2 {

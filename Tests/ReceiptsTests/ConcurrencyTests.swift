@@ -6,8 +6,8 @@ import Receipts
 import Testing
 
 struct ConcurrencyTests {
-    /// Genuine receipts under several chains, and faults of chain, signature and content, all at once and again and
-    /// again: contexts, keys and chains are shared, answers are not.
+    /// Mixes genuine receipts under several chains with faults of chain, signature and content: contexts, keys and
+    /// chains are shared between tasks, answers are not.
     @Test func `one verifier answers many tasks at once, each of them right`() async throws {
         let faults = [
             "signature-bit-flipped", "content-spliced", "leaf-without-marker", "sha1-digest", "bundle-id-with-nul",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReceiptForge
 
-/// Two authorities whose certificates have the same names, as a test PKI made to look like Apple's has.
+/// Two authorities whose certificates have the same names, as if a test PKI imitated Apple's.
 struct CrossedChainTests {
     private static let test = ForgedPKI(seed: 1)
     private static let production = ForgedPKI(seed: 2)
@@ -26,7 +26,7 @@ struct CrossedChainTests {
     }()
 
     @Test(arguments: [false, true])
-    func `a leaf known below one root is not believed below another root's intermediate`(_ isWarm: Bool) throws {
+    func `a leaf known below one root is not trusted below another root's intermediate`(_ isWarm: Bool) throws {
         let verifier = try Self.verifier()
         if isWarm {
             var sandbox = Self.contents

@@ -67,7 +67,7 @@ struct DERReaderTests {
     }
 
     @Test func `a child cannot reach past its parent`() {
-        // The INTEGER claims two bytes; the SEQUENCE around it has room for one, the bytes for more.
+        // The INTEGER has two bytes by its length; its SEQUENCE has room for one, the array for more.
         let bytes: [UInt8] = [0x30, 0x03, 0x02, 0x02, 0x01, 0x01, 0x01]
         #expect(throws: ReceiptError(.derTruncated, at: .offset(2))) {
             var reader = DERReader(bytes.span)

@@ -9,7 +9,7 @@ import Testing
 private typealias OID = ReceiptForge.ObjectIdentifier
 private typealias Element = ReceiptForge.DERElement
 
-/// Chains as they stand in the x5c of a signed transaction: no container, P-384 above P-256.
+/// Chains as in the x5c of a signed transaction: no container, P-384 above P-256.
 struct EllipticChainTests {
     private static let pki = TransactionPKI(seed: 1)
     private static let x5c = pki.certificates.map(\.der)
@@ -138,7 +138,7 @@ struct EllipticChainTests {
             let broken = CertificateChain.brokenRule(x5c: Self.x5c, for: algorithm, trustStore: Self.store)
             #expect(broken == .keyAlgorithmMismatch)
         }
-        // An RSA leaf that Apple's elliptic intermediate never signed: no signature is looked at.
+        // An RSA leaf that Apple's elliptic intermediate never signed: rejected before any signature is verified.
         let leaf = CertificateTemplate.leaf(key: Samples.pki.keys.key(for: .leaf), authority: Self.pki.intermediateKey)
         let forged = leaf.signed(by: Self.pki.rootKey, .sha384).der
         for algorithm in [SignatureAlgorithm.sha256WithRSA, .es256] {
@@ -179,7 +179,7 @@ struct EllipticChainTests {
         #expect(Self.brokenRule([Self.x5c[0], Self.x5c[1] + [0], Self.x5c[2]]) == .certificateMalformed)
     }
 
-    @Test func `a remembered list is the same certificates, cut alike, with the same signer`() throws {
+    @Test func `a cached list has the same certificates, split alike, with the same signer`() throws {
         let chain = try CertificateChain(x5c: Self.x5c, trustStore: Self.store), cache = ChainCache()
         let bytes = Self.x5c.flatMap(\.self), ranges = Self.x5c.rangesWhenJoined
         let isNew = cache.insert(chain, of: SignerCertificates(bytes.span, at: ranges, signer: .first))
@@ -198,8 +198,6 @@ struct EllipticChainTests {
         #expect(!isKnown(bytes, ranges, .issuerAndSerialNumber(issuer: 0..<1, serialNumber: 1..<2)))
     }
 
-    // MARK: Parts
-
     private static func brokenRule(_ x5c: [[UInt8]]) -> Rule? {
         CertificateChain.brokenRule(x5c: x5c, trustStore: store)
     }
@@ -209,7 +207,7 @@ struct EllipticChainTests {
     }
 }
 
-/// A key whose signatures are called or written in another way than they should be.
+/// A key whose signatures have another algorithm or another form than they should.
 private struct OddKey: PrivateKey {
     let key: ECPrivateKey
     var algorithm: AlgorithmIdentifier?

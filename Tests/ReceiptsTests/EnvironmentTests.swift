@@ -5,7 +5,7 @@ import ReceiptForge
 import Receipts
 import Testing
 
-/// A root signs for the environments it was bound to, whatever a receipt says of itself.
+/// Tests that a root signs only for its environments, whatever the receipt's type.
 struct EnvironmentTests {
     @Test(
         arguments: [
@@ -32,7 +32,7 @@ struct EnvironmentTests {
         #expect(verifier.brokenRule(of: receipt) == .receiptTypeUnknown)
     }
 
-    /// Every subset of the three.
+    /// Every subset of the three environments.
     private static let bindings: [Set<Environment>] = (0..<8).map { bits in
         Set(Environment.allCases.enumerated().filter { bits >> $0.offset & 1 == 1 }.map(\.element))
     }

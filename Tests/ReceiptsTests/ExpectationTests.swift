@@ -5,7 +5,7 @@ import ReceiptForge
 import Receipts
 import Testing
 
-/// The tests of a receipt that only its caller can make: for this app, this version, this device.
+/// Tests a receipt against the caller's expectations: the app, the version, the device.
 struct ExpectationTests {
     private static let verifier = ForgedReceiptTests.verifier
 

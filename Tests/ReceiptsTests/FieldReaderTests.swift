@@ -5,8 +5,7 @@ import Testing
 
 @testable import Receipts
 
-/// The readers of attributes take shortcuts for the forms that nearly all attributes have; what they answer must not
-/// depend on which way was taken.
+/// Attribute readers take shortcuts for the most common forms; the result must not depend on the way taken.
 struct FieldReaderTests {
     // MARK: Texts
 
@@ -57,8 +56,7 @@ struct FieldReaderTests {
 
     // MARK: Attributes
 
-    /// The short form is read with two loads; the same attribute in a set that ends right after it, or goes on, or with
-    /// its version in two bytes, takes other ways.
+    /// The short form is read with two loads; at the end of a set, before others, or with a longer version it is not.
     @Test(arguments: [0, 1, 2, 30, 116, 117, 118, 119, 127, 128, 300])
     func `an attribute is read alike wherever it stands`(valueLength: Int) throws {
         for type in [0, 127, 128, 255, 256, 1702, 32_767, 32_768, 2_147_483_647] as [Int64] {
@@ -85,7 +83,7 @@ struct FieldReaderTests {
             for byte in UInt8.min...UInt8.max {
                 var changed = attribute
                 changed[place] = byte
-                // Alone in its set, and with so little after it that twelve bytes cannot be loaded for the second.
+                // Alone in its set: too few bytes follow for the load of twelve.
                 let alone = Result { try Self.attributes(changed) }
                 let careful = Result { try Self.carefully(changed) }
                 switch (alone, careful) {
@@ -118,8 +116,6 @@ struct FieldReaderTests {
         #expect(throws: ReceiptError(.attributeTypeOutOfRange)) { try Self.attributes(Self.attribute(type, 1, [])) }
     }
 
-    // MARK: Readers
-
     private static func text(_ text: [UInt8]) throws(ReceiptError) -> String? {
         let value = DER.element(0x0C, text)
         let slice = AttributeSlice(type: 3, version: 1, value: 0..<value.count)
@@ -146,7 +142,7 @@ struct FieldReaderTests {
         return attributes
     }
 
-    /// One attribute, read field by field.
+    /// Reads attributes field by field.
     private static func carefully(_ contents: [UInt8]) throws(ReceiptError) -> [ReceiptAttribute] {
         var reader = DERReader(contents.span)
         var attributes: [ReceiptAttribute] = []
@@ -162,7 +158,7 @@ struct FieldReaderTests {
     }
 }
 
-/// An encoder as plain as can be.
+/// A minimal encoder.
 private enum DER {
     static func element(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
         switch contents.count {

@@ -104,7 +104,7 @@ struct FieldTests {
     func `attribute 1722 is a number where it is one, and kept in any form`(value: [UInt8], number: Int64?) throws {
         let attribute = ReceiptForge.ReceiptAttribute(1722, value: value)
         let receipt = try Self.verified(Samples.forge.receipt(replacingInFirstPurchase: attribute))
-        // Two purchases: the other one has a zero.
+        // The other of the two purchases has a zero.
         #expect(receipt.purchases.contains { $0.attribute1722 == number && $0.keeps(1722, value) })
         #expect(receipt.purchases.allSatisfy { $0.keeps(1722, value) || $0.attribute1722 == 0 })
     }
@@ -162,7 +162,7 @@ struct FieldTests {
         #expect(receipt.bundleID == Samples.contents.bundleID)
     }
 
-    /// Types around every boundary between the forms an attribute can have and the ways seen types are remembered.
+    /// Types around every boundary between the forms of attributes and between the ways of remembering seen types.
     @Test(arguments: [
         13, 62, 63, 64, 126, 127, 128, 255, 256, 1699, 1700, 1763, 1764, 32_767, 32_768, 65_535, 2_147_483_647,
     ])
@@ -246,7 +246,6 @@ struct FieldTests {
 }
 
 extension InAppPurchase {
-    /// Whether the attribute is kept as it stands.
     fileprivate func keeps(_ type: Int, _ value: [UInt8]) -> Bool {
         otherAttributes.contains { $0.type == type && $0.value == value }
     }

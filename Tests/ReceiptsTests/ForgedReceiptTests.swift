@@ -5,7 +5,7 @@ import ReceiptForge
 import Receipts
 import Testing
 
-/// Every way of being wrong that the forge knows, against the verifier.
+/// Runs every fault of the forge through the verifier.
 struct ForgedReceiptTests {
     static let forge = FaultForge(pki: ForgedPKI(seed: 1))
     static let now = Timestamp(millisecondsSince1970: 1_790_000_000_000)

@@ -5,7 +5,7 @@ import ReceiptForge
 import Receipts
 import Testing
 
-/// Every limit lets through what is exactly as large and stops what is one larger.
+/// Tests each limit with a receipt exactly at it and with one just beyond it.
 struct LimitTests {
     @Test(arguments: [(0, nil), (-1, .receiptTooLarge)] as [(Int, Rule?)])
     func `a receipt has at most so many bytes`(spare: Int, broken: Rule?) throws {
@@ -51,7 +51,7 @@ struct LimitTests {
         try Self.expect(broken, of: Samples.receipt, limits)
     }
 
-    /// Xcode's outermost five nodes and the segmented content are of indefinite length, the content inside them.
+    /// Xcode's outermost five nodes and the segmented content have indefinite lengths; the content is inside them.
     @Test(arguments: [(7, nil), (6, nil), (5, .derTooDeep), (1, .derTooDeep)] as [(Int, Rule?)])
     func `a receipt made by Xcode is nested at most so deep`(maximum: Int, broken: Rule?) throws {
         var limits = Limits()

@@ -6,7 +6,7 @@ import Testing
 @testable import ReceiptForge
 @testable import Receipts
 
-/// Signatures under single keys: RFC 6979 for numbers that are not ours, the forge for everything hostile.
+/// Signatures under single keys: RFC 6979 for independent numbers, the forge for hostile ones.
 struct PublicKeyTests {
     private static let message = Array("header.payload".utf8)
     private static let key = ECPrivateKey(.p256, seed: 1, purpose: "signer")
@@ -130,7 +130,7 @@ struct PublicKeyTests {
         }
     }
 
-    /// FIPS 186-4 §6.4 has both; whoever must tell signatures apart has to look at what is signed.
+    /// FIPS 186-4 §6.4 allows both, so only the signed content tells signatures apart.
     @Test func `a signature and its mirror image are both genuine`() throws {
         let key = try Self.key.publicKey(),
             signature = Self.key.fixedLengthSignature(over: Self.message, digest: .sha256)
@@ -163,7 +163,7 @@ struct PublicKeyTests {
 }
 
 extension ECPrivateKey {
-    /// The public key, read as out of a certificate.
+    /// The public key, read as from a certificate.
     fileprivate func publicKey() throws -> PublicKey {
         let bytes = subjectPublicKeyInfo.encoded
         var reader = DERReader(bytes.span)

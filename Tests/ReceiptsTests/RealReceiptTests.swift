@@ -5,7 +5,7 @@ import Foundation
 import Receipts
 import Testing
 
-/// Receipts that Apple and Xcode really signed. They are other people's and no part of this project.
+/// Receipts that Apple and Xcode really signed. They belong to others and are no part of this project.
 @Suite(
     .enabled(
         if: RealReceipts.folder != nil,
@@ -52,7 +52,7 @@ struct RealReceiptTests {
         let bytes = try row.bytes()
         let verifier = ReceiptVerifier()
         let content = try verifier.verify(bytes, at: RealReceipts.now).signedContent.count
-        // The content lies within the first bytes of the container; sixteen places spread over it.
+        // The content is in the first bytes of the container; sixteen positions are spread over it.
         for place in stride(from: 64, to: content, by: max(1, content / 16)) {
             var changed = bytes
             changed[place] ^= 0x01
@@ -61,7 +61,6 @@ struct RealReceiptTests {
     }
 }
 
-/// Where the real receipts are, and what is known about them.
 enum RealReceipts {
     static let now = Timestamp(millisecondsSince1970: Int64(Date.now.timeIntervalSince1970 * 1000))
 
@@ -69,7 +68,7 @@ enum RealReceipts {
         URL(filePath: path, directoryHint: .isDirectory)
     }
 
-    /// A row of `index.json`, as far as it matters here.
+    /// The used fields of a row of `index.json`.
     struct Row: Decodable, Sendable, CustomTestStringConvertible {
         let file: String
         let environment: String
@@ -80,13 +79,13 @@ enum RealReceipts {
         let expected: String
     }
 
-    /// No rows without a folder: the suite is skipped then.
+    /// Returns no rows without a folder: the suite is skipped then.
     static func index() throws -> [Row] {
         guard let folder else { return [] }
         return try JSONDecoder().decode([Row].self, from: Data(contentsOf: folder.appending(path: "index.json")))
     }
 
-    /// The first certificate in a container, found by its shape: a SEQUENCE whose TBSCertificate is version 3.
+    /// Returns the first certificate in a container, found by its shape: a SEQUENCE whose TBSCertificate is version 3.
     static func firstCertificate(in receipt: [UInt8]) -> [UInt8]? {
         let version: [UInt8] = [0xA0, 0x03, 0x02, 0x01, 0x02]
         guard let position = receipt.firstRange(of: version)?.lowerBound, position >= 8 else { return nil }
@@ -115,7 +114,7 @@ extension RealReceipts.Row {
 }
 
 extension RealReceipts {
-    /// The index has dates as the receipts spell them: with `Z`, or as Xcode does with an offset like `+0300`.
+    /// Reads a date of the index, which has the receipt's form: with `Z`, or from Xcode with an offset like `+0300`.
     static func date(_ text: String) throws -> Timestamp {
         let date = try Date(text, strategy: .iso8601)
         return Timestamp(millisecondsSince1970: Int64(date.timeIntervalSince1970 * 1000))

@@ -6,8 +6,7 @@ import Testing
 
 @testable import Receipts
 
-/// Transactions, renewals and notifications that Apple really signed, as JWS. They are other people's and no part of
-/// this project.
+/// Transactions, renewals and notifications that Apple really signed, as JWS. They are no part of this project.
 @Suite(
     .enabled(
         if: RealTransactions.folder != nil,
@@ -53,13 +52,12 @@ struct RealTransactionTests {
     }
 }
 
-/// Where the real transactions are, and what is known about them.
 enum RealTransactions {
     static let folder: URL? = RealReceipts.folder.map { receipts in
         receipts.deletingLastPathComponent().appending(path: "jws", directoryHint: .isDirectory)
     }.flatMap { FileManager.default.fileExists(atPath: $0.appending(path: "index.json").path) ? $0 : nil }
 
-    /// A row of `index.json`, as far as it matters here.
+    /// The used fields of a row of `index.json`.
     struct Row: Decodable, Sendable, CustomTestStringConvertible {
         let file: String
         let `class`: String
@@ -68,14 +66,14 @@ enum RealTransactions {
         let signedDate_ms: Double?
     }
 
-    /// The parts of a JWS in its compact form (RFC 7515 §7.1). Read for these tests alone: nothing is checked.
+    /// The parts of a JWS in its compact form (RFC 7515 §7.1), unchecked.
     struct JWS {
         let x5c: [[UInt8]]
         let signingInput: [UInt8]
         let signature: [UInt8]
     }
 
-    /// No rows without a folder: the suite is skipped then.
+    /// Returns no rows without a folder: the suite is skipped then.
     static func index() throws -> [Row] {
         guard let folder else { return [] }
         return try JSONDecoder().decode([Row].self, from: Data(contentsOf: folder.appending(path: "index.json")))
@@ -86,7 +84,7 @@ extension RealTransactions.Row {
     var testDescription: String { file }
     var isGenuine: Bool { expected == "genuine" }
 
-    /// Nil for a file that is no JWS with certificates.
+    /// Nil if the file is no JWS with certificates.
     var jws: RealTransactions.JWS? {
         struct Header: Decodable { let x5c: [Data] }
         guard let url = RealTransactions.folder?.appending(path: file),

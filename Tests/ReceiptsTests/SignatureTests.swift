@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReceiptForge
 
-/// RFC 8017 §8.2.2: one key, one message, one signature.
+/// Tests RFC 8017 §8.2.2: one key, one message, one signature.
 struct SignatureTests {
     @Test(arguments: [DigestAlgorithm.sha1, .sha256])
     func `a signature is as long as its key, also where it begins with zero`(digest: DigestAlgorithm) throws {
@@ -47,7 +47,7 @@ struct SignatureTests {
         #expect(try ReceiptVerifier.trustingSamples().brokenRule(of: container.encoded) == broken)
     }
 
-    /// One signature in 256 does.
+    /// Searches for such a container: one signature in 256 begins with zero.
     private static func containerWhoseSignatureBeginsWithZero(_ digest: DigestAlgorithm) throws -> SignedData {
         var contents = Samples.contents
         for number in 0..<20_000 {

@@ -5,11 +5,11 @@ import ReceiptForge
 import Receipts
 import Testing
 
-/// Certificates are judged at the receipt's creation date, with a grace at their end; the date itself by the clock.
+/// Tests that certificates are judged at the creation date, with a grace at their end, and that date by the clock.
 struct TimePolicyTests {
     private static let day: Int64 = 86_400
 
-    /// Seconds from the end of the certificate to the creation of the receipt, the grace, and the answer.
+    /// Seconds from the end of the certificate to the creation of the receipt, the grace, and the broken rule.
     private static let edges: [(Int64, Duration?, Rule?)] = [
         (-1, nil, nil), (0, nil, nil), (1, nil, nil), (day, nil, nil), (day + 1, nil, .certificateExpired),
         (0, .zero, nil), (1, .zero, .certificateExpired), (60, .seconds(60), nil),
@@ -42,7 +42,7 @@ struct TimePolicyTests {
     }
 
     @Test func `the root's end counts as well`() throws {
-        // The sample root is valid from 2014 to 2044, the leaf's end moved beyond it.
+        // The sample root is valid from 2014 to 2044; the leaf's end is moved beyond it.
         let verifier = try ReceiptVerifier.trustingSamples()
         let after = Timestamp(UTCDate(2050, 1, 1))
         for (date, broken) in [(UTCDate(2044, 1, 2), nil), (UTCDate(2044, 1, 2, 0, 0, 1), Rule.certificateExpired)] {

@@ -10,7 +10,7 @@ import Testing
 struct TimestampDateTests {
     @Test func `the time now lies between two readings of Foundation's clock`() {
         let before = Date(), now = Timestamp.now(), after = Date()
-        // Rounded down, it may lie in the millisecond that had begun.
+        // Rounded down, it may be in the millisecond that had begun.
         #expect(Date(now.advanced(by: .milliseconds(1))) >= before && Date(now) <= after)
     }
 

@@ -14,7 +14,7 @@ struct TimestampTests {
         return calendar
     }()
 
-    /// Ten thousand seconds between 1900 and 2200, and the seconds around each new year of that time.
+    /// Ten thousand seconds between 1900 and 2200, and the seconds around each new year of that period.
     private static let seconds: [Int64] = {
         var generator = SplitMix64(seed: 1900)
         let random = (0..<10_000).map { _ in Int64.random(in: -2_208_988_800..<7_258_118_400, using: &generator) }
@@ -84,7 +84,7 @@ struct TimestampTests {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    /// Any byte at any place of a date: what is still read as a date is exactly the date that is written.
+    /// Any accepted date must be written back exactly as it was read.
     @Test(arguments: 0..<20) func `a changed byte is read as it is written or not at all`(place: Int) {
         var accepted = 0
         for byte in UInt8.min...UInt8.max {

@@ -6,9 +6,9 @@ import Receipts
 import Synchronization
 import Testing
 
-/// What a verifier tells of the chains it meets.
+/// Tests the verifier's reports of new chains.
 struct SeenChainTests {
-    @Test func `a chain is told of once, from the signer to the anchor`() throws {
+    @Test func `a chain is reported once, from the signer to the anchor`() throws {
         let seen = Mutex<[VerifiedChainInfo]>([])
         let store = try TrustStore.apple(and: Samples.pki.root, for: [.sandbox])
         let verifier = ReceiptVerifier(trustStore: store) { chain in seen.withLock { $0.append(chain) } }
@@ -19,7 +19,7 @@ struct SeenChainTests {
         #expect(chains.count == 1 && chain.belowAnchor.count == 2 && chain.intermediates.count == 1)
         #expect(chain.anchor.fingerprint == Fingerprint(of: Samples.pki.root.der.span))
         #expect(chain.belowAnchor.allSatisfy { $0.notAfter < chain.anchor.notAfter })
-        // It is nobody's news what other roots sign with.
+        // Intermediates of other roots are never reported.
         #expect(!chain.isApples && !chain.hasUnknownIntermediate)
     }
 

@@ -5,7 +5,7 @@ import ReceiptForge
 import Receipts
 import Testing
 
-/// Everybody has the key Xcode signs with. Its receipts count only where an operator says so, and only as Xcode's.
+/// Every Xcode has the same signing key. Its receipts count only if the operator trusts it, and only for Xcode.
 struct XcodeReceiptTests {
     @Test(
         arguments: [
@@ -28,7 +28,7 @@ struct XcodeReceiptTests {
         #expect(ReceiptVerifier(trustStore: store).brokenRule(of: Samples.xcodeReceipt) == .anchorUntrusted)
     }
 
-    @Test func `an Xcode receipt says what it says`() throws {
+    @Test func `the fields of an Xcode receipt are read`() throws {
         let receipt = try Self.verifier.verify(Samples.xcodeReceipt, at: Samples.now)
         #expect(receipt.environment == .xcode && receipt.receiptType == "Xcode")
         #expect(receipt.bundleID == Samples.contents.bundleID && receipt.creationDate == Samples.created)
@@ -40,7 +40,7 @@ struct XcodeReceiptTests {
     @Test func `a receipt is kept as it was sent, in Xcode's form too`() throws {
         let xcode = try Self.verifier.verify(Samples.xcodeReceipt, at: Samples.now)
         #expect(xcode.bytes == Samples.xcodeReceipt)
-        // The form that was sent and the DER it stands for.
+        // The sent form and its DER.
         #expect(xcode.byteCount >= 2 * xcode.signedContent.count)
         let receipt = try ForgedReceiptTests.verifier.verify(Samples.receipt, at: Samples.now)
         #expect(receipt.bytes == Samples.receipt)
@@ -49,7 +49,7 @@ struct XcodeReceiptTests {
     @Test func `an Xcode receipt cut short anywhere is no receipt`() {
         for count in Samples.xcodeReceipt.indices {
             let broken = Self.verifier.brokenRule(of: Array(Samples.xcodeReceipt[..<count]))
-            // Cut inside the end-of-contents bytes or before: something is always missing.
+            // Whether the cut is inside the end-of-contents bytes or before, something is missing.
             if broken != .derTruncated { Issue.record("\(count) bytes: \(broken?.rawValue ?? "genuine")") }
         }
         #expect(Self.verifier.brokenRule(of: Samples.xcodeReceipt + [0]) == .derTrailingBytes)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ClusterClientTests {
 
-    @Test func `a pipeline over all masters comes back in order, and every master has its share`() async throws {
+    @Test func `a pipeline over all masters returns in order, and every master has its share`() async throws {
         let cluster = try await RedisCluster()
         try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
             try await test.connected(masters: 3)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a script runs where its keys are, also after every master forgot it`() async throws {
+    @Test func `a script runs at its keys' master, also after every master has dropped it`() async throws {
         let cluster = try await RedisCluster()
         let script = RedisScript("return redis.call('INCRBY', KEYS[1], ARGV[1])")
         try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.scripts = [script] }) { test in
@@ -53,14 +53,14 @@ import Testing
         }
     }
 
-    @Test func `a slot moves to a new master under load, and no command notices`() async throws {
+    @Test func `a slot moves to a new master under load, and no command fails`() async throws {
         let cluster = try await RedisCluster(masters: 3, spare: 1)
         let slot = HashSlot(of: "{foo}").number
         try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
             try await test.connected(masters: 3)
             let load = Load()
             async let running: Void = load.run(test.client) { RedisWord("{foo}\($0 % 900)") }
-            // So many keys are there, and the next ones are new: those are asked for at the new master.
+            // Those keys exist, and the next ones are new: they are redirected to the new master.
             try await test.until { load.all.count > 200 }
             try cluster.beginMove(slot: slot, from: 2, to: 3)
             await test.log.wait(for: .topology(.redirected(.ask)), count: 10)
@@ -73,12 +73,12 @@ import Testing
             load.stop()
             await running
             #expect(load.all.allSatisfy { $0 == nil })
-            // The first MOVED corrects the map: whoever is on the way at that moment may be told, nobody after.
+            // The first MOVED corrects the map: only commands in flight at that time may be redirected too.
             #expect(test.log.events.count { $0 == .topology(.redirected(.moved)) } <= 4)
         }
     }
 
-    @Test func `keys of a command that are in two places are waited for`() async throws {
+    @Test func `a command whose keys are on two masters waits for them`() async throws {
         let cluster = try await RedisCluster()
         let slot = HashSlot(of: "{foo}").number
         try await TestClient.with("redis+cluster://\(cluster.hosts)") { test in
@@ -90,9 +90,9 @@ import Testing
             try cluster.masters[2].ask("MIGRATE", "127.0.0.1", "\(cluster.masters[0].port)", "{foo}1", "0", "2000")
             async let both = test.client.send([RedisCommand("MGET", key: "{foo}1", "{foo}2")])
             await test.log.wait(for: .topology(.redirected(.tryAgain)))
-            // Nobody moves the other key: the client gives up after some attempts, and says why.
+            // The other key does not move: the client fails after some attempts, with the reason.
             guard case .failure(.refused(let refusal)) = await both[0] else {
-                Issue.record("keys in two places were found in one")
+                Issue.record("keys on two masters were found on one")
                 return
             }
             #expect(refusal.kind == .tryAgain)
@@ -106,13 +106,13 @@ import Testing
         }
     }
 
-    @Test func `without one master its slots fail at once, the others go on, and it is back by itself`() async throws {
+    @Test func `without one master its slots fail at once, the others work, and it returns by itself`() async throws {
         let cluster = try await RedisCluster()
         try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = .seconds(30) }) { test in
             try await test.connected(masters: 3)
             cluster.masters[2].kill()
             try await test.until { await self.set("foo", test) != .success(.status("OK")) }
-            // A command that waits ends with `timeout`.
+            // A command in flight ends with `timeout`.
             for number in 0..<100 {
                 #expect(await set("foo", test) == .failure(.notConnected), "after \(number)")
                 #expect(await set("bar", test) == .success(.status("OK")))
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `commands for a master that is frozen fail, and the others beside them do not`() async throws {
+    @Test func `commands for a frozen master fail, and others beside them do not`() async throws {
         let cluster = try await RedisCluster()
         try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = .seconds(2) }) { test in
             try await test.connected(masters: 3)
@@ -161,7 +161,7 @@ import Testing
                     return await group.reduce(into: []) { $0.append($1) }
                 }
                 #expect(test.log.events.contains(.topology(.redirected(.ask))))
-                // With a deadline of its own, from the redirection on, it would end after nine seconds, and so last.
+                // With a deadline that starts at the redirection, it would end after nine seconds, and so last.
                 #expect(results.map(\.0) == ["foo", "bar"])
                 #expect(results.first?.1 == .timeout && results.last?.1 != nil)
             }
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `a node without a cluster is no master of anything`() async throws {
+    @Test func `a node without a cluster has no slots`() async throws {
         let alone = try await RealServer.redis()
         try await TestClient.with("redis+cluster://127.0.0.1:\(alone.port)") { test in
             await test.log.wait(for: .topology(.mastersUnknown), count: 2)

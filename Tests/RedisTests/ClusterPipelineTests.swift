@@ -10,7 +10,7 @@ struct ClusterPipelineTests {
     private let b = RedisAddress.host("b", port: 1)
     private var map = SlotMap()
 
-    /// `foo` is at a, `bar` at b, `hello` nowhere.
+    /// `foo` is on a, `bar` on b, `hello` nowhere.
     init() {
         map.move(HashSlot(of: "foo"), to: a)
         map.move(HashSlot(of: "bar"), to: b)
@@ -24,7 +24,7 @@ struct ClusterPipelineTests {
         batch.map { $0.commands.map { $0.words.map { String(decoding: $0.bytes, as: UTF8.self) } } } ?? []
     }
 
-    @Test func `commands travel by node, and results come back in the order of the commands`() throws {
+    @Test func `commands are grouped by node, and results are in the order of the commands`() throws {
         var pipeline = ClusterPipeline([
             RedisCommand("GET", key: "foo"), RedisCommand("GET", key: "bar"), RedisCommand("TTL", key: "foo"),
             RedisCommand("PING"), RedisCommand("GET", key: "hello"),
@@ -43,7 +43,7 @@ struct ClusterPipelineTests {
             ])
     }
 
-    @Test func `what has moved is sent on by the corrected map, alone`() throws {
+    @Test func `only the moved command is sent again, by the corrected map`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
         let news = pipeline.take([refused("MOVED 12182 b:1"), .success(.integer(1))], to: first)
@@ -59,7 +59,7 @@ struct ClusterPipelineTests {
         #expect(pipeline.results == [.success(.integer(0)), .success(.integer(1))])
     }
 
-    @Test func `each command that is asked elsewhere has an ASKING of its own, whose reply is nobody's`() throws {
+    @Test func `each command after ASK has its own ASKING, whose reply is dropped`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
         let news = pipeline.take([refused("ASK 12182 b:1"), refused("ASK 12182 b:1")], to: first)
@@ -82,7 +82,7 @@ struct ClusterPipelineTests {
         #expect(!pipeline.wantsPause)
     }
 
-    @Test func `a node somebody pointed to is waited for, and its ASKING is not lost`() throws {
+    @Test func `a redirection target that is connecting is waited for, and ASKING is not lost`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
         _ = pipeline.take([refused("ASK 12182 c:1")], to: first)
@@ -104,7 +104,7 @@ struct ClusterPipelineTests {
         #expect(pipeline.results == [.failure(error)])
     }
 
-    @Test func `a refusal that is an answer says nothing about the cluster`() throws {
+    @Test func `an error that is a command's result does not concern the cluster`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
         let news = pipeline.take([refused("WRONGTYPE Operation against a key")], to: first)

@@ -11,12 +11,12 @@ struct HashSlotTests {
         #expect(HashSlot.crc16([]) == 0)
     }
 
-    /// What `CLUSTER KEYSLOT` of Redis 7.0 answers.
+    /// Results of `CLUSTER KEYSLOT` in Redis 7.0.
     @Test(arguments: [
         ("foo", 12182), ("bar", 5061), ("hello", 866), ("", 0), ("123456789", 12739), ("user1000", 3443),
         ("{user1000}.following", 3443), ("{user1000}.followers", 3443), ("foo{}{bar}", 8363), ("foo{{bar}}zap", 4015),
         ("foo{bar}{zap}", 5061), ("{}", 15257), ("{", 4092), ("}{", 12793), ("a}b{foo}", 12182), ("{foo", 13308),
-    ]) func `a key belongs to the slot that Redis says`(_ key: String, _ slot: Int) {
+    ]) func `a key has the same slot as in Redis`(_ key: String, _ slot: Int) {
         #expect(HashSlot(of: RedisWord(key)).number == slot)
     }
 

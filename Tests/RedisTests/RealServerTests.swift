@@ -15,7 +15,7 @@ struct RealServerTests {
         #expect(Loopback.accepts(redis.port))
     }
 
-    @Test func `a script is known by its digest`() {
+    @Test func `a script has the SHA-1 digest of its source`() {
         #expect(RedisScript("return 1").digest == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
     }
 }

@@ -5,7 +5,7 @@ import Redis
 import Testing
 
 struct RedisURLTests {
-    /// A URL and what it says.
+    /// A URL and its parsed values.
     struct Good: CustomTestStringConvertible {
         let text: String
         var topology = RedisURL.Topology.standalone
@@ -51,7 +51,7 @@ struct RedisURLTests {
             credentials: .init(password: "p")),
     ]
 
-    @Test(arguments: good) func `a URL says where Redis is`(_ good: Good) throws {
+    @Test(arguments: good) func `a valid URL is parsed`(_ good: Good) throws {
         let url = try RedisURL(good.text)
         #expect(url.topology == good.topology)
         #expect(url.addresses == good.addresses)
@@ -126,11 +126,11 @@ struct RedisURLTests {
         ("redis://" + String(repeating: "a", count: 4089), .tooLong),
     ]
 
-    @Test(arguments: bad) func `what is wrong with a URL has a name`(_ text: String, _ error: RedisURLError) {
+    @Test(arguments: bad) func `an invalid URL has its error`(_ text: String, _ error: RedisURLError) {
         #expect(throws: error) { try RedisURL(text) }
     }
 
-    @Test func `every rule of URLs is broken by some example`() {
+    @Test func `an example exists for every error of URLs`() {
         #expect(Set(Self.bad.map(\.1)) == Set(RedisURLError.allCases))
     }
 
@@ -138,7 +138,7 @@ struct RedisURLTests {
         "redis://gateway:secret@a/3", "redis+unix://gateway:secret@/run/redis.sock",
         "rediss+sentinel://gateway:secret@a,b/mymaster?sentinel_user=gateway&sentinel_password=secret",
         "redis+cluster://:secret@[::1]:7000",
-    ]) func `no password is seen in a URL, however it is printed`(_ text: String) throws {
+    ]) func `no text of a URL shows a password`(_ text: String) throws {
         let url = try RedisURL(text)
         let configuration = try RedisClientConfiguration(url)
         var dumped = ""
@@ -150,7 +150,7 @@ struct RedisURLTests {
         }
     }
 
-    @Test(arguments: good) func `the description of a URL without credentials is a URL that says the same`(
+    @Test(arguments: good) func `the description of a URL without credentials is an equal URL`(
         _ good: Good
     ) throws {
         let url = try RedisURL(good.text)

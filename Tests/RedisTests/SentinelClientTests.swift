@@ -19,11 +19,11 @@ import Testing
         .array([.text("a"), .text("0")]), .array([.text("a"), .text("65536")]), .array([.text("a"), .text("x")]),
         .array([.text(""), .text("6379")]), .array([.text("a b"), .text("6379")]),
         .array([.string([0xFF]), .text("6379")]), .array([.text("a"), .text("6379"), .text("b")]),
-    ]) func `anything else names nobody`(_ reply: RedisValue) {
+    ]) func `anything else has no address`(_ reply: RedisValue) {
         #expect(SentinelClient.address(in: reply, from: Self.sentinel) == nil)
     }
 
-    @Test func `under load, a killed master is replaced by a replica, and every command comes to an end`()
+    @Test func `under load, a killed master is replaced by a replica, and every command ends`()
         async throws
     {
         let redis = try await RedisSentinels()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a frozen master is replaced, and is not gone back to when it thaws`() async throws {
+    @Test func `a frozen master is replaced, and not used again when it thaws`() async throws {
         let redis = try await RedisSentinels()
         try await Self.with(redis, { $0.commandDeadline = .milliseconds(300) }) { test in
             try await test.connected(masters: 1)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `without sentinels the master that is known stays`() async throws {
+    @Test func `without sentinels the known master is kept`() async throws {
         let redis = try await RedisSentinels(replicas: 1)
         try await Self.with(redis) { test in
             try await test.connected(masters: 1)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a name no sentinel knows is an operator's fault`() async throws {
+    @Test func `a master's name that no sentinel knows is a configuration fault`() async throws {
         let redis = try await RedisSentinels(replicas: 1)
         try await TestClient.with("redis+sentinel://\(redis.hosts)/another") { test in
             try await test.until {

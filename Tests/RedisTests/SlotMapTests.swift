@@ -20,7 +20,7 @@ struct SlotMapTests {
 
     private static func slot(_ number: Int) throws -> HashSlot { try #require(HashSlot(number)) }
 
-    @Test func `the map names the master of each range, and nobody for what is not served`() throws {
+    @Test func `the map has the master of each range, and none for other slots`() throws {
         let reply = RedisValue.array([
             Self.range(0, 5460, Self.node(Self.text("10.0.0.1")), Self.node(Self.text("10.0.0.4"))),
             Self.range(5461, 10922, Self.node(Self.text("10.0.0.2"), 7001)),
@@ -42,21 +42,21 @@ struct SlotMapTests {
         #expect(map.masters == [.host("::1", port: 7000)])
     }
 
-    @Test(arguments: [RedisValue.null, text("")]) func `a node without a host is at the host that was asked`(
+    @Test(arguments: [RedisValue.null, text("")]) func `a node without a host has that of the replying node`(
         _ host: RedisValue
     ) throws {
         let map = try SlotMap(.array([Self.range(0, 1, Self.node(host, 7005))]), from: Self.asked)
         #expect(map.masters == [.host("10.0.0.9", port: 7005)])
     }
 
-    @Test func `a node whose name is not known serves nothing`() throws {
+    @Test func `a node with an unknown name has no slots`() throws {
         let map = try SlotMap(.array([Self.range(0, 1, Self.node(Self.text("?")))]), from: Self.asked)
         #expect(map.masters.isEmpty)
     }
 
     private static let ownRanges = (0..<Int64(129)).map { range($0, $0, node(text("h\($0)"))) }
 
-    /// A reply that is no map.
+    /// An invalid reply.
     struct Hostile: CustomTestStringConvertible {
         let testDescription: String
         let reply: RedisValue
@@ -93,7 +93,7 @@ struct SlotMapTests {
         Hostile("129 masters", .array(ownRanges), .tooManyMasters),
     ]
 
-    @Test(arguments: hostile) func `a reply that is no map is refused`(_ hostile: Hostile) {
+    @Test(arguments: hostile) func `an invalid reply is rejected`(_ hostile: Hostile) {
         #expect(throws: hostile.fault) { try SlotMap(hostile.reply, from: Self.asked) }
     }
 
@@ -105,7 +105,7 @@ struct SlotMapTests {
         #expect(map.masters.count == 2)
     }
 
-    @Test func `no more masters are remembered than a map may have`() throws {
+    @Test func `the number of masters in a map is limited`() throws {
         var map = SlotMap()
         for number in 0..<200 { map.move(try Self.slot(number), to: .host("h\(number)", port: 1)) }
         #expect(map.masters.count == SlotMap.Limits.maximumMasters)
@@ -130,11 +130,11 @@ struct RedirectionTests {
         "MOVED 1 a:",
         "MOVED 1 a:0", "MOVED 1 a:65536", "MOVED 1 a b:1", "ASK 1 ?:1", "ASK 1 a:1 b", "ERR MOVED 1 a:1", "NOPERM no",
         "OOM",
-    ]) func `anything else leads nowhere`(_ line: String) {
+    ]) func `anything else has no target`(_ line: String) {
         #expect(Redirection(RedisRefusal(line: line), from: Self.asked) == nil)
     }
 
-    @Test func `TRYAGAIN is for a moment later, and a node that cannot serve is no direction`() {
+    @Test func `TRYAGAIN is retried later, and an unavailable node has no target`() {
         #expect(Redirection(RedisRefusal(line: "TRYAGAIN Multiple keys"), from: Self.asked) == .again)
         for line in ["CLUSTERDOWN The cluster is down", "LOADING Redis is loading", "MASTERDOWN Link", "READONLY You"] {
             #expect(Redirection(RedisRefusal(line: line), from: Self.asked) == .unserved)

@@ -12,11 +12,11 @@ struct TopologyRefreshRuleTests {
 
     private func at(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
 
-    @Test mutating func `the first reason is looked into at once`() {
+    @Test mutating func `the first reason causes a refresh at once`() {
         #expect(rule.want(at: at(0)) == .look)
     }
 
-    @Test mutating func `there is one look at a time, and a reason meanwhile leads to one more`() {
+    @Test mutating func `there is one refresh at a time, and a reason meanwhile causes one more`() {
         #expect(rule.want(at: at(0)) == .look)
         #expect(rule.want(at: at(10)) == .nothing)
         #expect(rule.want(at: at(300)) == .nothing)
@@ -25,7 +25,7 @@ struct TopologyRefreshRuleTests {
         #expect(rule.timerFired(at: at(300)) == .look)
     }
 
-    @Test mutating func `however many reasons there are, looks keep their pace`() {
+    @Test mutating func `many reasons do not exceed the pace of refreshes`() {
         #expect(rule.want(at: at(0)) == .look)
         #expect(rule.ended(isInOrder: true, at: at(1)) == .wait(until: at(1001)))
         #expect(rule.want(at: at(2)) == .wait(until: at(100)))
@@ -36,7 +36,7 @@ struct TopologyRefreshRuleTests {
         #expect(rule.timerFired(at: at(301)) == .look)
     }
 
-    @Test mutating func `a timer that was overtaken does nothing`() {
+    @Test mutating func `an outdated timer does nothing`() {
         #expect(rule.want(at: at(0)) == .look)
         #expect(rule.ended(isInOrder: true, at: at(1)) == .wait(until: at(1001)))
         #expect(rule.want(at: at(900)) == .look)
@@ -45,7 +45,7 @@ struct TopologyRefreshRuleTests {
         #expect(rule.timerFired(at: at(1003)) == .nothing)
     }
 
-    @Test mutating func `without a reason there is a look now and then`() {
+    @Test mutating func `without a reason there are refreshes at intervals`() {
         #expect(rule.want(at: at(0)) == .look)
         #expect(rule.ended(isInOrder: true, at: at(500)) == .wait(until: at(1500)))
         #expect(rule.timerFired(at: at(1500)) == .look)

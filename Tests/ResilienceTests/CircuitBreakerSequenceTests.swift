@@ -5,19 +5,19 @@ import Testing
 
 @testable import Resilience
 
-/// Long random sequences, and what must hold in all of them.
+/// Long random sequences, and the invariants of all of them.
 struct CircuitBreakerSequenceTests {
     private static let seeds = 0..<40 as Range<UInt64>
 
-    // MARK: Against a naive model
+    // MARK: A naive model
 
-    /// The rules of a closed breaker, told as a list of everything that happened.
+    /// The rules of a closed breaker, applied to a list of all events.
     private struct NaiveBreaker {
         private var hardFailuresInARow: [Outcome] = []
         private var calls: [(bucket: Int, outcome: Outcome)] = []
         private var start: Instant?
 
-        /// Whether the breaker trips on this.
+        /// Returns true if the breaker trips on this outcome.
         mutating func add(_ outcome: Outcome, at now: Instant) -> Bool {
             guard outcome != .neutral else { return false }
             hardFailuresInARow = outcome.isHard ? hardFailuresInARow + [outcome] : []
@@ -52,12 +52,12 @@ struct CircuitBreakerSequenceTests {
         }
     }
 
-    // MARK: Whatever happens
+    // MARK: Invariants
 
-    /// A breaker pressed at random, and what was permitted so far.
+    /// A breaker driven at random, and its permits so far.
     private final class Ordeal {
         let subject: Subject
-        /// Permits whose outcome is still to come, or never will.
+        /// Permits whose outcome will be recorded later, or never.
         var permits: [(permit: CircuitBreaker.Permit, instant: Instant)] = []
         var generator: SplitMix64
         private var badPercent = 0
@@ -86,7 +86,7 @@ struct CircuitBreakerSequenceTests {
             permits.append((permit, subject.now))
         }
 
-        /// Mostly what was permitted lately, at times something long ago, and sometimes nobody ever says.
+        /// Records the outcome of a recent permit, at times of an old one, and sometimes none.
         private func end() {
             let newest = permits.count - 1
             let index = generator.chance(20) ? generator.number(0...newest) : newest
@@ -96,7 +96,7 @@ struct CircuitBreakerSequenceTests {
         }
     }
 
-    @Test(arguments: seeds) func `never more than three probes are on their way`(seed: UInt64) {
+    @Test(arguments: seeds) func `never more than three probes are in flight`(seed: UInt64) {
         let ordeal = Ordeal(seed)
         var mostAlive = 0
         for _ in 0..<5000 {
@@ -132,7 +132,7 @@ struct CircuitBreakerSequenceTests {
     }
 
     @Test(arguments: seeds, [false, true])
-    func `once the upstream is well, it closes within the longest opening and a lease`(
+    func `once the upstream has recovered, it closes within the longest opening and a lease`(
         seed: UInt64, clockJumps: Bool
     ) {
         let ordeal = Ordeal(seed)
@@ -142,8 +142,8 @@ struct CircuitBreakerSequenceTests {
         }
     }
 
-    /// On a copy, so that the ordeal goes on. A closed breaker may still trip on what it counted before; that takes no
-    /// longer than an opening.
+    /// Checks a copy, so that the test continues with the original. A closed breaker may still trip on earlier calls;
+    /// that takes no longer than an opening.
     private static func expectRecovery(of subject: Subject) {
         let copy = Subject()
         (copy.breaker, copy.now) = (subject.breaker, subject.now)
@@ -185,7 +185,7 @@ struct CircuitBreakerSequenceTests {
         #expect(overruled > 100)
     }
 
-    // MARK: The ends of time
+    // MARK: Extreme times
 
     @Test(arguments: Outcome.all) func `the ends of time neither overflow nor wedge it`(outcome: Outcome) {
         for first in extremeInstants {
@@ -219,7 +219,7 @@ extension Outcome {
     }
 }
 
-/// Five in a hundred say nothing about health.
+/// Draws an outcome; five in a hundred say nothing about health.
 private func anyOutcome(badPercent: Int, slowPercent: Int, using generator: inout SplitMix64) -> Outcome {
     if generator.chance(5) { return generator.chance(50) ? .neutral : .throttled }
     let took: Duration = generator.chance(slowPercent) ? .seconds(6) : .seconds(5)

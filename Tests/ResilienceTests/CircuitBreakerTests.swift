@@ -58,7 +58,7 @@ struct CircuitBreakerTests {
         #expect(subject.breaker.state.name == .open)
     }
 
-    @Test func `a caller that goes away neither adds to a row nor ends it`() {
+    @Test func `a caller that leaves neither adds to a row nor ends it`() {
         let subject = Subject()
         for _ in 0..<4 { subject.call(.hard) }
         for _ in 0..<100 { subject.call(.neutral) }
@@ -180,7 +180,7 @@ struct CircuitBreakerTests {
         #expect(subject.permit() == nil)
     }
 
-    @Test func `a caller that goes away gives its probe's place to another`() throws {
+    @Test func `a caller that leaves frees the slot of its probe`() throws {
         let subject = Subject()
         subject.now = try subject.trip()
         let probes = try (0..<3).map { _ in try #require(subject.permit()) }
@@ -202,7 +202,7 @@ struct CircuitBreakerTests {
         #expect(subject.breaker.state == .closed)
     }
 
-    @Test(arguments: Outcome.all) func `a probe whose place was given away changes nothing`(outcome: Outcome) throws {
+    @Test(arguments: Outcome.all) func `a probe whose slot was lost changes nothing`(outcome: Outcome) throws {
         let subject = Subject()
         subject.now = try subject.trip()
         let lost = try #require(subject.permit())

@@ -42,7 +42,7 @@ struct ConcurrencyLimitTests {
         #expect(limit.limit == 19)
     }
 
-    @Test func `a limit that nobody reaches does not grow`() {
+    @Test func `an unreached limit does not grow`() {
         var limit = ConcurrencyLimit()
         for _ in 0..<100_000 { limit.call(.good) }
         #expect(limit.limit == 20)
@@ -101,12 +101,11 @@ extension ConcurrencyLimit {
         if case .acquired(let slot) = acquire() { slot } else { nil }
     }
 
-    /// One call alone.
     fileprivate mutating func call(_ outcome: Outcome) {
         if let slot = acquireSlot() { release(slot, outcome) }
     }
 
-    /// As many calls at once as the limit allows.
+    /// Makes as many concurrent calls as the limit allows.
     fileprivate mutating func callAll(_ outcome: Outcome) {
         var slots: [Slot] = []
         while let slot = acquireSlot() { slots.append(slot) }

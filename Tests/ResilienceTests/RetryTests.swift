@@ -66,7 +66,7 @@ struct RetryTests {
         var generator = SplitMix64(seed: seed)
         var budget = RetryBudget()
         var now = at(.zero)
-        // What happened up to each retry that was granted, itself included.
+        // The calls up to each granted retry, itself included.
         var granted: [(instant: Instant, calls: Int)] = []
         var (calls, refusals) = (0, 0)
         for _ in 0..<4000 {
@@ -89,7 +89,7 @@ struct RetryTests {
         }
     }
 
-    /// If every call failed and were retried, the upstream would see a tenth more, not twice as much.
+    /// If every call failed and were retried, the upstream would see a tenth more calls, not twice as many.
     @Test func `a tenth of all calls may be retried for as long as it takes`() {
         var budget = RetryBudget()
         var granted = 0

@@ -64,7 +64,7 @@ struct TokenBucketTests {
 
     // MARK: Time
 
-    @Test func `a clock that goes back keeps nobody waiting longer than an empty bucket would`() {
+    @Test func `after a clock that goes back, no request waits longer than for an empty bucket`() {
         var bucket = TokenBucket(Self.policy)
         _ = bucket.take(at: at(.seconds(1_000_000)))
         #expect(bucket.take(at: at(.zero)) == .refused(retryAfter: .milliseconds(500)))
@@ -131,13 +131,13 @@ struct TokenBucketTests {
         return taken
     }
 
-    /// Mostly less than a token arrives in; at times enough for a new burst.
+    /// Draws a gap, mostly below the time of one token, at times enough for a new burst.
     private static func gap(under policy: TokenBucket.Policy, using generator: inout SplitMix64) -> Duration {
         let longest = generator.chance(5) ? policy.timeToFill : policy.emissionInterval * 2
         return generator.chance(20) ? .zero : .random(upTo: longest, using: &generator)
     }
 
-    /// The same rule told another way: a level that rises with time and falls with what is taken.
+    /// The same rule in another form: a level that rises with time and falls with each request.
     private struct Level {
         let policy: TokenBucket.Policy
         var span: Duration

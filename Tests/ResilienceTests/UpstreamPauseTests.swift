@@ -6,7 +6,7 @@ import Testing
 @testable import Resilience
 
 struct UpstreamPauseTests {
-    @Test func `there is none until an upstream asks for it, and none after it`() {
+    @Test func `there is no pause until an upstream requests one, and none after it`() {
         var pause = UpstreamPause()
         #expect(pause.remaining(at: at(.zero)) == nil)
         pause.pause(until: at(.seconds(10)), at: at(.zero))

@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Somebody waited in vain.
+/// The condition did not become true in time.
 struct NeverHappened: Error {}
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 func eventually(
     isolation: isolated (any Actor)? = #isolation, within limit: Duration = .seconds(60),
     _ condition: () async throws -> Bool

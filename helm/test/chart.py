@@ -21,7 +21,7 @@ logging.getLogger("helm_python").setLevel(logging.CRITICAL)
 
 
 def values_files() -> list[Path]:
-    """Every file of values that must render."""
+    """The values files that must render."""
     return [CHART / "values-production.yaml", *sorted((CHART / "ci").glob("*-values.yaml"))]
 
 
@@ -30,7 +30,7 @@ def load_values(path: Path) -> dict:
 
 
 class Rendered:
-    """What the chart makes of values: documents by template, in order."""
+    """The rendered chart: documents by template, in order."""
 
     def __init__(self, values: dict, release: str = RELEASE, namespace: str = NAMESPACE):
         with helm_python.Chart.load(str(CHART)) as loaded:
@@ -48,7 +48,7 @@ class Rendered:
         return [document for documents in self.templates.values() for document in documents]
 
     def only(self, kind: str, component: str = "gateway") -> dict:
-        """The one document of a kind that belongs to the gateway itself."""
+        """Returns the only document of a kind that belongs to a component."""
         found = [
             document
             for document in self.documents

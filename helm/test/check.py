@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the chart: `check.py GATEWAY`, with the path of a receipt-gateway binary. `.ci/helm` calls it."""
+"""Checks the chart: `check.py GATEWAY`, with the path of a receipt-gateway binary. Called by `.ci/helm`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from report import Report
 def main() -> int:
     binary = Path(sys.argv[1] if len(sys.argv) > 1 else "")
     if not binary.is_file() or not os.access(binary, os.X_OK):
-        print(f"helm: {binary} is no program; give the path of a receipt-gateway binary", file=sys.stderr)
+        print(f"helm: {binary} is not an executable; give the path of a receipt-gateway binary", file=sys.stderr)
         return 64
     report = Report()
     suites.run(report)

@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration the chart renders is one the gateway takes: `receipt-gateway check-config` says so."""
+"""`receipt-gateway check-config` accepts the configuration that the chart renders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from chart import CHART, Rendered, load_values, values_files
 from report import Report
 
-# What the chart decides, or takes from secrets; everything else an operator can set under `config`.
+# Settings that the chart makes itself or takes from secrets. `config` offers all others.
 SET_BY_THE_CHART = {
     "http.host",
     "http.port",
@@ -40,10 +40,10 @@ clients:
 
 
 def run(report: Report, binary: Path) -> None:
-    report.check("every setting stands in the schema", lambda: _schema_is_complete(binary))
+    report.check("the schema has every setting", lambda: _schema_is_complete(binary))
     for file in values_files():
-        report.check(f"check-config takes {file.name}", lambda file=file: _accepts(binary, file))
-    report.check("check-config refuses what is wrong", lambda: _refuses(binary))
+        report.check(f"check-config accepts {file.name}", lambda file=file: _accepts(binary, file))
+    report.check("check-config rejects a missing secret", lambda: _refuses(binary))
 
 
 def _schema_is_complete(binary: Path) -> None:
@@ -54,7 +54,7 @@ def _schema_is_complete(binary: Path) -> None:
     missing = settings - SET_BY_THE_CHART - offered
     unknown = offered - settings
     assert not missing, f"add to config in helm/receipt-gateway/values.schema.json: {sorted(missing)}"
-    assert not unknown, f"the gateway knows no such settings, the schema does: {sorted(unknown)}"
+    assert not unknown, f"the schema has settings that the gateway does not: {sorted(unknown)}"
 
 
 def _leaves(schema: dict, prefix: str = "") -> list[str]:
@@ -77,7 +77,7 @@ def _accepts(binary: Path, file: Path) -> None:
 
 
 def _refuses(binary: Path) -> None:
-    """The check itself can fail: a secret is taken away."""
+    """Removes a secret, to prove that the check can fail."""
     with tempfile.TemporaryDirectory() as folder:
         pod = Pod(Rendered(load_values(CHART / "ci" / "everything-values.yaml")), Path(folder))
         (pod.folder / "run/secrets/receipt-gateway/cache-keys/cache-keys").unlink()
@@ -85,7 +85,7 @@ def _refuses(binary: Path) -> None:
 
 
 class Pod:
-    """The files and variables of the rendered pod, below a folder; the configuration's paths lead there."""
+    """The files and variables of the rendered pod, below a folder. Paths in the configuration point into it."""
 
     def __init__(self, rendered: Rendered, folder: Path):
         self.folder = folder
@@ -115,7 +115,7 @@ class Pod:
         target = Path(self._inside(path))
         target.mkdir(parents=True)
         for name, content in self._files(volume, rendered).items():
-            # The paths in the configuration lead into this folder too.
+            # Paths in the configuration point into this folder too.
             (target / name).write_text(
                 re.sub(r"(?<![\w.])(/run/secrets|/etc/receipt-gateway)(?=/)", rf"{self.folder}\1", content)
             )
@@ -161,7 +161,7 @@ def _certificate() -> tuple[str, str]:
 
 KEY, CERTIFICATE = _certificate()
 
-# Every key a Secret of the chart may have, with a value the gateway takes.
+# Each key of the chart's Secrets, with a valid value.
 SECRETS = {
     "clients.yaml": CLIENTS,
     "pepper": PEPPER,

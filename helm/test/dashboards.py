@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""The dashboards are what Grafana takes, and what its dashboard-linter asks: variables, units, words, sound queries."""
+"""Checks the dashboards against Grafana's types and the rules of its dashboard-linter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rules import FOREIGN, known
 FOLDER = CHART / "dashboards"
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 SELECTORS = ('job=~"$job"', 'instance=~"$instance"')
-# Fields that Grafana writes and the SDK does not know.
+# Fields that Grafana writes but the SDK does not know.
 BEYOND_THE_SDK = {"definition", "titleFormat"}
 COLUMNS = 24
 
@@ -31,20 +31,20 @@ register_default_plugins()
 def run(report: Report) -> None:
     files = sorted(FOLDER.glob("*.json"))
     report.check(
-        "there are dashboards", lambda: _require(len(files) >= 2, "helm/receipt-gateway/dashboards has no two")
+        "there are dashboards", lambda: _require(len(files) >= 2, "helm/receipt-gateway/dashboards has fewer than two")
     )
     for file in files:
         board = json.loads(file.read_text())
         report.check(f"{file.name}: Grafana's types know every field", lambda board=board: _round_trip(board))
-        report.check(f"{file.name}: has variables for source, job and node", lambda board=board: _variables(board))
-        report.check(f"{file.name}: panels have places of their own", lambda board=board: _places(board))
-        report.check(f"{file.name}: promtool takes every query", lambda board=board: _promql(board))
+        report.check(f"{file.name}: has variables for data source, job and node", lambda board=board: _variables(board))
+        report.check(f"{file.name}: panels do not overlap", lambda board=board: _overlaps(board))
+        report.check(f"{file.name}: promtool accepts every query", lambda board=board: _promql(board))
         for panel in panels(board):
             report.check(f"{file.name}: {panel['title']}", lambda panel=panel: _panel(panel))
 
 
 def panels(board: dict) -> list[dict]:
-    """Those that show something; rows only part them."""
+    """Returns the panels without the rows."""
     return [panel for panel in board["panels"] if panel["type"] != "row"]
 
 
@@ -53,7 +53,7 @@ def queries(board: dict) -> list[tuple[str, str]]:
 
 
 def filled(expression: str, interval: str = "1m") -> str:
-    """A query as Grafana sends it when everything is chosen."""
+    """Returns a query as Grafana sends it with everything selected."""
     return expression.replace("$__rate_interval", interval).replace("$job", ".+").replace("$instance", ".+")
 
 
@@ -63,10 +63,10 @@ def _require(condition, otherwise: str) -> None:
 
 
 def _round_trip(board: dict) -> None:
-    """A misspelt field does not come back."""
+    """Decodes and encodes the dashboard: a misspelt field gets lost."""
     back = json.loads(JSONEncoder(sort_keys=True).encode(Dashboard.from_json(board)))
     lost = list(_lost(board, back, board["uid"]))
-    _require(not lost, "these are not what Grafana's types hold:\n" + "\n".join(lost))
+    _require(not lost, "Grafana's types lack these fields:\n" + "\n".join(lost))
 
 
 def _lost(before, after, path: str):
@@ -91,51 +91,51 @@ def _variables(board: dict) -> None:
     _require(board["uid"].startswith("receipt-gateway-"), "the uid must begin with receipt-gateway-")
     _require(
         board["description"] and board["tags"] == ["receipt-gateway"],
-        "a description, and the tag receipt-gateway, are needed",
+        "the dashboard needs a description and the tag receipt-gateway",
     )
     found = {variable["name"]: variable for variable in board["templating"]["list"]}
     _require(set(found) == {"datasource", "job", "instance"}, f"the variables are {sorted(found)}")
     _require(
         found["datasource"]["type"] == "datasource" and found["datasource"]["query"] == "prometheus",
-        "datasource must choose a Prometheus",
+        "datasource must select a Prometheus",
     )
     for name in ("job", "instance"):
         variable = found[name]
-        _require(variable["datasource"] == DATASOURCE, f"{name} must ask the chosen data source")
+        _require(variable["datasource"] == DATASOURCE, f"{name} must use the selected data source")
         _require(
             variable["multi"] and variable["includeAll"] and variable["allValue"] == ".+",
-            f"{name} must offer several, and all as .+",
+            f"{name} must allow several values, and all as .+",
         )
-        _require(variable["query"]["query"].startswith("label_values("), f"{name} must be made of label_values")
-        _require(variable["refresh"] == 2, f"{name} must be asked again when the time range changes")
+        _require(variable["query"]["query"].startswith("label_values("), f"{name} must use label_values")
+        _require(variable["refresh"] == 2, f"{name} must refresh when the time range changes")
 
 
-def _places(board: dict) -> None:
+def _overlaps(board: dict) -> None:
     numbers = [panel["id"] for panel in board["panels"]]
     _require(len(set(numbers)) == len(numbers), "two panels have one id")
-    taken: dict[tuple[int, int], str] = {}
+    occupied: dict[tuple[int, int], str] = {}
     for panel in board["panels"]:
-        place = panel["gridPos"]
-        _require(place["x"] + place["w"] <= COLUMNS, f"{panel['title']} is wider than the screen")
-        for x in range(place["x"], place["x"] + place["w"]):
-            for y in range(place["y"], place["y"] + place["h"]):
-                _require((x, y) not in taken, f"{panel['title']} lies on {taken.get((x, y))}")
-                taken[x, y] = panel["title"]
+        grid = panel["gridPos"]
+        _require(grid["x"] + grid["w"] <= COLUMNS, f"{panel['title']} is wider than the screen")
+        for x in range(grid["x"], grid["x"] + grid["w"]):
+            for y in range(grid["y"], grid["y"] + grid["h"]):
+                _require((x, y) not in occupied, f"{panel['title']} overlaps {occupied.get((x, y))}")
+                occupied[x, y] = panel["title"]
 
 
 def _panel(panel: dict) -> None:
     _require(
         panel["title"] and panel["description"].endswith("."),
-        "a panel has a title, and a description made of sentences",
+        "a panel needs a title, and a description of sentences",
     )
-    _require(panel["datasource"] == DATASOURCE, "a panel asks the chosen data source")
-    _require(panel["fieldConfig"]["defaults"].get("unit"), "a panel says its unit")
+    _require(panel["datasource"] == DATASOURCE, "a panel must use the selected data source")
+    _require(panel["fieldConfig"]["defaults"].get("unit"), "a panel needs a unit")
     references = [target["refId"] for target in panel["targets"]]
     _require(
-        references and len(set(references)) == len(references), "a panel has queries, each with a refId of its own"
+        references and len(set(references)) == len(references), "a panel needs queries with distinct refIds"
     )
     for target in panel["targets"]:
-        _require(target["datasource"] == DATASOURCE, f"query {target['refId']} asks the chosen data source")
+        _require(target["datasource"] == DATASOURCE, f"query {target['refId']} must use the selected data source")
         _require(target["legendFormat"] or panel["type"] == "table", f"query {target['refId']} has no legend")
         _query(target["expr"])
         _legend(target["legendFormat"], target["expr"])
@@ -147,13 +147,13 @@ _NAME = re.compile(r"\b(?:receipt_gateway|process|prometheus_export)[a-z0-9_:]+\
 
 def _query(expression: str) -> None:
     selected = _SELECTOR.findall(expression)
-    _require(selected, f"nothing is selected: {expression}")
+    _require(selected, f"no series is selected: {expression}")
     bare = set(_NAME.findall(expression)) - {name for name, _ in selected}
-    _require(not bare, f"{sorted(bare)} are not narrowed to the chosen job and nodes")
+    _require(not bare, f"{sorted(bare)} must be restricted to the selected job and nodes")
     for name, matchers in selected:
-        # What rules record is of a whole job.
+        # Recorded series have no instance label.
         wanted = SELECTORS[:1] if ":" in name else SELECTORS
-        _require(all(matcher in matchers for matcher in wanted), f"{name} must be narrowed to {' and '.join(wanted)}")
+        _require(all(matcher in matchers for matcher in wanted), f"{name} must be restricted to {' and '.join(wanted)}")
     known({name for name, _ in selected if ":" not in name} - FOREIGN)
     _counters(expression, {name for name, _ in selected})
     for window in re.findall(r"\[([^\]]+)\]", expression):
@@ -163,7 +163,7 @@ def _query(expression: str) -> None:
 
 
 def _counters(expression: str, names: set[str]) -> None:
-    """A counter by itself says only how long ago the process started; a rate of a gauge says nothing."""
+    """Requires rate() for counters, and forbids it for gauges."""
     for name in names:
         cumulative = kinds().get(re.sub(r"_(bucket|sum|count)$", "", name), kinds().get(name)) in (
             "counter",
@@ -171,16 +171,16 @@ def _counters(expression: str, names: set[str]) -> None:
         )
         rated = f"rate({name}{{" in expression
         _require(not cumulative or rated, f"{name} is a counter and needs rate()")
-        _require(cumulative or not rated, f"{name} is no counter and takes no rate()")
+        _require(cumulative or not rated, f"{name} is not a counter; rate() is wrong")
 
 
 def _legend(legend: str, expression: str) -> None:
     grouped = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", expression) for label in labels.split(",")}
     named = set(re.findall(r"\{\{(\w+)\}\}", legend))
     _require(named <= grouped, f"the legend names {sorted(named - grouped)}, the query has only {sorted(grouped)}")
-    # What the legend does not tell apart is drawn twice under one name.
-    untold = grouped - named - {"le", ""}
-    _require(not untold or not legend, f"the legend does not name {sorted(untold)}")
+    # Series with the same legend cannot be distinguished.
+    missing = grouped - named - {"le", ""}
+    _require(not missing or not legend, f"the legend does not name {sorted(missing)}")
 
 
 def kinds() -> dict[str, str]:

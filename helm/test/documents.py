@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation says what is true: commands run, values render, names and links lead somewhere."""
+"""Checks the documentation: commands run, values render, names and links exist."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from chart import CHART, REPOSITORY, Rendered
 from report import Report
 
 PAGE = REPOSITORY / "docs" / "kubernetes.md"
-# There is no cluster: the commands that talk to one are only read.
+# Without a cluster, `kubectl` does nothing.
 WITHOUT_A_CLUSTER = "kubectl() { :; }\nset -euo pipefail\n"
 
 
 def run(report: Report, binary: Path) -> None:
     report.check("docs/kubernetes.md: the values render", lambda: Rendered(yaml.safe_load(_block("yaml"))))
     report.check("docs/kubernetes.md: every value exists", _values_exist)
-    report.check("docs/kubernetes.md: the secrets are what the gateway takes", lambda: _secrets(binary))
-    report.check("docs/kubernetes.md: the template it shows is there", _template)
-    report.check("docs/kubernetes.md: the times are the chart's", _times)
-    report.check("docs/operations.md: completions are what shells take", lambda: _completions(binary))
-    report.check("every link between documents leads somewhere", _links)
+    report.check("docs/kubernetes.md: the gateway accepts the secrets", lambda: _secrets(binary))
+    report.check("docs/kubernetes.md: the template in the example exists", _template)
+    report.check("docs/kubernetes.md: the times match the chart", _times)
+    report.check("docs/operations.md: shells accept the completions", lambda: _completions(binary))
+    report.check("every link between documents has a target", _links)
 
 
 def _block(language: str) -> str:
-    """The first block of code in a language."""
+    """Returns the first code block in a language."""
     return re.search(rf"```{language}\n(.*?)```", PAGE.read_text(), re.S)[1]
 
 
@@ -55,7 +55,7 @@ def _knows(schema: dict, path: list[str]) -> bool:
 
 
 def _secrets(binary: Path) -> None:
-    """Runs the commands, and has check-config read what they made."""
+    """Runs the commands, then check-config on the resulting files."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "receipt-gateway").symlink_to(binary)
         script = (
@@ -73,7 +73,7 @@ def _secrets(binary: Path) -> None:
 def _template() -> None:
     (shown,) = re.findall(r"--show-only (\S+)", PAGE.read_text())
     rendered = Rendered(yaml.safe_load(_block("yaml"))).templates
-    assert rendered.get(shown.removeprefix("templates/")), f"nothing renders {shown}"
+    assert rendered.get(shown.removeprefix("templates/")), f"{shown} renders nothing"
 
 
 def _times() -> None:
@@ -96,16 +96,16 @@ def _completions(binary: Path) -> None:
 
 
 def _links() -> None:
-    """Relative ones, with the heading they name."""
+    """Checks relative links and their headings."""
     broken = []
     for page in [*REPOSITORY.glob("*.md"), REPOSITORY / "loadtest" / "README.md", *(REPOSITORY / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
-            if not re.match(r"[a-z]+:", target) and not _leads_somewhere(page, target):
+            if not re.match(r"[a-z]+:", target) and not _has_target(page, target):
                 broken.append(f"{page.relative_to(REPOSITORY)}: {target}")
-    assert not broken, "these lead nowhere:\n" + "\n".join(broken)
+    assert not broken, "these links have no target:\n" + "\n".join(broken)
 
 
-def _leads_somewhere(page: Path, target: str) -> bool:
+def _has_target(page: Path, target: str) -> bool:
     path, _, heading = target.partition("#")
     file = (page.parent / path).resolve() if path else page
     if not file.exists():
@@ -114,6 +114,6 @@ def _leads_somewhere(page: Path, target: str) -> bool:
 
 
 def _headings(page: Path) -> set[str]:
-    """As GitHub names them."""
+    """Returns the anchors that GitHub generates."""
     lines = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
     return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}

@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""compose.yaml, the files beside it and the systemd unit hold together, as far as can be seen without starting them."""
+"""Checks compose.yaml, its files and the systemd unit for consistency, without starting them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from report import Report
 COMPOSE = REPOSITORY / "compose.yaml"
 FOLDER = REPOSITORY / "docs" / "compose"
 UNIT = REPOSITORY / "docs" / "systemd" / "receipt-gateway.service"
-# Of `systemd-analyze security`, from 0 (all is closed) to 10.
+# The highest accepted level of `systemd-analyze security`, from 0 (most restricted) to 10.
 MOST_EXPOSURE = 1.5
 
 
 def run(report: Report, binary: Path) -> None:
     report.check("compose.yaml names files that exist", _mounts)
-    report.check("compose.yaml: whoever is depended on is there", _dependencies)
-    report.check("compose.yaml: HAProxy and Prometheus know every gateway", _gateways)
+    report.check("compose.yaml: every dependency exists", _dependencies)
+    report.check("compose.yaml: HAProxy and Prometheus list every gateway", _gateways)
     report.check("compose.yaml and the Dockerfile name the same stages", _stages)
-    report.check("haproxy takes docs/compose/haproxy.cfg", _haproxy)
-    report.check("promtool takes docs/compose/prometheus.yaml", _prometheus)
+    report.check("haproxy accepts docs/compose/haproxy.cfg", _haproxy)
+    report.check("promtool accepts docs/compose/prometheus.yaml", _prometheus)
     if shutil.which("systemd-analyze"):
-        report.check("systemd takes the unit", lambda: _unit(binary))
+        report.check("systemd accepts the unit", lambda: _unit(binary))
     else:
-        print("helm: systemd-analyze is not here, the unit is not checked")
+        print("helm: systemd-analyze is not installed; the systemd unit is not checked")
 
 
 def _services() -> dict:
@@ -65,7 +65,7 @@ def _gateways() -> None:
         environment = services[name]["environment"]
         http, admin = environment["GATEWAY_HTTP_PORT"], environment["GATEWAY_ADMIN_PORT"]
         assert f"server {name} {name}:{http} check port {admin}\n" in haproxy, (
-            f"haproxy.cfg does not know {name}:{http}"
+            f"haproxy.cfg does not list {name}:{http}"
         )
         assert f'"{name}:{admin}"' in prometheus, f"prometheus.yaml does not scrape {name}:{admin}"
 
@@ -98,8 +98,8 @@ def _unit(binary: Path) -> None:
         copy.write_text(UNIT.read_text().replace("/usr/local/bin/receipt-gateway", str(binary)))
         found = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True)
         assert found.returncode == 0 and not found.stderr.strip(), found.stdout + found.stderr
-        told = subprocess.run(
+        output = subprocess.run(
             ["systemd-analyze", "security", "--offline=true", copy], capture_output=True, text=True
         ).stdout
-    level = re.search(r"Overall exposure level for \S+: ([\d.]+)", told)
-    assert level and float(level[1]) <= MOST_EXPOSURE, f"exposed beyond {MOST_EXPOSURE}: {told[-200:]}"
+    level = re.search(r"Overall exposure level for \S+: ([\d.]+)", output)
+    assert level and float(level[1]) <= MOST_EXPOSURE, f"the exposure exceeds {MOST_EXPOSURE}: {output[-200:]}"

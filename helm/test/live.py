@@ -1,10 +1,10 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Sees the dashboards and the alerts work on a real fleet: `live.py GATEWAY LOADTEST [compose] [panels] [SCENE...]`.
+"""Tests dashboards and alerts on a real fleet: `live.py GATEWAY LOADTEST [compose] [panels] [SCENE...]`.
 
 Starts two gateways, Redis, Apple's simulator and Prometheus on this machine. Under load every query of every panel must
-return values; then each fault happens for real, and each of its alerts must become pending, which no fault before it may
-have caused. Windows are the real ones: what is new to Prometheus fills them from their beginning. Ends what it started.
+return values. Then each fault is caused for real, and each of its alerts must become pending; no earlier fault may
+raise them. The windows of the rules are unchanged, because series younger than a window suffice. Stops what it started.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from drill.load import Load
 from drill.processes import Program, wait_until
 from report import Report
 
-# Groups are evaluated each second. Only this alert compares with a time before the fleet was there.
+# Only ReceiptGatewayCacheHitRatioDropped compares with a time before the fleet started: its times are shortened.
 SHORTENED = {"[30m]": "[10s]", "offset 1d": "offset 15s", "rate30m": "rate10s"}
 
 
@@ -42,7 +42,7 @@ def main() -> int:
     if not chosen:
         report.check("every alert has a fault", _every_alert)
     if not chosen or "compose" in chosen:
-        report.check("the fleet of compose.yaml answers", lambda: _compose(gateway, loadtest))
+        report.check("the fleet of compose.yaml verifies receipts", lambda: _compose(gateway, loadtest))
     if not chosen or "panels" in chosen:
         _with_fleet(report, gateway, loadtest, lambda fleet, load: _panels(report, fleet))
     for scene in SCENES:
@@ -53,7 +53,7 @@ def main() -> int:
 
 def _compose(gateway: Path, loadtest: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        compose.rehearse(gateway, loadtest, Path(folder))
+        compose.run(gateway, loadtest, Path(folder))
 
 
 def _with_fleet(report: Report, gateway: Path, loadtest: Path, body) -> None:
@@ -73,18 +73,18 @@ def _settled(fleet: Fleet) -> bool:
     wanted = (
         "receipt_gateway:unavailable:ratio_rate5m",
         "receipt_gateway:slow:ratio_rate3d",
-        "receipt_gateway:findings_shared:ratio_rate10s offset 16s",
+        "receipt_gateway:cache_hits:ratio_rate10s offset 16s",
     )
     return all(any(_number(found) for found in fleet.query(name)) for name in wanted)
 
 
 def _rules(folder: Path) -> Path:
-    """The rules as they are, each second, with shorter times where a fleet of a minute has no past."""
+    """Writes the rules, evaluated each second, with SHORTENED times for the cache hit ratio."""
     content = yaml.safe_load(rules.ALERTS.read_text())
     for group in content["groups"]:
         group["interval"] = "1s"
         for rule in group["rules"]:
-            if "findings" in rule.get("record", "") or rule.get("alert") == "ReceiptGatewayCacheHitsDropped":
+            if ":cache_" in rule.get("record", "") or rule.get("alert") == "ReceiptGatewayCacheHitRatioDropped":
                 rule.update({key: _shortened(rule[key]) for key in ("record", "expr") if key in rule})
     path = folder / "alerts.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
@@ -98,9 +98,9 @@ def _shortened(text: str) -> str:
 
 
 def _every_alert() -> None:
-    tried = {alert.split("/")[0] for scene in SCENES for fault in scene.faults for alert in fault.alerts}
-    there = {name.removeprefix("ReceiptGateway") for name in rules.names()}
-    assert tried == there, f"without a fault, or a fault without an alert: {sorted(tried ^ there)}"
+    caused = {alert.split("/")[0] for scene in SCENES for fault in scene.faults for alert in fault.alerts}
+    existing = {name.removeprefix("ReceiptGateway") for name in rules.names()}
+    assert caused == existing, f"alerts without a fault, or faults without an alert: {sorted(caused ^ existing)}"
 
 
 # Panels
@@ -110,7 +110,7 @@ def _panels(report: Report, fleet: Fleet) -> None:
     for file in sorted(FOLDER.glob("*.json")):
         for title, expression in queries(json.loads(file.read_text())):
             report.check(f"{file.name}, {title}", lambda expression=expression: _has_values(fleet, expression))
-    print(f"panels: every query was asked of Prometheus; {report.passed} checks passed so far", flush=True)
+    print(f"panels: sent every query to Prometheus; {report.passed} checks passed so far", flush=True)
 
 
 def _has_values(fleet: Fleet, expression: str) -> None:
@@ -126,12 +126,12 @@ def _number(found: dict) -> bool:
 
 
 def _play(report: Report, scene: Scene, fleet: Fleet, load: Load) -> None:
-    report.check(f"{scene.name}: nothing is wrong before", lambda: _nothing_yet(fleet, scene))
+    report.check(f"{scene.name}: no alert before the first fault", lambda: _no_alert(fleet, scene))
     for fault in scene.faults:
         report.check(f"{scene.name}: {fault.name}", lambda fault=fault: _happen(fault, fleet, load))
 
 
-def _nothing_yet(fleet: Fleet, scene: Scene) -> None:
+def _no_alert(fleet: Fleet, scene: Scene) -> None:
     early = fleet.alerting()
     assert not early, f"already pending without a fault: {sorted(early)}"
 
@@ -139,8 +139,8 @@ def _nothing_yet(fleet: Fleet, scene: Scene) -> None:
 def _happen(fault: Fault, fleet: Fleet, load: Load) -> None:
     waiting = set(fault.alerts)
     try:
-        # What the fault before shook for a moment comes to rest; what lasts would hide what this one does.
-        wait_until("at rest", lambda: not _pending(fleet, fault), 40)
+        # Alerts of the previous fault must end first.
+        wait_until("no alert of this fault", lambda: not _pending(fleet, fault), 40)
     except TimeoutError:
         raise AssertionError(f"pending before the fault: {sorted(_pending(fleet, fault))}") from None
     begun = time.monotonic()
@@ -156,7 +156,7 @@ def _happen(fault: Fault, fleet: Fleet, load: Load) -> None:
 
 
 def _pending(fleet: Fleet, fault: Fault) -> set[str]:
-    """Those of the fault's alerts that are pending or firing."""
+    """Returns the alerts of the fault that are pending or firing."""
     now = fleet.alerting()
     names = {name.removeprefix("ReceiptGateway") for name, _ in now}
     both = {f"{name.removeprefix('ReceiptGateway')}/{severity}" for name, severity in now}

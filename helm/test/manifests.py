@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Everything the chart renders is what Kubernetes takes, in each version that is supported; and wrong values say so."""
+"""Validates the rendered chart against each supported Kubernetes version, and rejects wrong values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chart import CHART, Rendered, load_values, values_files
 from report import Report
 
 KUBERNETES = ("1.30", "1.31", "1.32", "1.33", "1.34")
-# Kinds of Prometheus' operator. promtool checks what is inside of the rule; of both the fields are compared.
+# Kinds of the Prometheus operator. Their fields are compared here; promtool checks the rules.
 OPERATOR_KINDS = {
     "ServiceMonitor": {"selector", "endpoints"},
     "PrometheusRule": {"groups"},
@@ -29,14 +29,14 @@ def run(report: Report) -> None:
             report.check(
                 f"{file.name} on Kubernetes {version}", lambda file=file, version=version: _validate(file, version)
             )
-        report.check(f"{file.name}: names fit together", lambda file=file: _refer(Rendered(load_values(file))))
+        report.check(f"{file.name}: references are valid", lambda file=file: _refer(Rendered(load_values(file))))
     for file in sorted(BROKEN.glob("*.yaml")):
-        report.check(f"broken/{file.name} is refused", lambda file=file: _refuse(file))
+        report.check(f"broken/{file.name} is rejected", lambda file=file: _reject(file))
 
 
 def _lint(values: dict) -> None:
     found = helm_python.lint(str(CHART), values, strict=True)
-    # Severity 1 is advice: the one it has is an icon.
+    # Severity 1 is advice, such as the missing icon.
     problems = [message for message in found["messages"] if message["severity"] > 1]
     assert not found["errors"] and not problems, f"{found['errors']} {problems}"
 
@@ -57,7 +57,7 @@ def _validate(file: Path, version: str) -> None:
 
 
 def _refer(rendered: Rendered) -> None:
-    """What one document says of another holds: labels that select, names, ports."""
+    """Checks references between documents: selectors, names and ports."""
     template = rendered.only("Deployment")["spec"]["template"]
     labels = template["metadata"]["labels"]
     container = template["spec"]["containers"][0]
@@ -66,7 +66,7 @@ def _refer(rendered: Rendered) -> None:
         if document["kind"] == "Service" and not document["metadata"]["name"].endswith("-redis"):
             _selects(document["spec"]["selector"], labels, document)
             assert {port["targetPort"] for port in document["spec"]["ports"]} <= ports, (
-                "a service names no port of the pod"
+                "a service targets a port that the pod does not have"
             )
     for document in rendered.documents:
         if document["kind"] == "PodDisruptionBudget":
@@ -76,7 +76,7 @@ def _refer(rendered: Rendered) -> None:
     assert set(mounts) == volumes and len(set(mounts)) == len(mounts), f"mounts {mounts} are not the volumes {volumes}"
     paths = [mount["mountPath"] for mount in container["volumeMounts"]]
     nested = [(a, b) for a in paths for b in paths if a != b and b.startswith(a + "/")]
-    assert not nested, f"a read-only volume holds no mount point for another: {nested}"
+    assert not nested, f"mounts must not be nested in read-only volumes: {nested}"
 
 
 def _selects(selector: dict, labels: dict, document: dict) -> None:
@@ -84,14 +84,14 @@ def _selects(selector: dict, labels: dict, document: dict) -> None:
     assert not wrong, f"{document['kind']} {document['metadata']['name']} does not select the pods: {wrong}"
 
 
-def _refuse(file: Path) -> None:
-    """The first line is `# expect: ` and what the message must contain."""
+def _reject(file: Path) -> None:
+    """The first line is `# expect: ` and a part of the expected message."""
     first = file.read_text().splitlines()[0]
     assert first.startswith("# expect: "), "the first line must be '# expect: ' and a part of the message"
     expected = first.removeprefix("# expect: ")
     try:
         Rendered(yaml.safe_load(file.read_text()) or {})
     except helm_python.HelmError as error:
-        assert expected in str(error), f"the message does not say {expected!r}: {error}"
+        assert expected in str(error), f"the message does not contain {expected!r}: {error}"
     else:
-        raise AssertionError("renders, and was to be refused")
+        raise AssertionError("renders, but should be rejected")

@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Collects what was checked, and says it in lines that a person and a machine can read."""
+"""Counts checks and prints the failures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 class Report:
-    """Counts checks. A check is a function that raises AssertionError (or TimeoutError), with a text that says what to do."""
+    """The results of checks. A check raises AssertionError or TimeoutError with the correction."""
 
     def __init__(self):
         self.passed = 0
@@ -20,7 +20,7 @@ class Report:
             body()
         except (AssertionError, TimeoutError) as failure:
             self._fail(name, str(failure) or "failed")
-        except Exception:  # A defect of the checks themselves must not pass for one of the chart.
+        except Exception:  # A defect of the check itself: show where.
             self._fail(name, traceback.format_exc())
         else:
             self.passed += 1
@@ -30,7 +30,7 @@ class Report:
         print(f"FAILED {name}\n  " + why.strip().replace("\n", "\n  "), flush=True)
 
     def close(self) -> int:
-        """Prints the closing line; the exit status."""
+        """Prints the summary line and returns the exit status."""
         print(f"{self.passed} passed, {len(self.failures)} failed")
         if self.passed == 0:
             print("helm: no check ran")

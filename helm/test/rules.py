@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Alerts and recording rules: promtool takes them, each has a page in docs/runbooks, and each metric exists."""
+"""Checks alerts and recording rules: syntax, runbooks, and the metrics that they use."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def run(report: Report) -> None:
         report.check(f"promtool test rules {file.name}", lambda file=file: _promtool("test", "rules", file))
     report.check("the chart's rule is the file", _the_chart_installs_the_file)
     report.check("every alert is tested by promtool", _every_alert_is_tested)
-    report.check("every metric stands in docs/metrics.md", lambda: known(metrics_of(ALERTS.read_text())))
+    report.check("docs/metrics.md describes every metric", lambda: known(metrics_of(ALERTS.read_text())))
     for alert in alerts():
-        report.check(f"{alert['alert']} says what, how bad, and where to read on", lambda alert=alert: _complete(alert))
-    report.check("every runbook has an alert, and every alert a runbook", _runbooks)
+        report.check(f"{alert['alert']} has a severity, texts and a runbook", lambda alert=alert: _complete(alert))
+    report.check("alerts and runbooks correspond", _runbooks)
 
 
 def alerts() -> list[dict]:
@@ -62,7 +62,7 @@ def _the_chart_installs_the_file() -> None:
 
 
 def _every_alert_is_tested() -> None:
-    """Each alert is seen to fire, and each severity of it."""
+    """Some test makes each alert fire, with each of its severities."""
     fired = set()
     for file in (Path(__file__).parent / "rules").glob("*_test.yaml"):
         for test in yaml.safe_load(file.read_text())["tests"]:
@@ -71,21 +71,21 @@ def _every_alert_is_tested() -> None:
                     (expected["alertname"], a["exp_labels"]["severity"]) for a in expected.get("exp_alerts") or []
                 }
     missing = {(alert["alert"], alert["labels"]["severity"]) for alert in alerts()} - fired
-    assert not missing, f"no test in helm/test/rules sees these fire: {sorted(missing)}"
+    assert not missing, f"no test in helm/test/rules makes these fire: {sorted(missing)}"
 
 
 def _complete(alert: dict) -> None:
     name = alert["alert"]
-    assert re.fullmatch(r"ReceiptGateway([A-Z][a-z0-9]+)+", name), "the name must be CamelCase behind ReceiptGateway"
+    assert re.fullmatch(r"ReceiptGateway([A-Z]+[a-z0-9]+)+", name), "the name must be ReceiptGateway and CamelCase"
     assert alert["labels"].get("severity") in SEVERITIES, f"the severity must be one of {sorted(SEVERITIES)}"
     notes = alert["annotations"]
     assert set(notes) == {"summary", "description", "runbook_url"}, (
         "annotations are summary, description and runbook_url"
     )
     assert not notes["summary"].endswith(".") and len(notes["summary"]) <= 80, (
-        "a summary is a headline of 80 characters at most"
+        "a summary has at most 80 characters and no full stop"
     )
-    assert notes["description"].endswith("."), "a description is made of sentences"
+    assert notes["description"].endswith("."), "a description consists of sentences"
     assert notes["runbook_url"] == f"{RUNBOOK_URL}{name}.md", f"runbook_url must be {RUNBOOK_URL}{name}.md"
 
 
@@ -100,11 +100,11 @@ def _runbooks() -> None:
         found = [line for line in text.splitlines() if line.startswith("#")]
         assert found == [f"# {name}", *HEADINGS], f"{name}.md: the headings must be {HEADINGS}"
         known(metrics_of(text))
-        assert f"({name}.md)" in index, f"docs/runbooks/README.md does not name {name}"
+        assert f"({name}.md)" in index, f"docs/runbooks/README.md does not list {name}"
 
 
 def documented() -> set[str]:
-    """Every series that docs/metrics.md describes, with what a histogram exposes."""
+    """Returns the series that docs/metrics.md describes, with the suffixes of histograms."""
     text = (REPOSITORY / "docs" / "metrics.md").read_text()
     described = dict(re.findall(r"^\| `([a-z_]+)` \| (counter|gauge|histogram) ", text, re.M))
     series = set(described)
@@ -115,7 +115,7 @@ def documented() -> set[str]:
 
 
 def metrics_of(text: str) -> set[str]:
-    """Names of metrics that a text speaks of; those with a colon are recorded by rules."""
+    """Returns the metrics that a text names, without recorded ones (they contain a colon)."""
     return set(re.findall(r"\b(?:receipt_gateway|process|prometheus_export)_[a-z0-9_]+\b(?![:(])", text))
 
 

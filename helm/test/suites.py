@@ -1,8 +1,8 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs tests in the format of the helm-unittest plugin, as far as the chart's own use it.
+"""Runs tests in the format of the helm-unittest plugin, as far as this chart uses it.
 
-An assertion that is not known here is an error: a test that asserts nothing must not pass.
+An unknown assertion is an error, so that no test passes without asserting anything.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def _render(values: dict, release: dict) -> tuple[Rendered | None, str | None]:
 
 
 def _templates(suite: dict, test: dict, assertion: dict) -> list[str]:
-    for place in (assertion, test):
-        if "template" in place:
-            return [place["template"]]
-        if "templates" in place:
-            return place["templates"]
+    for scope in (assertion, test):
+        if "template" in scope:
+            return [scope["template"]]
+        if "templates" in scope:
+            return scope["templates"]
     return suite["templates"]
 
 
@@ -85,13 +85,13 @@ def _check(assertion: dict, documents: list[dict], failure: str | None) -> None:
     if kind == "hasDocuments":
         _require(len(documents) == arguments["count"], f"{len(documents)} documents, not {arguments['count']}")
         return
-    _require(documents, f"{kind}: there is no document to look at")
+    _require(documents, f"{kind}: there is no document")
     for document in documents:
         ASSERTIONS[kind](document, arguments)
 
 
 def _failed(arguments: dict, failure: str | None) -> None:
-    _require(failure is not None, "renders, and was expected to fail")
+    _require(failure is not None, "renders, but should fail")
     _require(re.search(arguments["errorPattern"], failure), f"fails with another message: {failure}")
 
 
@@ -168,7 +168,7 @@ ASSERTIONS = {
 }
 
 
-# A path is what the plugin takes of JSONPath: a.b, a[0], a["b/c"].
+# The subset of JSONPath that the plugin accepts: a.b, a[0], a["b/c"].
 _STEP = re.compile(r'\[(\d+)\]|\["([^"]+)"\]|([^.\[\]]+)')
 
 
@@ -186,8 +186,8 @@ def _get(value, path: str):
 
 
 def _put(values: dict, path: str, value) -> None:
-    *way, last = _steps(path)
-    for step in way:
+    *parents, last = _steps(path)
+    for step in parents:
         values = values.setdefault(step, {})
     values[last] = value
 

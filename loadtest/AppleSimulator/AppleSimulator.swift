@@ -10,34 +10,34 @@ public import Receipts
 /// let pki = ForgedPKI(seed: 1)
 /// let apple = try await AppleSimulator.start(.init(pki: pki))
 /// try apple.play(Scenario(yaml: "faults: [{fault: {http_status: 503}, requests: 3}]"))
-/// // ... ask apple.productionURL about receipts that pki signed ...
+/// // ... send apple.productionURL receipts that pki signed ...
 /// await apple.stop()
 /// ```
 public final class AppleSimulator: Sendable {
-    /// What a simulator is started with.
+    /// The parameters of a simulator.
     public struct Configuration: Sendable {
-        /// Signs the receipts that are genuine; Apple's own are too. Signs the latest receipts that are given out.
+        /// Signs genuine receipts, in addition to Apple's own, and the latest receipts in answers.
         public var pki: ForgedPKI
-        /// What happens.
+        /// The faults and stories.
         public var scenario = Scenario.healthy
-        /// 0 for any free one.
+        /// The port; 0 for any free one.
         public var productionPort = 0
-        /// 0 for any free one.
+        /// The port; 0 for any free one.
         public var sandboxPort = 0
-        /// What the servers show of themselves, for `localhost` and `127.0.0.1`; nil for HTTP without TLS.
+        /// The servers' certificate for `localhost` and `127.0.0.1`; nil for HTTP without TLS.
         public var tls: TLSIdentity?
-        /// The time, for the dates in answers and for the phases of scenarios; latencies take real time.
+        /// The clock for the dates in answers and the phases of scenarios; latencies take real time.
         public var now: @Sendable () -> Timestamp = SystemClock.now
 
-        /// A simulator on two free ports, without TLS and without faults.
+        /// Creates the parameters of a simulator on two free ports, without TLS and without faults.
         public init(pki: ForgedPKI) {
             self.pki = pki
         }
     }
 
-    /// Where receipts of the environment Production are asked about.
+    /// The URL for receipts of the environment Production.
     public let productionURL: String
-    /// Where receipts of the environment Sandbox are asked about.
+    /// The URL for receipts of the environment Sandbox.
     public let sandboxURL: String
     private let store: SimulatedStore
     private let listeners: [Listener]
@@ -70,23 +70,23 @@ public final class AppleSimulator: Sendable {
         }
     }
 
-    /// How often the servers were asked.
+    /// The number of requests.
     public var stats: Stats { store.stats.stats }
 
-    /// What became of it.
+    /// The outcomes of the requests.
     public var statsDetails: StatsDetails { store.stats.details }
 
-    /// Counts from zero again.
+    /// Sets all counts to zero.
     public func resetStats() {
         store.stats.reset()
     }
 
-    /// Puts another scenario in the place of the one being played, from its beginning.
+    /// Replaces the current scenario, from its beginning.
     public func play(_ scenario: Scenario) {
         store.play(scenario)
     }
 
-    /// Ends all connections, answered or not, and both servers.
+    /// Closes all connections, answered or not, and both servers.
     public func stop() async {
         for listener in listeners { await listener.stop() }
         await connections.closeAll()

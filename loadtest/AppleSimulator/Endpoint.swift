@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// One of the two servers: each answers receipts of its own environment only.
+/// One of the two servers. Each accepts only receipts of its own environment.
 public enum Endpoint: String, CaseIterable, Hashable, Sendable {
     /// Stands for `buy.itunes.apple.com`.
     case production
@@ -12,7 +12,7 @@ public enum Endpoint: String, CaseIterable, Hashable, Sendable {
 }
 
 extension Endpoint {
-    /// The environment whose receipts are answered here.
+    /// The environment whose receipts it accepts.
     var environment: Environment {
         switch self {
         case .production: .production
@@ -20,12 +20,12 @@ extension Endpoint {
         }
     }
 
-    /// The server that knows the receipts this one refuses.
+    /// The server for the receipts that this one refuses.
     var other: Endpoint {
         self == .production ? .sandbox : .production
     }
 
-    /// What a receipt of the other environment is answered: 21007 "sent to production", 21008 "sent to sandbox".
+    /// The status for a receipt of the other environment: 21007 "sent to production", 21008 "sent to sandbox".
     var statusForOtherEnvironment: Int {
         self == .production ? 21007 : 21008
     }

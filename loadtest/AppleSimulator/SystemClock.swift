@@ -6,7 +6,6 @@ internal import Receipts
 
 /// The clock of this machine.
 enum SystemClock {
-    /// The time now.
     static func now() -> Timestamp {
         Timestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
     }

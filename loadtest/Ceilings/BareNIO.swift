@@ -6,7 +6,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// A channel handler behind SwiftNIO's HTTP decoder, and nothing else.
+/// A bare channel handler behind SwiftNIO's HTTP decoder.
 struct BareNIO: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nio", abstract: "Answer from a bare SwiftNIO handler, on one event loop.")
@@ -33,7 +33,7 @@ struct BareNIO: AsyncParsableCommand {
     }
 }
 
-/// Answers each request, once it is complete, with the same octets.
+/// Answers each request, once it is complete, with the same bytes.
 private final class SameAnswer: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -3,14 +3,12 @@
 
 package import Receipts
 
-/// A point in time in the three forms Apple writes it in: `purchase_date`, `purchase_date_ms`, `purchase_date_pst`.
+/// A point in time in Apple's three forms: `purchase_date`, `purchase_date_ms`, `purchase_date_pst`.
 ///
-/// Compute with the milliseconds only: the other two drop them, and an hour of every autumn reads the same twice.
+/// Compute with the milliseconds only: the other forms drop them, and one hour each autumn is ambiguous.
 package struct AppleDate: Hashable, Sendable {
-    /// The point in time.
     package let timestamp: Timestamp
 
-    /// A point in time.
     package init(_ timestamp: Timestamp) {
         self.timestamp = timestamp
     }
@@ -29,7 +27,7 @@ extension AppleDate {
         String(timestamp.millisecondsSince1970)
     }
 
-    /// The `_pst` form, which in summer is daylight saving time: `2023-10-11 20:01:50 America/Los_Angeles`.
+    /// The `_pst` form, in summer with daylight saving time: `2023-10-11 20:01:50 America/Los_Angeles`.
     package var pacific: String {
         let local = timestamp.advanced(by: .seconds(PacificTime.offset(at: timestamp)))
         return Self.text(CivilTime(local), in: .pacific)
@@ -54,13 +52,13 @@ extension AppleDate {
 // MARK: - Reading
 
 extension AppleDate {
-    /// Reads any of the three forms; nil for everything else, dates that do not exist included.
+    /// Parses any of the three forms; nil for anything else, including dates that do not exist.
     package init?(_ text: String) {
         guard let date = Self(milliseconds: text) ?? Self(zoned: text) else { return nil }
         self = date
     }
 
-    /// Reads the `_ms` form: an integer of 64 bits, in decimal digits.
+    /// Parses the `_ms` form: a 64-bit integer in decimal digits.
     package init?(milliseconds text: String) {
         guard !text.utf8.starts(with: "+".utf8), let milliseconds = Int64(text) else { return nil }
         self.init(Timestamp(millisecondsSince1970: milliseconds))
@@ -81,7 +79,7 @@ extension AppleDate {
 }
 
 extension CivilTime {
-    /// `2023-10-12` and `03:01:50`; whether there is such a day is not checked.
+    /// Parses `2023-10-12` and `03:01:50`, without a check that the day exists.
     fileprivate init?(date: [UInt8], time: [UInt8]) {
         guard date.count == 10, date[4] == UInt8(ascii: "-"), date[7] == UInt8(ascii: "-"),
             time.count == 8, time[2] == UInt8(ascii: ":"), time[5] == UInt8(ascii: ":"),

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Int {
-    /// A number of one to nine decimal digits and nothing else, no sign either.
+    /// Parses one to nine decimal digits, without a sign.
     init?(digits: some Collection<UInt8>) {
         guard (1...9).contains(digits.count) else { return nil }
         var value = 0
@@ -13,7 +13,6 @@ extension Int {
         self = value
     }
 
-    /// In decimal digits, with zeros in front of them up to this width.
     func padded(to width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits

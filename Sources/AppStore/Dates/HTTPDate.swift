@@ -3,18 +3,18 @@
 
 package import Receipts
 
-/// The dates of HTTP header fields (RFC 9110 §5.6.7), in all three forms a recipient has to accept.
+/// The dates of HTTP header fields (RFC 9110 §5.6.7), in all three forms that a recipient must accept.
 ///
 /// ```
 /// IMF-fixdate    Sun, 06 Nov 1994 08:49:37 GMT
 /// rfc850-date    Sunday, 06-Nov-94 08:49:37 GMT
 /// asctime-date   Sun Nov  6 08:49:37 1994
 /// ```
-/// More is accepted than is allowed: `UTC` for `GMT`, and any weekday, because the example in RFC 8594 has the wrong one.
+/// Accepts more than the RFC allows: `UTC` for `GMT`, and any weekday, because the example in RFC 8594 has a wrong one.
 package enum HTTPDate {
     private static let maximumBytes = 64
 
-    /// The point in time; nil for anything else. A year of two digits is read as no more than 50 years after `now`.
+    /// Parses a date; nil for anything else. A year of two digits is read as no more than 50 years after `now`.
     static func timestamp(_ text: String, now: Timestamp) -> Timestamp? {
         guard text.utf8.count <= maximumBytes else { return nil }
         let words = text.split { " ,-:".contains($0) }.map(String.init)
@@ -43,7 +43,7 @@ package enum HTTPDate {
             year: year, month: month + 1, day: day, hour: clock[0], minute: clock[1], second: clock[2])
     }
 
-    /// RFC 9110 §5.6.7: a date that seems more than 50 years ahead is the latest year in the past with these digits.
+    /// RFC 9110 §5.6.7: a date that appears over 50 years ahead is the most recent past year with the same digits.
     private static func fullYear(_ digits: String, now: Timestamp) -> Int? {
         guard let year = Int(digits: digits.utf8) else { return nil }
         if digits.utf8.count == 4 { return year }
@@ -61,7 +61,7 @@ package enum HTTPDate {
 // MARK: - Writing
 
 extension HTTPDate {
-    /// The IMF-fixdate, which is the only form to send; nil for years without four digits.
+    /// Returns the IMF-fixdate, the only form to send; nil for years without four digits.
     package static func text(_ timestamp: Timestamp) -> String? {
         let time = CivilTime(timestamp)
         guard (0...9999).contains(time.year) else { return nil }
@@ -72,7 +72,7 @@ extension HTTPDate {
 
     private static func weekday(of time: CivilTime) -> String {
         let midnight = CivilTime(year: time.year, month: time.month, day: time.day, hour: 0, minute: 0, second: 0)
-        // 1970-01-01 was a Thursday; seven are added so that days before it count on.
+        // 1970-01-01 was a Thursday; 7 keeps the remainder positive for days before it.
         return weekdays[Int((midnight.secondsSince1970 / 86_400 % 7 + 7 + 4) % 7)]
     }
 

@@ -3,24 +3,22 @@
 
 internal import Receipts
 
-/// The clock of America/Los_Angeles, by the law of the United States.
+/// The time of America/Los_Angeles, by the law of the United States.
 ///
-/// Two rules cover every date the App Store has written since it opened in 2008, and those of the twenty years before
-/// it. A time zone database would be a file to ship, to keep up to date and to trust, for these two rules. Should the
-/// law change, `daylightSavingTime` is the place; `_pst` fields are shown to people and never computed with.
+/// Two rules cover all dates since the App Store opened in 2008, and the twenty years before. So no time zone database
+/// has to be shipped and updated. If the law changes, change `daylightSavingTime`; `_pst` fields are for display only.
 enum PacificTime {
     private static let standardOffset: Int64 = -8 * 3600
     private static let daylightOffset: Int64 = -7 * 3600
 
-    /// What to add to UTC for what the clock shows, in seconds.
+    /// Returns the offset from UTC in seconds.
     static func offset(at timestamp: Timestamp) -> Int64 {
         let year = CivilTime(timestamp.advanced(by: .seconds(standardOffset))).year
         guard let range = daylightSavingTime(of: year) else { return standardOffset }
         return range.contains(timestamp) ? daylightOffset : standardOffset
     }
 
-    /// When the clock shows this. The hour that comes twice in autumn is taken the first time; the hour that is left
-    /// out in spring gives nil.
+    /// Converts a local time. Of the hour that autumn repeats, the first counts; the hour that spring skips gives nil.
     static func timestamp(showing local: CivilTime) -> Timestamp? {
         for offset in [daylightOffset, standardOffset] {
             let timestamp = Timestamp(millisecondsSince1970: (local.secondsSince1970 - offset) * 1000)
@@ -29,8 +27,8 @@ enum PacificTime {
         return nil
     }
 
-    /// From two in the morning of standard time to two of daylight saving time. Nil before 1987 and for years of more than
-    /// four digits: there the clock is taken to show standard time all year.
+    /// From 2:00 standard time to 2:00 daylight saving time. Nil before 1987 and for years of more than four digits:
+    /// those are treated as standard time all year.
     private static func daylightSavingTime(of year: Int) -> Range<Timestamp>? {
         switch year {
         // Energy Policy Act of 2005: from the second Sunday of March to the first of November.
@@ -43,7 +41,7 @@ enum PacificTime {
         }
     }
 
-    /// Two in the morning, on a clock with this offset, of the first Sunday from this day of the month on.
+    /// Returns 2:00, at this offset, of the first Sunday from this day of the month on.
     private static func sunday(onOrAfter day: Int, of month: Int, _ year: Int, _ offset: Int64) -> Timestamp {
         let midnight = CivilTime(year: year, month: month, day: day, hour: 0, minute: 0, second: 0).secondsSince1970
         // 1970-01-01 was a Thursday, four days after a Sunday.

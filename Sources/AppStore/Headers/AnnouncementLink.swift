@@ -3,14 +3,13 @@
 
 package import Gateway
 
-/// A link that an endpoint announces its end with. Safe to publish again: its target is an absolute URL of visible ASCII.
+/// A link about an endpoint's end. Safe to publish: its target is an absolute URL of visible ASCII.
 package struct AnnouncementLink: Hashable, Sendable {
-    /// What is there.
     package let relation: Relation
-    /// Where: absolute, `https` or `http`.
+    /// The absolute URL, `https` or `http`.
     package let target: String
 
-    /// A link from elsewhere than a header; nil if its target is none that may be published again.
+    /// Creates a link from another source than a header; nil if its target is not safe to publish.
     package init?(checking target: String, _ relation: Relation) {
         guard target.utf8.count <= EndpointAnnouncements.Limits.targetBytes, Self.isPublishable(target) else {
             return nil
@@ -23,7 +22,7 @@ package struct AnnouncementLink: Hashable, Sendable {
         self.target = target
     }
 
-    /// Absolute, of visible ASCII, and nothing that ends a target or a value.
+    /// Returns true for an absolute URL of visible ASCII without characters that end a target or a value.
     static func isPublishable(_ target: String) -> Bool {
         let scheme = target.lowercased()
         return (scheme.hasPrefix("https://") || scheme.hasPrefix("http://"))
@@ -32,22 +31,22 @@ package struct AnnouncementLink: Hashable, Sendable {
 
     private static let notInTargets = Array("\"<>".utf8)
 
-    /// The relations that concern an endpoint's end.
+    /// The relations about an endpoint's end.
     package enum Relation: String, CaseIterable, Hashable, Sendable {
-        /// The deprecation, explained (RFC 9745 §3).
+        /// The explanation of the deprecation (RFC 9745 §3).
         case deprecation
-        /// The retirement, explained (RFC 8594 §6).
+        /// The explanation of the end (RFC 8594 §6).
         case sunset
-        /// The version that comes after (RFC 5829 §3.5).
+        /// The next version (RFC 5829 §3.5).
         case successorVersion = "successor-version"
     }
 }
 
 /// One link of a `Link` field.
 struct LinkValue: Hashable {
-    /// What stands between `<` and `>`.
+    /// The text between `<` and `>`.
     var target: String
-    /// Parameters in their order, names in lower case.
+    /// The parameters in order, names in lower case.
     var parameters: [Parameter] = []
 
     struct Parameter: Hashable {
@@ -55,20 +54,20 @@ struct LinkValue: Hashable {
         var value: String
     }
 
-    /// What of it concerns the endpoint's end. A link with an `anchor` is about something else than what was asked for
-    /// (RFC 8288 §3.2), and a relative target would be another one where it is published again.
+    /// The link's announcements. A link with an `anchor` is about another resource (RFC 8288 §3.2), and a relative
+    /// target would change its meaning when published.
     var announcements: [AnnouncementLink] {
         guard AnnouncementLink.isPublishable(target), !parameters.contains(where: { $0.name == "anchor" }) else {
             return []
         }
-        // RFC 8288 §3.3: several relations may stand in one `rel`; a second `rel` is ignored.
+        // RFC 8288 §3.3: one `rel` may have several relations; a second `rel` is ignored.
         let relations = parameters.first { $0.name == "rel" }?.value.lowercased().split(separator: " ") ?? []
         return relations.compactMap { AnnouncementLink.Relation(rawValue: String($0)) }
             .map { AnnouncementLink(relation: $0, target: target) }
     }
 }
 
-/// Reads a `Link` field (RFC 8288 §3), byte by byte from front to back.
+/// Parses a `Link` field (RFC 8288 §3).
 ///
 /// ```
 /// Link       = #link-value
@@ -78,7 +77,7 @@ struct LinkValue: Hashable {
 struct LinkField {
     private var rest: Substring.UTF8View
 
-    /// The links of one line; nil if it is not in this form.
+    /// Returns the links of one line; nil if it is malformed.
     static func links(_ line: String) -> [LinkValue]? {
         var field = LinkField(rest: Substring(line).utf8)
         var links: [LinkValue] = []
@@ -139,12 +138,11 @@ struct LinkField {
         rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
     }
 
-    /// RFC 9110 §5.6.2: what no token contains.
+    /// RFC 9110 §5.6.2: the characters that no token contains.
     private static let delimiters = Array(#"(),/:;<=>?@[\]{}""#.utf8)
 }
 
 extension LifecycleLink {
-    /// A link that was checked.
     package init?(_ link: AnnouncementLink) {
         guard let relation = Relation(rawValue: link.relation.rawValue) else { return nil }
         self.init(relation, target: link.target)

@@ -3,32 +3,31 @@
 
 package import Receipts
 
-/// What the header of an answer announces about the endpoint's end: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and
-/// the links that go with them.
+/// The announcements of an endpoint's end in an answer's header: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and
+/// links.
 ///
-/// An answer is never refused for what its header says: what cannot be read is left out, and named in `faults`.
+/// An unreadable header never fails an answer: unreadable parts are left out and listed in `faults`.
 package struct EndpointAnnouncements: Hashable, Sendable {
-    /// Since when, or from when on, the endpoint is deprecated: the earliest that is said.
+    /// The start of the deprecation, past or future: the earliest one given.
     package var deprecation: Deprecation?
-    /// When the endpoint is expected to go: the earliest that is said.
+    /// The expected end of the endpoint: the earliest one given.
     package var sunset: Timestamp?
-    /// Where people can read more, and what comes after.
+    /// The links to documentation and successors.
     package var links: [AnnouncementLink] = []
-    /// What could not be read.
+    /// The unreadable parts.
     package var faults: [Fault] = []
 
-    /// Nothing is announced.
     package init() {}
 
-    /// A deprecation, with a date if there is one.
+    /// A deprecation, with its date if there is one.
     package enum Deprecation: Hashable, Sendable {
-        /// `true`, from drafts of RFC 9745: deprecated already, nobody says since when.
+        /// `true`, from drafts of RFC 9745: deprecated already, without a date.
         case undated
-        /// Deprecated from this moment on, which may lie ahead.
+        /// Deprecated from this time on, which may be in the future.
         case dated(Timestamp)
     }
 
-    /// A header field that is read here; a closed set, for metrics.
+    /// A header field that is parsed here; a closed set, for metrics.
     package enum Field: String, CaseIterable, Hashable, Sendable {
         case deprecation = "Deprecation"
         case sunset = "Sunset"
@@ -37,21 +36,20 @@ package struct EndpointAnnouncements: Hashable, Sendable {
 
     /// A part of a field that was left out.
     package enum Fault: Hashable, Sendable {
-        /// It is not in any of the forms that are known.
+        /// The field has an unknown form.
         case unreadable(Field)
-        /// It is longer, or there is more of it, than is read.
+        /// The field exceeds a limit.
         case tooMuch(Field)
     }
 
-    /// The most that is read.
     package enum Limits {
-        /// Lines of one field.
+        /// The lines of one field.
         package static let lines = 8
-        /// Bytes of one line.
+        /// The bytes of one line.
         package static let lineBytes = 8192
-        /// Links that are kept.
+        /// The links kept.
         package static let links = 8
-        /// Bytes of a link's target.
+        /// The bytes of a link's target.
         package static let targetBytes = 2048
     }
 }
@@ -59,14 +57,13 @@ package struct EndpointAnnouncements: Hashable, Sendable {
 // MARK: - Reading
 
 extension EndpointAnnouncements {
-    /// Reads the fields of a header; `values` gives the lines of a field by its name.
+    /// Parses the fields of a header; `values` returns the lines of a field by its name.
     package init(now: Timestamp, values: (String) -> [String]) {
         for line in lines(of: .deprecation, values) { read(deprecation: line, now: now) }
         for line in lines(of: .sunset, values) { read(sunset: line, now: now) }
         for line in lines(of: .link, values) { read(link: line) }
     }
 
-    /// The lines that are short enough, and as many of them as are read.
     private mutating func lines(of field: Field, _ values: (String) -> [String]) -> [String] {
         let all = values(field.rawValue)
         let lines = all.prefix(Limits.lines).filter { $0.utf8.count <= Limits.lineBytes }
@@ -106,7 +103,7 @@ extension EndpointAnnouncements {
 }
 
 extension EndpointAnnouncements.Deprecation {
-    /// RFC 9745 §2.1 has a date of structured fields, `@1688169599`; drafts before it had `true` and HTTP dates.
+    /// RFC 9745 §2.1 has a structured date, `@1688169599`; earlier drafts had `true` and HTTP dates.
     fileprivate init?(_ text: String, now: Timestamp) {
         if text == "true" || text == "?1" {
             self = .undated
@@ -117,7 +114,7 @@ extension EndpointAnnouncements.Deprecation {
         }
     }
 
-    /// The one that begins earlier; a date in the past says more than none.
+    /// Returns the one that begins earlier; a date in the past outweighs none.
     fileprivate func earlier(of other: Self, now: Timestamp) -> Self {
         switch (self, other) {
         case (.dated(let one), .dated(let other)): .dated(min(one, other))
@@ -128,7 +125,7 @@ extension EndpointAnnouncements.Deprecation {
 }
 
 extension Timestamp {
-    /// RFC 9651 §3.3.7: `@` and an integer of at most 15 digits; parameters may follow and mean nothing here.
+    /// RFC 9651 §3.3.7: `@` and an integer of at most 15 digits; parameters are ignored.
     fileprivate init?(structured text: String) {
         guard text.hasPrefix("@") else { return nil }
         let integer = text.dropFirst().prefix { $0 != ";" }

@@ -3,16 +3,16 @@
 
 package import Receipts
 
-/// How long `Retry-After` asks to wait.
+/// The wait that `Retry-After` requests.
 ///
-/// RFC 9110 §10.2.3 knows seconds and a date; the App Store Server API sends a moment, in milliseconds since 1970.
-/// Numbers of these sizes cannot be confused: 10^9 seconds are 31 years, 10^12 ms since 1970 were in 2001.
+/// RFC 9110 §10.2.3 allows seconds or a date; the App Store Server API sends milliseconds since 1970. The sizes are
+/// unambiguous: 10^9 seconds are 31 years, and 10^12 ms since 1970 are in 2001.
 package enum RetryAfter {
-    /// However long the header asks for, an hour is the most: one wrong byte must not switch an upstream off for days.
+    /// The limit of one hour for any value, so that one wrong byte does not disable an upstream for days.
     package static let maximum: Duration = .seconds(3600)
     private static let maximumBytes = 64
 
-    /// The time to wait from `now`, 0 to `maximum`; nil if the value is none of the known forms.
+    /// Returns the wait from `now`, 0 to `maximum`; nil if the value has no known form.
     package static func duration(_ value: String, now: Timestamp) -> Duration? {
         let text = value.trimmingWhiteSpace
         guard !text.isEmpty, text.utf8.count <= maximumBytes else { return nil }
@@ -21,7 +21,7 @@ package enum RetryAfter {
         return HTTPDate.timestamp(text, now: now).map { now.duration(until: $0.millisecondsSince1970) }
     }
 
-    /// The longest time that any of the values asks for.
+    /// Returns the longest wait of the values.
     package static func duration(_ values: [String], now: Timestamp) -> Duration? {
         values.prefix(8).compactMap { duration($0, now: now) }.max()
     }
@@ -36,7 +36,7 @@ package enum RetryAfter {
 }
 
 extension Timestamp {
-    /// From now until then, kept within 0 and the maximum.
+    /// Returns the time until then, between 0 and the maximum.
     fileprivate func duration(until milliseconds: Int64) -> Duration {
         let (difference, overflow) = milliseconds.subtractingReportingOverflow(millisecondsSince1970)
         if overflow { return milliseconds < 0 ? .zero : RetryAfter.maximum }
@@ -45,7 +45,6 @@ extension Timestamp {
 }
 
 extension String {
-    /// Without the spaces and tabs around it.
     var trimmingWhiteSpace: String {
         let isWhiteSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         return String(drop(while: isWhiteSpace).reversed().drop(while: isWhiteSpace).reversed())

@@ -4,18 +4,16 @@
 package import JSON
 package import Receipts
 
-/// `receipt` of an answer: what Apple read out of the receipt that was sent.
+/// `receipt` of an answer: the contents of the receipt that was sent, as read by Apple.
 package struct AppReceipt: AppleObject {
-    /// The object as Apple sent it.
     package let json: JSONValue
     /// `bundle_id`, or `bid` in iOS 6 style answers: the app.
     package let bundleID: String
-    /// `in_app`, in no order; of an iOS 6 style receipt, the one transaction that it is.
+    /// `in_app`, in no order; for an iOS 6 style receipt, its only transaction.
     package let inApp: [TransactionInfo]
-    /// `expiration_date`: when an app bought in volume expires.
+    /// `expiration_date`: the end of an app bought in volume.
     package let expirationDate: Timestamp?
 
-    /// Reads what decides about entitlements.
     init(_ json: JSONValue) throws(AppStoreFault) {
         let members = DecisiveMembers(json: json, path: "receipt.")
         self.json = json
@@ -39,17 +37,17 @@ extension AppReceipt {
     package var applicationVersion: String? { text("application_version") ?? text("bvrs") }
     /// `download_id`; beyond 2^53, and null at times.
     package var downloadID: Int64? { integer("download_id") }
-    /// `original_application_version`: the version that was first bought.
+    /// `original_application_version`: the version first bought.
     package var originalApplicationVersion: String? { text("original_application_version") }
-    /// `original_purchase_date`: when the app was first bought.
+    /// `original_purchase_date`: the first purchase of the app.
     package var originalPurchaseDate: Timestamp? { date("original_purchase_date") }
-    /// `preorder_date`: when the app was ordered ahead of its release.
+    /// `preorder_date`: the time of the pre-order.
     package var preorderDate: Timestamp? { date("preorder_date") }
-    /// `receipt_creation_date`: when the App Store made the receipt.
+    /// `receipt_creation_date`: the time when the App Store made the receipt.
     package var creationDate: Timestamp? { date("receipt_creation_date") }
     /// `receipt_type`: `Production`, `ProductionVPP`, `ProductionSandbox` or `ProductionVPPSandbox`.
     package var receiptType: String? { text("receipt_type") }
-    /// `request_date`: when Apple answered.
+    /// `request_date`: the time of Apple's answer.
     package var requestDate: Timestamp? { date("request_date") }
     /// `version_external_identifier`: the number of the app's version; 0 in the sandbox.
     package var versionExternalIdentifier: Int64? { integer("version_external_identifier") }

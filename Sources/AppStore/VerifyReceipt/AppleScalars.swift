@@ -4,8 +4,8 @@
 package import JSON
 internal import Receipts
 
-// Apple writes most numbers and flags as strings, some as numbers, and did so differently over the years. These
-// readings take a scalar in every form it was seen in.
+// Apple writes most numbers and flags as strings, some as numbers, and changed this over the years. These functions
+// accept a scalar in all known forms.
 
 extension JSONValue {
     /// A string, or a number as it is written.
@@ -36,7 +36,7 @@ extension JSONValue {
         }
     }
 
-    /// Any of the three forms of a date; iOS 6 style answers have milliseconds under the plain name.
+    /// A date in any of the three forms; iOS 6 style answers have milliseconds under the plain name.
     var scalarDate: Timestamp? {
         scalarText.flatMap { AppleDate($0) }?.timestamp
     }
@@ -46,18 +46,18 @@ extension JSONValue {
         scalarInteger.map { Timestamp(millisecondsSince1970: $0) }
     }
 
-    /// `null` and the empty string say as much as a member that is not there.
+    /// True for `null` and the empty string, which mean the same as an absent member.
     var saysNothing: Bool { self == .null || self == .string("") }
 }
 
-/// Reads the members of an object that decide about entitlements: what stands there has to be readable. A date that is
-/// taken for absent would be a subscription without end, or one that was never cancelled.
+/// Parses the members that decide about entitlements, and throws if one is unreadable. An expiry date that is skipped
+/// would make a subscription endless; a cancellation date, uncancelled.
 struct DecisiveMembers {
     let json: JSONValue
     /// The name of the object, for faults.
     let path: String
 
-    /// The member's value; nil if it is absent.
+    /// Returns the member's value; nil if it is absent.
     func value<Value>(
         _ name: String, _ read: (JSONValue) -> Value?
     ) throws(AppStoreFault) -> Value? {
@@ -66,13 +66,13 @@ struct DecisiveMembers {
         return result
     }
 
-    /// The text of a member that has to be there.
+    /// Returns the text of a required member.
     func text(_ name: String) throws(AppStoreFault) -> String {
         guard let text = try value(name, \.scalarText) else { throw .missing(path + name) }
         return text
     }
 
-    /// A date: its milliseconds if they are there, and else the best of its other forms.
+    /// Returns a date: its milliseconds if present, else its best other form.
     func date(_ name: String) throws(AppStoreFault) -> Timestamp? {
         if let date = try value(name + "_ms", \.scalarMilliseconds) { return date }
         for suffix in ["", "_formatted", "_pst", "_formatted_pst"] {
@@ -81,7 +81,7 @@ struct DecisiveMembers {
         return nil
     }
 
-    /// The objects of a list; where iOS 6 style answers have one object, a list of that one.
+    /// Returns the objects of a list, or the single object of an iOS 6 style answer.
     func objects(_ name: String) throws(AppStoreFault) -> [JSONValue] {
         guard let value = json[name], !value.saysNothing else { return [] }
         let objects = value.elements ?? [value]
@@ -89,14 +89,12 @@ struct DecisiveMembers {
         return objects
     }
 
-    /// The transactions of a list.
     func transactions(_ name: String) throws(AppStoreFault) -> [TransactionInfo] {
         var transactions: [TransactionInfo] = []
         for object in try objects(name) { transactions.append(try TransactionInfo(object, path: path + name)) }
         return transactions
     }
 
-    /// The renewals of a list.
     func renewals(_ name: String) throws(AppStoreFault) -> [RenewalInfo] {
         var renewals: [RenewalInfo] = []
         for object in try objects(name) { renewals.append(try RenewalInfo(object, path: path + name + ".")) }
@@ -104,19 +102,19 @@ struct DecisiveMembers {
     }
 }
 
-/// One of Apple's JSON objects, with names for what is documented. Everything else is in `json`, nothing is lost.
+/// One of Apple's JSON objects, with typed names for the documented members; `json` has all of them.
 package protocol AppleObject: CustomStringConvertible, CustomReflectable, Sendable {
     /// The object as Apple sent it.
     var json: JSONValue { get }
 }
 
 extension AppleObject {
-    /// The type's name: the rest is somebody's purchases.
+    /// The type's name: the rest is a customer's purchases.
     package var description: String { "\(Self.self)" }
     /// Empty, for the same reason.
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    // What decides nothing is read when it is asked for, and is nil if it is absent or cannot be read.
+    // Members that decide nothing are read on demand; nil if absent or unreadable.
 
     func text(_ name: String) -> String? { json[name]?.scalarText }
     func integer(_ name: String) -> Int64? { json[name]?.scalarInteger }

@@ -4,19 +4,17 @@
 package import JSON
 package import Receipts
 
-/// What is to become of a subscription: an element of `pending_renewal_info`. iOS 6 style answers have the same members
-/// beside `status`.
+/// The future of a subscription: an element of `pending_renewal_info`, or members of an iOS 6 style answer.
 package struct RenewalInfo: AppleObject {
-    /// The object as Apple sent it.
     package let json: JSONValue
     /// `original_transaction_id`: the chain; absent in iOS 6 style answers, which are about one subscription.
     package let originalTransactionID: String?
-    /// `grace_period_expires_date`: until when the entitlement outlasts its period while Apple tries to bill.
+    /// `grace_period_expires_date`: the end of access while Apple tries to bill.
     package let gracePeriodExpiresDate: Timestamp?
     /// `is_in_billing_retry_period`: Apple tries to bill.
     package let isInBillingRetryPeriod: Bool?
 
-    /// Reads what decides about entitlements; `path` is the object's name, for faults.
+    /// Parses the members that decide about entitlements; `path` is the object's name, for faults.
     init(_ json: JSONValue, path: String) throws(AppStoreFault) {
         let members = DecisiveMembers(json: json, path: path)
         self.json = json
@@ -27,27 +25,25 @@ package struct RenewalInfo: AppleObject {
 }
 
 extension RenewalInfo {
-    /// `auto_renew_product_id`: what it renews to.
+    /// `auto_renew_product_id`: the product of the next period.
     package var autoRenewProductID: String? { text("auto_renew_product_id") }
-    /// `auto_renew_status`: whether the customer lets it renew.
+    /// `auto_renew_status`: true if the customer left renewal on.
     package var willAutoRenew: Bool? { flag("auto_renew_status") }
     /// `expiration_intent`; nil also for one that Apple has not documented.
     package var expirationIntent: ExpirationIntent? {
         integer("expiration_intent").flatMap(ExpirationIntent.init(rawValue:))
     }
-    /// `offer_code_ref_name`: the offer code that was redeemed, by the developer's name for it.
+    /// `offer_code_ref_name`: the developer's name of the redeemed offer code.
     package var offerCodeReferenceName: String? { text("offer_code_ref_name") }
-    /// `price_consent_status`: whether the customer has agreed to a higher price; absent when not asked.
+    /// `price_consent_status`: the customer's consent to a higher price; absent if not requested.
     package var hasConsentedToPrice: Bool? { flag("price_consent_status") }
-    /// `price_increase_status`: whether the customer has agreed to a price increase, or need not; absent when
-    /// there is none.
+    /// `price_increase_status`: true if the customer agreed to a price increase, or need not; absent without one.
     package var hasConsentedToPriceIncrease: Bool? { flag("price_increase_status") }
-    /// `product_id`: what is subscribed to now.
     package var productID: String? { text("product_id") }
-    /// `promotional_offer_id`: the promotional offer that was redeemed.
+    /// `promotional_offer_id`: the redeemed promotional offer.
     package var promotionalOfferID: String? { text("promotional_offer_id") }
 
-    /// Why a subscription expired, by Apple's numbers.
+    /// The reason why a subscription expired, by Apple's numbers.
     package enum ExpirationIntent: Int64, Hashable, Sendable {
         /// The customer cancelled it.
         case cancelled = 1

@@ -5,27 +5,27 @@ internal import Gateway
 internal import Receipts
 
 extension UpstreamAnswer {
-    /// What Apple says of a receipt; nil if the answer does not name an app.
+    /// Creates the answer of a response; nil if it does not name an app.
     init?(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {
         guard let receipt = response.receipt else { return nil }
         let transactions = [Transaction](
-            // The lists after the first only add what it does not know.
+            // The later lists only add transactions missing in the first.
             response.latestReceiptInfo + response.latestExpiredReceiptInfo + receipt.inApp)
         let latestReceipt = response.latestReceipt.flatMap { try? Base64.decode(Array($0.utf8).span) }
         self.init(
             environment: response.environment ?? environment.environment, bundleID: receipt.bundleID,
             transactions: transactions,
-            // Answers in the style of iOS 6 are about one subscription, and do not repeat its name.
+            // iOS 6 style answers are about one subscription, and do not repeat its ID.
             renewals: response.pendingRenewalInfo.compactMap { info in
                 (info.originalTransactionID ?? transactions.first?.originalTransactionID).map { Renewal(info, of: $0) }
             },
-            // A signed container begins so; a transaction receipt does not.
+            // DER of a signed container begins with 0x30; a transaction receipt does not.
             latestReceipt: latestReceipt?.first == 0x30 ? latestReceipt : nil, body: response.body)
     }
 }
 
 extension [Transaction] {
-    /// The transactions, each once: of two with one name the first counts, but a refund in either does.
+    /// Merges the transactions by ID: the first of duplicates counts, but a refund in any of them does.
     fileprivate init(_ infos: [TransactionInfo]) {
         self = []
         var indices: [String: Int] = [:]

@@ -4,25 +4,21 @@
 package import HTTPTransport
 package import Receipts
 
-/// `verifyReceipt` at one URL: one question, one answer.
-///
-/// Which URL to ask, and whether to ask again, is not decided here: see `VerifyReceiptStatus.meaning`.
+/// A client of `verifyReceipt` at one URL. It does not choose the URL or retry: see `VerifyReceiptStatus.meaning`.
 package struct VerifyReceiptEndpoint: Sendable {
     private let url: String
     private let transport: HTTPTransport
     private let now: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - url: Apple's, or that of something which answers like Apple.
-    ///   - transport: moves the bytes.
-    ///   - now: reads the clock, when an answer has come, for what its header says about time.
+    ///   - url: the URL of Apple or of a compatible server.
+    ///   - now: returns the time of the answer, for times in its header.
     package init(url: String, transport: HTTPTransport, now: @escaping @Sendable () -> Timestamp) {
         self.url = url
         self.transport = transport
         self.now = now
     }
 
-    /// Asks.
     package func ask(
         _ request: VerifyReceiptRequest, deadline: ContinuousClock.Instant
     ) async throws(VerifyReceiptFailure) -> VerifyReceiptReply {

@@ -4,23 +4,22 @@
 internal import Gateway
 internal import Logging
 
-/// One line for each question to Apple, with Apple's own name for the exchange. Never a receipt, a secret, or an app.
+/// Logs one line for each request to Apple, with Apple's correlation key. Never a receipt, a secret, or an app.
 struct VerifyReceiptLog: Sendable {
-    /// Where the lines go.
     let logger: Logger
 
-    /// Apple answered, whatever it said.
+    /// Logs any answer of Apple.
     func answered(_ reply: VerifyReceiptReply, to asked: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
         let level: Logger.Level =
             switch reply.response.status.meaning {
             case .genuine, .expired, .ask, .accountGone: .debug
             case .malformed, .notAuthenticated, .unavailable: .info
-            // Somebody has to do something: the operator about a secret, we about the rest.
+            // An action is needed: by the operator for a secret, by the developers for the others.
             case .credentials: .warning
             case .ourMistake, .unknown: .warning
             }
         for fault in reply.head.announcements.faults {
-            logger.info("A header of Apple's cannot be read", metadata: ["fault": "\(fault)"])
+            logger.info("Cannot parse a header of Apple's response", metadata: ["fault": "\(fault)"])
         }
         guard logger.logLevel <= level else { return }
         var metadata = metadata(endpoint, reply.head, asked)
@@ -32,7 +31,7 @@ struct VerifyReceiptLog: Sendable {
         logger.log(level: level, "Apple answered", metadata: metadata)
     }
 
-    /// No answer came, or none that can be used.
+    /// Logs that no answer came, or an unusable one.
     func failed(_ failure: VerifyReceiptFailure, asking asked: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
         guard logger.logLevel <= .info else { return }
         var metadata = metadata(endpoint, failure.head, asked)
@@ -57,8 +56,8 @@ struct VerifyReceiptLog: Sendable {
         return metadata
     }
 
-    /// A text of whoever answered, unless it repeats what was asked: a proxy in between, or an error page.
+    /// Returns a text from the response, unless it echoes the request, as proxies and error pages do.
     private func quoted(_ text: String, _ asked: VerifyReceiptRequest) -> Logger.MetadataValue {
-        asked.isRepeated(in: text) ? "(repeats the question)" : "\(text)"
+        asked.isRepeated(in: text) ? "(contains request data)" : "\(text)"
     }
 }

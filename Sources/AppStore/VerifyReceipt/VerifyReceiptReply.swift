@@ -4,30 +4,28 @@
 package import HTTPTransport
 package import Receipts
 
-/// Apple's answer, and what came with it.
+/// Apple's answer and its header.
 package struct VerifyReceiptReply: Sendable {
-    /// What Apple says, about the receipt or about itself.
     package let response: VerifyReceiptResponse
-    /// What the header says.
     package let head: ReplyHead
 }
 
-/// Why there is no answer of Apple's.
+/// The reason why there is no answer of Apple.
 package enum VerifyReceiptFailure: Error, Hashable, Sendable {
     /// No answer came.
     case transport(TransportError)
-    /// 429: too many requests. `head.retryAfter` says for how long to be silent.
+    /// 429: too many requests. `head.retryAfter` is the wait that Apple requests.
     case throttled(ReplyHead)
-    /// 5xx: Apple's servers, or what stands before them, failed.
+    /// 5xx: a fault of Apple's servers, or of a proxy before them.
     case serverError(ReplyHead)
-    /// Any other status than 200, redirects included: a wrong URL, or a proxy.
+    /// Any status other than 200, redirects included: a wrong URL, or a proxy.
     case unexpectedStatus(ReplyHead)
-    /// 200 with a body that is no answer.
+    /// 200 with an unusable body.
     case unusable(AppStoreFault, ReplyHead)
 }
 
 extension VerifyReceiptFailure {
-    /// What the header says; nil if none came.
+    /// The header's values; nil if no header came.
     package var head: ReplyHead? {
         switch self {
         case .transport: nil
@@ -36,27 +34,26 @@ extension VerifyReceiptFailure {
     }
 }
 
-/// What the header of an answer says, whatever its body is.
+/// The values of an answer's header, for any body.
 package struct ReplyHead: Hashable, Sendable {
-    /// The HTTP status.
     package let httpStatus: Int
-    /// `x-apple-jingle-correlation-key`: Apple's name for this exchange, to be logged. Letters, digits, `.`, `_` and
-    /// `-` only, at most 64 of them.
+    /// `x-apple-jingle-correlation-key`: Apple's ID of this exchange, for logs. Only letters, digits, `.`, `_` and `-`,
+    /// at most 64 of them.
     package let correlationKey: String?
-    /// How long Apple asks to wait before the next request, at most an hour.
+    /// The wait before the next request, at most an hour.
     package let retryAfter: Duration?
-    /// What Apple announces about the endpoint's end.
+    /// The announcements of the endpoint's end.
     package let announcements: EndpointAnnouncements
-    /// `Date`: what Apple's clock said, in whole seconds.
+    /// `Date`: the time of Apple's clock, in whole seconds.
     package var date: Timestamp?
-    /// From the request's start to the answer's end.
+    /// The time from the request's start to the answer's end.
     package let took: Duration
 }
 
 // MARK: - Reading
 
 extension VerifyReceiptReply {
-    /// Reads an answer that came at `now`.
+    /// Parses an answer that came at `now`.
     init(_ answer: TransportResponse, at now: Timestamp) throws(VerifyReceiptFailure) {
         let head = ReplyHead(answer, at: now)
         switch answer.status {
@@ -84,7 +81,7 @@ extension ReplyHead {
         took = answer.timings.total
     }
 
-    /// What of a value may stand in a log line as it is.
+    /// Returns the characters of a value that are safe in a log line.
     private static func harmless(_ value: String) -> String? {
         let characters = value.utf8.lazy.filter(\.isHarmless).prefix(maximumCorrelationKeyBytes)
         return characters.isEmpty ? nil : String(decoding: Array(characters), as: UTF8.self)

@@ -5,16 +5,15 @@ internal import JSON
 internal import Receipts
 package import Secrets
 
-/// What `POST /verifyReceipt` is asked.
+/// The body of `POST /verifyReceipt`.
 package struct VerifyReceiptRequest: Sendable {
     /// The receipt: PKCS #7 in DER, or an iOS 6 style transaction receipt.
     package var receipt: [UInt8]
-    /// `password`: needed for receipts with auto-renewable subscriptions.
+    /// `password`: required for receipts with auto-renewable subscriptions.
     package var sharedSecret: Secret?
     /// `exclude-old-transactions`: only the latest transaction of each subscription.
     package var excludesOldTransactions: Bool
 
-    /// A question about a receipt.
     package init(receipt: [UInt8], sharedSecret: Secret? = nil, excludesOldTransactions: Bool = false) {
         self.receipt = receipt
         self.sharedSecret = sharedSecret
@@ -23,7 +22,7 @@ package struct VerifyReceiptRequest: Sendable {
 }
 
 extension VerifyReceiptRequest {
-    /// The body as JSON. Holds the shared secret: send it, and do not keep it.
+    /// The body as JSON. It holds the shared secret: send it and discard it.
     package var body: [UInt8] {
         var json = JSONWriter(reservingCapacity: receipt.count / 3 * 4 + 256)
         json.object { json in
@@ -37,7 +36,7 @@ extension VerifyReceiptRequest {
 }
 
 extension VerifyReceiptRequest {
-    /// Whether a text has eight bytes in a row of the receipt's base64 or of the secret, and must not be shown.
+    /// Returns true if a text must not be shown: it has 8 consecutive bytes of the receipt's base64 or the secret.
     package func isRepeated(in text: String) -> Bool {
         var words: Set<UInt64> = []
         Self.forEachWord(of: Array(text.utf8)) { words.insert($0) }
@@ -50,7 +49,7 @@ extension VerifyReceiptRequest {
         return isRepeated
     }
 
-    /// Each eight bytes in a row, as a number.
+    /// Calls `body` with each eight consecutive bytes, as a number.
     private static func forEachWord(of bytes: [UInt8], _ body: (UInt64) -> Void) {
         var word: UInt64 = 0
         for (index, byte) in bytes.enumerated() {
@@ -61,7 +60,7 @@ extension VerifyReceiptRequest {
 }
 
 extension VerifyReceiptRequest: CustomStringConvertible, CustomReflectable {
-    /// No byte of the receipt, and no secret.
+    /// The size, without the receipt or the secret.
     package var description: String { "VerifyReceiptRequest(\(receipt.count) bytes)" }
     /// Empty, for the same reason.
     package var customMirror: Mirror { Mirror(self, children: []) }

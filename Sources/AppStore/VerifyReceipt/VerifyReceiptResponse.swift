@@ -4,32 +4,28 @@
 package import JSON
 package import Receipts
 
-/// What `POST /verifyReceipt` answered: the bytes, the JSON, and what decides about entitlements, read and checked.
+/// The answer to `POST /verifyReceipt`: the bytes, the JSON, and the parsed members that decide about entitlements.
 ///
-/// Where Apple does not vouch for the receipt (`status` is neither 0 nor 21006) there is nothing but the status to read:
-/// such bodies can hold a whole receipt, and it must not be believed by mistake. `json` has it all.
+/// If Apple does not confirm the receipt (`status` is neither 0 nor 21006), only the status is parsed: such a body may
+/// hold a whole receipt, which must not be trusted. `json` has all members.
 package struct VerifyReceiptResponse: AppleObject {
     /// The body as Apple sent it.
     package let body: [UInt8]
-    /// The body as a tree.
     package let json: JSONValue
-    /// `status`.
     package let status: VerifyReceiptStatus
-    /// `environment`; iOS 6 style answers do not say.
+    /// `environment`; absent in iOS 6 style answers.
     package let environment: Environment?
-    /// `receipt`: what Apple read out of the receipt. Never nil with status 0.
+    /// `receipt`: the contents of the receipt. Never nil with status 0.
     package let receipt: AppReceipt?
     /// `latest_receipt_info`, in no order; one element in iOS 6 style answers.
     package let latestReceiptInfo: [TransactionInfo]
     /// `latest_expired_receipt_info`: the last period of an expired subscription, in iOS 6 style answers.
     package let latestExpiredReceiptInfo: [TransactionInfo]
-    /// `pending_renewal_info`; in iOS 6 style answers, what they say beside `status`.
+    /// `pending_renewal_info`; in iOS 6 style answers, the members beside `status`.
     package let pendingRenewalInfo: [RenewalInfo]
 
-    /// Reads a body.
-    ///
-    /// - Throws: `AppStoreFault` for what is no answer of Apple's, and for an answer that vouches for a receipt without
-    ///   saying legibly what it entitles to.
+    /// Parses a body.
+    /// - Throws: `AppStoreFault` for an unusable answer, or one that confirms a receipt with unreadable entitlements.
     package init(parsing body: [UInt8], limits: JSONValue.Limits = JSONValue.Limits()) throws(AppStoreFault) {
         json = try Self.object(in: body, limits)
         self.body = body
@@ -46,18 +42,18 @@ package struct VerifyReceiptResponse: AppleObject {
 }
 
 extension VerifyReceiptResponse {
-    /// `is_retryable`, or `is-retryable`: whether Apple thinks it worth asking again.
+    /// `is_retryable`, or `is-retryable`: true if Apple recommends a retry.
     package var isRetryable: Bool? { flag("is_retryable") ?? flag("is-retryable") }
-    /// `exception`: a name of Apple's own for what went wrong, undocumented.
+    /// `exception`: Apple's undocumented name of an error.
     package var exception: String? { text("exception") }
     /// `latest_receipt`: a newer receipt for the same purchases, in base64.
     package var latestReceipt: String? { status.vouchesForReceipt ? json["latest_receipt"]?.string : nil }
 
-    /// Returns the `latest_receipt` of a body that was read before and vouches for its receipt, or nil if it has none.
-    /// Nothing else of the body is built again.
+    /// Returns the `latest_receipt` of a body that was parsed before and confirms its receipt, or nil if it has none.
+    /// Parses nothing else of the body.
     package static func latestReceipt(ofKnown body: Span<UInt8>) -> String? {
         var reader = JSONReader(body)
-        // It was read whole before: no value in it is beyond what that allowed.
+        // The body was parsed before: no value in it exceeds these limits.
         var allowance = JSONSkipAllowance(maximumDepth: JSONValue.Limits().depth, maximumWork: 2 * body.count)
         do throws(JSONFault) {
             try reader.beginObject()
@@ -109,7 +105,7 @@ extension VerifyReceiptResponse {
 extension JSONValue {
     fileprivate var object: JSONValue? { type == .object ? self : nil }
 
-    /// The environments that Apple's servers know; Xcode is none of them.
+    /// The environments of Apple's servers; Xcode is not one of them.
     fileprivate var appStoreEnvironment: Environment? {
         switch string {
         case Environment.production.rawValue: .production

@@ -3,11 +3,11 @@
 
 package import Receipts
 
-/// `status`: what Apple says about a receipt, or about itself.
+/// `status`: Apple's result for a receipt, or a fault of Apple.
 package enum VerifyReceiptStatus: Hashable, Sendable {
     /// 0: the receipt is valid. Subscriptions in it may have expired.
     case valid
-    /// 21000: the request was no POST.
+    /// 21000: the request was not a POST.
     case notPOST
     /// 21001: no longer sent.
     case discontinued
@@ -29,12 +29,11 @@ package enum VerifyReceiptStatus: Hashable, Sendable {
     case dataAccess
     /// 21010: the user account cannot be found, or has been deleted.
     case accountNotFound
-    /// 21100...21199: internal data access errors of which `is_retryable` says whether they pass.
+    /// 21100...21199: internal data access errors; `is_retryable` tells if a retry may succeed.
     case internalDataAccess(Int)
     /// A number Apple has not documented.
     case unknown(Int)
 
-    /// The status of a number.
     package init(code: Int) {
         switch code {
         case 21100...21199: self = .internalDataAccess(code)
@@ -42,7 +41,6 @@ package enum VerifyReceiptStatus: Hashable, Sendable {
         }
     }
 
-    /// Apple's number.
     package var code: Int {
         switch self {
         case .valid: 0
@@ -61,7 +59,7 @@ package enum VerifyReceiptStatus: Hashable, Sendable {
         }
     }
 
-    /// All that have one number.
+    /// All statuses with a single number.
     private static let numbered: [Self] = [
         .valid, .notPOST, .discontinued, .malformedOrTemporary, .notAuthenticated, .wrongSharedSecret,
         .serverUnavailable, .subscriptionExpired, .sandboxReceipt, .productionReceipt, .dataAccess, .accountNotFound,
@@ -71,31 +69,30 @@ package enum VerifyReceiptStatus: Hashable, Sendable {
 // MARK: - Meaning
 
 extension VerifyReceiptStatus {
-    /// What a status is about, and with it who has to do something.
+    /// The subject of a status, which tells who must act.
     package enum Meaning: Hashable, Sendable {
-        /// The receipt is genuine, and the answer says what it entitles to.
+        /// The receipt is genuine, and the answer has its entitlements.
         case genuine
-        /// The receipt is genuine, and the subscription it is about is over.
+        /// The receipt is genuine, and its subscription has ended.
         case expired
-        /// The endpoint of this environment has the answer.
+        /// Send the receipt to the endpoint of this environment.
         case ask(Environment)
-        /// The receipt, or a moment of Apple's: what the signature says decides.
+        /// A malformed receipt or a temporary fault of Apple: local verification decides.
         case malformed
-        /// Not a receipt Apple vouches for; if its signature is good, Apple and we disagree.
+        /// Apple does not confirm the receipt. If its signature is valid, that is a contradiction.
         case notAuthenticated
-        /// The operator's: the shared secret of the app.
+        /// The operator must fix the app's shared secret.
         case credentials
-        /// The customer's account is gone, and stays so.
+        /// The customer's account is permanently gone.
         case accountGone
-        /// Apple's: it could not answer.
+        /// Apple could not answer.
         case unavailable
-        /// Ours: the gateway asks in a way it should not.
+        /// The gateway's request is faulty.
         case ourMistake
-        /// Nobody has said.
+        /// The status is undocumented.
         case unknown
     }
 
-    /// What the status is about.
     package var meaning: Meaning {
         switch self {
         case .valid: .genuine
@@ -112,15 +109,13 @@ extension VerifyReceiptStatus {
         }
     }
 
-    /// Whether the rest of the answer may be read: bodies with other statuses can carry a full receipt too, of which
-    /// Apple then says that it is not to be trusted.
+    /// True if the rest of the answer may be trusted. Otherwise it may hold a receipt that Apple does not confirm.
     package var vouchesForReceipt: Bool { self == .valid || self == .subscriptionExpired }
 
-    /// Whether the same question may soon find another answer.
-    ///
+    /// Returns true if a retry may soon succeed.
     /// - Parameters:
-    ///   - appleSays: `is_retryable` of the answer. It decides for 21100...21199 and for unknown statuses.
-    ///   - verifiedLocally: whether the receipt's signature was verified. Then 21002 and 21003 are Apple's failures.
+    ///   - appleSays: `is_retryable` of the answer, which decides for 21100...21199 and for unknown statuses.
+    ///   - verifiedLocally: true if the receipt's signature was verified. Then 21002 and 21003 are Apple's faults.
     package func isRetryable(appleSays: Bool?, verifiedLocally: Bool) -> Bool {
         switch self {
         case .serverUnavailable, .dataAccess: true
@@ -132,7 +127,7 @@ extension VerifyReceiptStatus {
         }
     }
 
-    /// One of a closed set, for metrics.
+    /// The status's name in metrics.
     package var label: String {
         switch self {
         case .internalDataAccess: "211xx"
@@ -143,14 +138,13 @@ extension VerifyReceiptStatus {
 }
 
 extension VerifyReceiptStatus: CustomStringConvertible {
-    /// One sentence for operators.
     package var description: String { "\(code): \(explanation)" }
 
     /// The meaning in one sentence.
     package var explanation: String {
         switch self {
         case .valid: "The receipt is valid."
-        case .notPOST: "Apple says that the request was no POST: a fault of the gateway or of a proxy before Apple."
+        case .notPOST: "Apple reports that the request was not a POST: a fault of the gateway or of a proxy."
         case .discontinued: "A status that Apple no longer sends."
         case .malformedOrTemporary: "Apple could not read the receipt, or had a temporary issue."
         case .notAuthenticated: "Apple could not authenticate the receipt."

@@ -9,7 +9,7 @@ package import Secrets
 
 /// Apple's `verifyReceipt` as the gateway's upstream.
 package struct VerifyReceiptUpstream: Upstream {
-    /// Makes one request, and follows it for the log and traces.
+    /// Makes one request, and adds it to the log and traces.
     package typealias Follow =
         @Sendable (UpstreamEndpoint, _ request: () async -> UpstreamResponse) async -> UpstreamResponse
 
@@ -21,14 +21,10 @@ package struct VerifyReceiptUpstream: Upstream {
     private let log: VerifyReceiptLog
     private let follow: Follow
 
-    /// Creates the upstream.
     /// - Parameters:
-    ///   - production: Apple's server for production.
-    ///   - sandbox: Apple's server for the sandbox.
-    ///   - secrets: returns the shared secret of an app, or of the account, as it stands now.
-    ///   - lifecycle: told what Apple announces about the end of its endpoints.
-    ///   - notes: tells the other nodes.
-    ///   - logger: gets one line for each request.
+    ///   - secrets: returns the current shared secret of an app, or of the account.
+    ///   - lifecycle: records Apple's announcements about its endpoints.
+    ///   - notes: publishes them to the other nodes.
     ///   - follow: called around each request.
     package init(
         production: VerifyReceiptEndpoint, sandbox: VerifyReceiptEndpoint,
@@ -87,8 +83,8 @@ package struct VerifyReceiptUpstream: Upstream {
     private func learn(from head: ReplyHead, of endpoint: UpstreamEndpoint) {
         let announcements = head.announcements
         let dates = LifecycleDates(
-            // Deprecated already, nobody says since when: as long as anybody remembers. Not the second 0, which stands in
-            // the metrics for an endpoint that is not deprecated.
+            // Deprecated already, without a date: an early date. Not the second 0, which means in the metrics that an
+            // endpoint is not deprecated.
             deprecation: announcements.deprecation.map { deprecation in
                 switch deprecation {
                 case .dated(let date): date
@@ -101,10 +97,9 @@ package struct VerifyReceiptUpstream: Upstream {
     }
 }
 
-// MARK: - What came back
+// MARK: - Replies
 
 extension UpstreamReply {
-    /// What an answer of Apple's means to the gateway.
     init(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {
         switch response.status.meaning {
         case .genuine, .expired:
@@ -122,7 +117,6 @@ extension UpstreamReply {
         }
     }
 
-    /// Why there is no answer.
     init(_ failure: VerifyReceiptFailure) {
         switch failure {
         case .transport(let error): self = .failure(UpstreamFailure(error))
@@ -137,7 +131,7 @@ extension UpstreamReply {
 }
 
 extension ReplyHead {
-    /// How long Apple asks to wait with 503 (RFC 9110 §15.6.4); nil if it does not, or if it may be asked again at once.
+    /// The pause that Apple requests with 503 (RFC 9110 §15.6.4); nil if it requests none.
     fileprivate var pauseWhileUnavailable: Duration? {
         guard httpStatus == 503, let retryAfter, retryAfter > .zero else { return nil }
         return retryAfter
@@ -145,7 +139,6 @@ extension ReplyHead {
 }
 
 extension UpstreamFailure {
-    /// Sorts what went wrong on the way.
     init(_ error: TransportError) {
         self =
             switch error {
@@ -162,7 +155,6 @@ extension UpstreamFailure {
 }
 
 extension UpstreamEnvironment {
-    /// The environment whose receipts the endpoint knows.
     var environment: Environment {
         switch self {
         case .production: .production

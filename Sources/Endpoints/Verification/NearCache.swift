@@ -7,35 +7,33 @@ internal import NIOCore
 internal import Synchronization
 internal import Telemetry
 
-/// The answers this process gave lately, ready to send, by the requests they were given to; bounded in bytes.
+/// The recent answers of this process, ready to send, keyed by the requests; bounded in bytes.
 ///
-/// A request that is the same octet by octet is the same question, so neither its JSON nor its base64 is looked at.
-/// Rejections have a small share of their own, so that a flood of junk pushes out nobody's genuine answer. Clients have
-/// shares too: while the cache is full, the client that takes the most of it gives way.
+/// A byte-identical request is the same request, so neither its JSON nor its base64 is read. Rejections have a small
+/// share of their own, so that a flood of junk evicts no genuine answer. Clients have shares too: while the cache is
+/// full, the client that uses most of it is evicted from first.
 package final class NearCache: Sendable {
-    /// The sizes that are kept.
     enum Limits {
-        /// Bytes of a request. Genuine receipts are known up to 105 KB in base64; a larger body takes the room of dozens of
-        /// ordinary ones, and finding it takes nearly as long as verifying it.
+        /// The maximum bytes of a request. Genuine receipts are known up to 105 KB in base64; a larger body takes the
+        /// space of dozens of ordinary ones, and finding it takes nearly as long as verifying it.
         static let bodyBytes = BodyBudget.ordinaryBodyBytes
     }
 
     private let genuine: Mutex<SharedGenerations<String, Key, CachedReply>>
     private let others: Mutex<SharedGenerations<String, Key, CachedReply>>
 
-    /// - Parameter maximumBytes: what all answers together may take, with the requests; 0 keeps none.
+    /// - Parameter maximumBytes: the memory of all answers with their requests; 0 disables the cache.
     package init(maximumBytes: Int) {
         let share = maximumBytes / 16
         genuine = Mutex(SharedGenerations(maximumBytes: maximumBytes - share))
         others = Mutex(SharedGenerations(maximumBytes: share))
     }
 
-    /// What was answered to the same request; whether it still holds is for others to say.
+    /// Returns the answer to the same request. The caller checks whether it still holds.
     func reply(to key: Key) -> CachedReply? {
         genuine.withLock { $0.find(key, of: key.client) } ?? others.withLock { $0.find(key, of: key.client) }
     }
 
-    /// Remembers an answer.
     func insert(_ known: CachedReply, for key: Key) {
         let kept = key.kept
         let byteCount = kept.byteCount + known.byteCount
@@ -50,17 +48,17 @@ package final class NearCache: Sendable {
 // MARK: - Keys
 
 extension NearCache {
-    /// A request to one endpoint. The digest only tells where to look: every octet is compared.
+    /// A request to one endpoint. The digest only locates candidates: all bytes are compared.
     struct Key: Hashable, Sendable {
-        /// The name of the client that sends it, in whose share the answer is kept.
+        /// The name of the sending client, whose share holds the answer.
         let client: String
         private let endpoint: String
         private let body: ByteBuffer
         private let edition: UInt64
         private let digest: UInt64
 
-        /// The key of a request; nil for a body that is too large to be kept.
-        /// - Parameter edition: that of the secrets, `Access.edition`: with others the answer may be another.
+        /// Returns nil for a body that is too large to be kept.
+        /// - Parameter edition: `Access.edition` of the secrets: with others the answer may differ.
         init?(endpoint: String, body: ByteBuffer, edition: UInt64, client: String) {
             guard body.readableBytes <= Limits.bodyBytes else { return nil }
             self.endpoint = endpoint
@@ -85,22 +83,21 @@ extension NearCache {
                 && one.body == other.body
         }
 
-        /// The same with octets of its own, unless it has the most of the buffer that it is part of.
+        /// The same key with a copy of the bytes, unless it uses most of the buffer that it is part of.
         var kept: Key {
             guard byteCount > 2 * body.readableBytes else { return self }
             return Key(self, body: ByteBuffer(bytes: body.readableBytesView))
         }
 
-        /// The bytes that the body takes in memory, with the buffer around it.
+        /// The memory that the body takes, with the buffer around it.
         var byteCount: Int { body.storageCapacity }
     }
 }
 
-/// A number by which equal bodies are found, at a fraction of the cost of comparing them with all others.
+/// A hash of request bodies, at a fraction of the cost of comparing them with all others.
 ///
-/// Eight octets at a time are multiplied with what came before, and both halves of the product are kept. It withstands
-/// nobody who chooses bodies for it, which is why each process begins with random numbers, and why nothing but the speed
-/// of a look-up depends on it.
+/// It multiplies eight bytes at a time with the previous value, and keeps both halves of the product. It does not
+/// resist chosen bodies: so each process has random seeds, and only the speed of a look-up depends on it.
 enum BodyDigest {
     private static let seeds = (seed(), seed(), seed(), seed())
 
@@ -119,7 +116,7 @@ enum BodyDigest {
         return fold(lanes.0 ^ UInt64(raw.byteCount), lanes.1)
     }
 
-    /// The caller stays within the octets; any eight of them are a number.
+    /// The caller stays within the bytes; any eight of them are a number.
     private static func word(_ raw: RawSpan, _ offset: Int) -> UInt64 {
         unsafe raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
@@ -132,24 +129,22 @@ enum BodyDigest {
 
 // MARK: - Values
 
-/// An answer that may be given again. A class, because it is handed out for each request and never changes.
+/// An answer that may be sent again. A class, because it is handed out for each request and never changes.
 final class CachedReply: Sendable {
-    /// When it may be given.
+    /// The terms under which it may be sent.
     let terms: CachedAnswer
-    /// What it is an answer to.
     let options: VerificationOptions
-    /// How it is known, in header fields.
+    /// The provenance, for header fields.
     let origin: AnswerOrigin
-    /// What the log says of it.
+    /// The facts for the log.
     let facts: AnswerFacts
-    /// What it counts as.
+    /// The counters that it increments.
     let tally: VerdictTally
-    /// What is sent.
     let reply: Reply
-    /// Whether it is a good answer, which junk must not push out.
+    /// True for a genuine verdict, which junk must not evict.
     let isGenuine: Bool
 
-    /// - Parameter answer: as it is when it is given again.
+    /// - Parameter answer: the answer as sent the second time.
     init(_ answer: Answer, to options: VerificationOptions, terms: CachedAnswer, tally: VerdictTally, reply: Reply) {
         self.terms = terms
         self.options = options
@@ -160,8 +155,7 @@ final class CachedReply: Sendable {
         isGenuine = answer.verdict == .genuine
     }
 
-    /// What it takes in memory, roughly: its octets, and a fixed part for everything around them. Callers choose how long
-    /// their expectations are.
+    /// The approximate memory: its bytes and a fixed overhead. Clients choose the length of their expectations.
     var byteCount: Int {
         let expected = options.expectations
         let texts = (expected.bundleID?.utf8.count ?? 0) + (expected.applicationVersion?.utf8.count ?? 0)

@@ -8,16 +8,14 @@ package import RateLimits
 package import Settings
 package import Telemetry
 
-/// Charges requests to their clients, and takes note of what came of it: for the header fields, the log and the metrics.
+/// Charges requests to their clients, and records the decision for header fields, log and metrics.
 package struct RequestCharging: Sendable {
-    /// Where requests come from.
+    /// The rule for the address a request comes from.
     var addresses = RemoteAddressRule()
-    /// Whether answers carry the header fields of old as well.
+    /// True if answers also carry the older `X-RateLimit` fields.
     var sendsLegacyFields = false
-    /// Counts decisions.
     let metrics: LimitMetrics
 
-    /// Creates the rules of one listener.
     package init(
         addresses: RemoteAddressRule = RemoteAddressRule(), sendsLegacyFields: Bool = false, metrics: LimitMetrics
     ) {
@@ -26,7 +24,8 @@ package struct RequestCharging: Sendable {
         self.metrics = metrics
     }
 
-    /// The client as one that asks this: what it may know, and whose buckets and places it takes from.
+    /// Returns the caller for a known question: its permitted apps, and the buckets and concurrency slots it takes
+    /// from.
     package func caller(asking options: VerificationOptions, in context: RequestContext) -> Caller {
         let limits = context.client.limits
         var caller = Caller(permittedApps: context.client.apps)
@@ -37,7 +36,7 @@ package struct RequestCharging: Sendable {
         return caller
     }
 
-    /// The client as one whose question is not known yet, or never will be: what is taken from whom whatever it asks.
+    /// Returns the caller for a request whose question is unknown: only the limits that do not depend on the app.
     package func sender(of context: RequestContext) -> Caller {
         let policies = context.client.limits.policiesWithoutApp
         var caller = Caller(permittedApps: context.client.apps)
@@ -68,12 +67,11 @@ extension Client {
     }
 }
 
-/// Counts the requests that get no slot.
+/// A limiter that counts the requests it refuses.
 package struct MeteredInFlightLimiter: InFlightLimiter {
     let slots: any InFlightLimiter
     let metrics: LimitMetrics
 
-    /// Creates a limiter that counts what it refuses.
     package init(slots: any InFlightLimiter, metrics: LimitMetrics) {
         self.slots = slots
         self.metrics = metrics

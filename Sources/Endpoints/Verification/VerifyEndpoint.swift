@@ -6,35 +6,34 @@ package import HTTPServer
 package import NIOCore
 package import Receipts
 
-/// One of the endpoints at which receipts are verified: what callers write there, and what they read.
+/// An endpoint that verifies receipts: the formats of its requests and answers.
 package protocol VerifyEndpoint: Sendable {
-    /// Its path.
     var path: String { get }
 
-    /// Whether requests with such a body are read at all.
-    /// - Parameter contentType: what the header says of it; nil for nothing that could be relied on.
+    /// Throws if bodies of this content type are not read.
+    /// - Parameter contentType: the header field; nil for none or several.
     func check(contentType: String?) throws
 
     /// Reads a body.
-    /// - Throws: what becomes a problem.
+    /// - Throws: an error that becomes a problem.
     func read(_ body: ByteBuffer) throws -> VerifyInput
 
-    /// Writes an answer, and what it will be if it is given again.
+    /// Writes an answer, and the form in which it is sent again.
     func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies
 
-    /// Whether the end of Apple's endpoint concerns who reads an answer from this source; nil for none.
+    /// Returns true if an answer from this source (nil for none) announces the end of Apple's endpoint.
     func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool
 }
 
-/// What a body turns out to be.
+/// The content of a body.
 package enum VerifyInput {
-    /// Evidence and a question.
+    /// The evidence and the question.
     case request(VerificationRequest)
-    /// Nothing that could be decided; this is said to it.
+    /// An immediate reply, because the body allows no decision.
     case reply(Reply)
 }
 
-/// An answer in the form of an endpoint: now, and when it is given again.
+/// An answer in the form of an endpoint: now, and when it is sent again.
 package struct Replies: Sendable {
     let now: Reply
     let again: Reply

@@ -9,16 +9,17 @@ package import Receipts
 package import Settings
 package import Telemetry
 
-/// Answers requests to verify receipts, for every endpoint at which receipts are verified.
+/// The handler of requests to verify receipts, for every endpoint.
 ///
 /// ```
-/// request ──▶ the same as lately? ──▶ limited? ──▶ read ──▶ admit ──▶ VerificationService ──▶ reply ──▶ near cache
-///               │ yes: admit             │ known     │ malformed
-///               └──▶ reply               └──▶ problem └──▶ charge, problem
+/// request ──▶ in near cache? ──▶ limited? ──▶ read ──▶ admit ──▶ VerificationService ──▶ reply ──▶ near cache
+///               │ yes: admit        │ known     │ malformed
+///               └──▶ reply          └──▶ problem └──▶ charge, problem
 /// ```
 ///
-/// A body lives until it is read. What waits for Apple holds the receipt, and the body only where it is kept for the near
-/// cache; the memory that is reserved for the request follows.
+/// A body lives until it is read. A request that waits for Apple holds the receipt, and the body only if it is kept for
+/// the
+/// near cache; the reserved memory follows.
 package final class VerifyHandler: Sendable {
     private let admission: ClientAdmission
     private let verification: VerificationService
@@ -29,16 +30,6 @@ package final class VerifyHandler: Sendable {
     private let lifecycle: UpstreamLifecycle
     private let clock: @Sendable () -> Timestamp
 
-    /// Creates the handler of all endpoints.
-    /// - Parameters:
-    ///   - admission: limits clients.
-    ///   - verification: decides.
-    ///   - access: what Apple is asked with, as it stands now.
-    ///   - charging: charges requests to their clients.
-    ///   - metrics: counts verdicts.
-    ///   - nearCache: what was answered lately.
-    ///   - lifecycle: what is known of the end of Apple's endpoint.
-    ///   - clock: the time.
     package init(
         admission: ClientAdmission, verification: VerificationService, access: CurrentAccess, charging: RequestCharging,
         metrics: VerificationMetrics, nearCache: NearCache, lifecycle: UpstreamLifecycle,
@@ -54,22 +45,19 @@ package final class VerifyHandler: Sendable {
         self.clock = clock
     }
 
-    /// Returns the route of an endpoint.
     package func route(at endpoint: any VerifyEndpoint) -> Route {
         Route(.post, endpoint.path) { context, body in try self.answer(context, body, at: endpoint) }
     }
 
     private typealias Progress = Step<Reply, any Error>
 
-    /// A request on its way.
     private struct Call: Sendable {
         let context: RequestContext
         let endpoint: any VerifyEndpoint
         let now: Timestamp
     }
 
-    /// Answers a request.
-    /// - Throws: what becomes a problem.
+    /// - Throws: an error that becomes a problem.
     private func answer(
         _ context: RequestContext, _ body: ReservedBody, at endpoint: any VerifyEndpoint
     ) throws -> Progress {
@@ -83,13 +71,13 @@ package final class VerifyHandler: Sendable {
         let caller = charging.caller(asking: known.options, in: context)
         try known.options.checkExpectedApp(for: caller)
         return try admission.admit(caller) {
-            // The tokens may have been waited for.
+            // The request may have waited for tokens.
             guard known.holds(at: call.now) else { return .compute { try self.decideAgain(caller, body, key, call) } }
             return .done(try self.again(known, to: caller, call))
         }
     }
 
-    /// Reads nothing for a client that is known to be limited, and nothing for free.
+    /// Verifies a body. A client over its limit is refused before anything is read, and every read is charged.
     private func verify(_ body: ReservedBody, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
         let sender = charging.sender(of: call.context)
         try admission.refuseIfLimited(sender)
@@ -108,14 +96,14 @@ package final class VerifyHandler: Sendable {
         }
     }
 
-    /// A body that names an app of others is as good as unreadable.
+    /// Reads a body. One that names an app of other clients is treated as unreadable.
     private func read(_ body: ReservedBody, _ call: Call, for sender: Caller) throws -> VerifyInput {
         let input = try call.endpoint.read(body.bytes)
         if case .request(let request) = input { try request.options.checkExpectedApp(for: sender) }
         return input
     }
 
-    /// Decides on a request that was admitted because its answer was known, and is known no longer.
+    /// Decides on a request that was admitted as cached, and whose cached answer has expired since.
     private func decideAgain(
         _ caller: Caller, _ body: ReservedBody, _ key: NearCache.Key?, _ call: Call
     ) throws -> Progress {
@@ -128,9 +116,8 @@ package final class VerifyHandler: Sendable {
         }
     }
 
-    /// Decides on an admitted request, unless another with the same body was decided on while this one waited for its turn
-    /// or its tokens.
-    /// - Parameter key: the key that the answer is kept under; nil if it is not to be kept.
+    /// Decides on an admitted request, unless one with the same body was decided on while this one waited.
+    /// - Parameter key: the key of the near cache; nil if the answer is not to be kept.
     private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
         if let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: call.now) {
             return .done(try again(known, to: request.caller, call))
@@ -139,7 +126,7 @@ package final class VerifyHandler: Sendable {
         return try verification.answer(request, at: call.now).map { self.first($0, to: options, key, call) }
     }
 
-    /// Gives an answer that was worked out for this request, and remembers it.
+    /// Returns a newly computed answer, and stores it.
     private func first(_ answer: Answer, to options: VerificationOptions, _ key: NearCache.Key?, _ call: Call) -> Reply
     {
         let replies = call.endpoint.replies(to: options, with: answer, at: call.now)
@@ -154,7 +141,7 @@ package final class VerifyHandler: Sendable {
         return finish(replies.now, AnswerOrigin(answer), call)
     }
 
-    /// Gives a known answer. Permissions are checked each time: they may have changed since.
+    /// Returns a cached answer. Permissions are checked each time: they may have changed since.
     private func again(_ known: CachedReply, to caller: Caller, _ call: Call) throws -> Reply {
         try known.terms.checkApp(for: caller)
         known.tally.count()
@@ -176,21 +163,20 @@ package final class VerifyHandler: Sendable {
 }
 
 extension ReservedBody {
-    /// Reserves for what is held from now on: the evidence, and the body if its answer is to be kept.
-    /// - Returns: what the answer is kept under; nil if there is no memory for it, or if it is not to be kept.
+    /// Reserves memory for what is held from now on: the evidence, and the body if its answer is to be kept.
+    /// - Returns: the key of the near cache; nil if there is no memory for it, or if the answer is not to be kept.
     fileprivate func hold(_ request: inout VerificationRequest, _ key: NearCache.Key?) -> NearCache.Key? {
         guard let reservation else { return key?.kept }
         request.reservation = reservation
         let evidenceBytes = request.evidence.byteCount
         if let kept = key?.kept, reservation.resize(to: evidenceBytes + kept.byteCount) { return kept }
-        // Base64 is never shorter than what it stands for, so this is no more than was reserved.
+        // Base64 is never shorter than the bytes it encodes, so this is no more than was reserved.
         _ = reservation.resize(to: min(evidenceBytes, reservation.bytes))
         return nil
     }
 }
 
 extension CachedReply {
-    /// Whether it may be given at `now`.
     fileprivate func holds(at now: Timestamp) -> Bool { terms.holds(for: options, at: now) }
 }
 

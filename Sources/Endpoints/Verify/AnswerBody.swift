@@ -9,18 +9,17 @@ package import Receipts
 
 /// The JSON of an answer to `POST /v1/verify`.
 ///
-/// Names are Apple's where Apple has one. Dates are RFC 3339 in UTC with a `_ms` twin in milliseconds, identifiers are
-/// strings, flags are booleans. What a receipt does not say is left out.
+/// Names are Apple's if Apple has one. Dates are RFC 3339 in UTC with a `_ms` twin in milliseconds, identifiers are
+/// strings, flags are booleans. Values absent from a receipt are left out.
 ///
-/// What an answer says is written once, how it is known each time it is given.
+/// The contents are written once; the provenance differs when the answer is sent again.
 struct AnswerBody: Sendable {
-    /// The answer as it is given now.
+    /// The answer as sent now.
     let now: [UInt8]
-    /// The answer as it is given again.
+    /// The answer as sent again.
     let again: [UInt8]
 
-    /// Writes an answer.
-    /// - Parameter latestReceipt: in base64; nil if it is not wanted.
+    /// - Parameter latestReceipt: in base64; nil if it is not requested.
     init(_ answer: Answer, latestReceipt: String? = nil) {
         let transactionBytes = 2 * answer.transactions.count * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
@@ -84,7 +83,7 @@ extension JSONWriter {
         }
     }
 
-    /// - Returns: the place of the transactions.
+    /// - Returns: the range of the transactions.
     private mutating func receipt(_ receipt: VerifiedReceipt, _ answer: Answer) -> Range<Int> {
         var transactions = 0..<0
         object { json in
@@ -132,7 +131,7 @@ extension JSONWriter {
         }
     }
 
-    /// The fields that Apple tells of, and what follows from them.
+    /// Writes Apple's fields, and those derived from them.
     private mutating func transaction(_ transaction: Transaction) {
         var fields = transaction
         fields.visitFields(with: &self)
@@ -144,7 +143,6 @@ extension JSONWriter {
 
 // MARK: - Fields
 
-/// Writes each field as a member.
 extension JSONWriter: FieldVisitor {
     package mutating func text(_ name: String, _ value: inout String?) {
         member(name, value)
@@ -156,7 +154,7 @@ extension JSONWriter: FieldVisitor {
         integer(value)
     }
 
-    /// A number that stands for something is a string, because JSON readers round beyond 2^53.
+    /// A numeric identifier is a string, because JSON readers round beyond 2^53.
     package mutating func code(_ name: String, _ value: inout Int64?) {
         identifier(name, value)
     }
@@ -169,7 +167,7 @@ extension JSONWriter: FieldVisitor {
         member(name, value)
     }
 
-    /// Nothing is read.
+    /// Does nothing: this visitor only writes.
     package func invalid(_ name: String) {}
 }
 
@@ -182,7 +180,7 @@ extension JSONWriter {
         bool(value)
     }
 
-    /// A number that names something: a string, because JSON readers round beyond 2^53.
+    /// Writes a number as a string, because JSON readers round beyond 2^53.
     private mutating func identifier(_ name: String, _ value: Int64?) {
         guard let value else { return }
         key(name)
@@ -200,7 +198,7 @@ extension Verdict {
         }
     }
 
-    /// The name of the broken rule, or of what was missing for a verdict.
+    /// The name of the broken rule, or the reason why there is no verdict.
     var reason: String? {
         switch self {
         case .genuine: nil

@@ -10,7 +10,6 @@ package import Receipts
 
 /// `POST /v1/verify`: one receipt, one verdict.
 package struct VerdictEndpoint: VerifyEndpoint {
-    /// Creates the endpoint, which needs nothing.
     package init() {}
 
     package var path: String { "/v1/verify" }
@@ -19,7 +18,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
         guard RequestMediaType.isJSON(contentType) else { throw Problem.unsupportedMediaType }
     }
 
-    /// Strict JSON, then strict base64, straight from the bytes that came.
+    /// Reads strict JSON, then strict base64, from the received bytes.
     package func read(_ body: ByteBuffer) throws -> VerifyInput {
         let bytes = body.readableBytesUInt8Span
         let fields = try VerifyRequestBody(decoding: bytes)
@@ -48,20 +47,20 @@ package struct VerdictEndpoint: VerifyEndpoint {
         }
     }
 
-    /// What is answered again differs in how it is known only.
+    /// The answer sent again differs only in its provenance.
     package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
         let body = AnswerBody(answer, latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
         return Replies(
             now: Reply(body: ByteBuffer(bytes: body.now)), again: Reply(body: ByteBuffer(bytes: body.again)))
     }
 
-    /// Receipts are verified past that day too: only answers that came from Apple depend on it.
+    /// Only answers from Apple announce the end: receipts are verified after that day too.
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { source == .apple }
 }
 
 extension Answer {
-    /// The latest receipt in base64: Apple's, if Apple ever sent one to this receipt, else the receipt itself; nil unless the
-    /// verdict is `genuine`.
+    /// The latest receipt in base64: Apple's, if Apple ever sent one for this receipt, else the receipt itself. Nil
+    /// unless the verdict is `genuine`.
     fileprivate var latestReceipt: String? {
         guard let receipt else { return nil }
         let known = (upstreamBody ?? earlierUpstreamBody).flatMap {

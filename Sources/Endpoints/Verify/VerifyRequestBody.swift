@@ -7,23 +7,23 @@ internal import HTTPTypes
 internal import JSON
 internal import Receipts
 
-/// The JSON object that `POST /v1/verify` takes. Every fault names the field, what is wrong with it, and where.
+/// The JSON body of `POST /v1/verify`. Every fault names the field, the broken rule and the position.
 struct VerifyRequestBody: Hashable, Sendable {
-    /// `receipt`: base64, left where it stands in the body.
+    /// `receipt`: base64, left in the body.
     var receipt: JSONText
-    /// `bundle_id`: the app the receipt must be for.
+    /// `bundle_id`: the expected app.
     var bundleID: String?
-    /// `mode`: whom to ask.
+    /// `mode`: the sources to use.
     var mode: Mode = .auto
-    /// `max_age`: the oldest answer that will do, in seconds.
+    /// `max_age`: the maximum age of Apple's answer, in seconds.
     var maximumAge: Duration?
     /// `exclude_old_transactions`: only the latest transaction of each subscription.
     var excludesOldTransactions = false
-    /// `latest_receipt`: whether the latest receipt is wanted.
+    /// `latest_receipt`: true if the latest receipt is requested.
     var wantsLatestReceipt = false
-    /// `app_version`: the version the receipt must be for.
+    /// `app_version`: the expected version.
     var appVersion: String?
-    /// `device_identifier`: the device the receipt must be for, as sent.
+    /// `device_identifier`: the expected device, as sent.
     var deviceIdentifier: JSONText?
 
     /// The names of the fields in JSON.
@@ -38,11 +38,10 @@ struct VerifyRequestBody: Hashable, Sendable {
         case deviceIdentifier = "device_identifier"
     }
 
-    /// The longest of what a field may hold.
     enum Limits {
-        /// Apple's bundle identifiers and versions stay far below this.
+        /// The maximum bytes of a text; Apple's bundle identifiers and versions stay far below this.
         static let textBytes = 256
-        /// A year, in seconds; nothing in the gateway is kept longer.
+        /// A year, in seconds; the gateway keeps nothing longer.
         static let maximumAgeSeconds: Int64 = 31_536_000
     }
 }
@@ -50,7 +49,7 @@ struct VerifyRequestBody: Hashable, Sendable {
 // MARK: - Decoding
 
 extension VerifyRequestBody {
-    /// Reads a body from front to back, once.
+    /// Reads a body in one pass.
     init(decoding bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONReader(bytes)
         var partial = Partial()
@@ -77,7 +76,7 @@ extension VerifyRequestBody {
 }
 
 extension VerifyRequestBody {
-    /// What has been read so far, and which fields that were.
+    /// The fields read so far.
     private struct Partial {
         private var body = VerifyRequestBody(receipt: JSONText(range: 0..<0, isEscaped: false))
         private var seen: Set<Field> = []
@@ -109,11 +108,11 @@ extension JSONReader {
     fileprivate mutating func shortText() throws(JSONFault) -> String {
         let start = position
         let text = try value(of: try string(), maximumBytes: VerifyRequestBody.Limits.textBytes)
-        if text.isEmpty { throw JSONFault(.notAccepted("a text that is not empty"), at: start) }
+        if text.isEmpty { throw JSONFault(.notAccepted("a non-empty text"), at: start) }
         return text
     }
 
-    /// A string that is left where it stands, within the length of texts.
+    /// Reads a string within the length of texts, and leaves it in the body.
     fileprivate mutating func shortString() throws(JSONFault) -> JSONText {
         let start = position
         let text = try string()
@@ -143,7 +142,7 @@ extension JSONReader {
 }
 
 extension Problem {
-    /// A base64 fault in a field of the body; its position counts inside the text of the field.
+    /// Creates the problem for a base64 fault in a field; its position counts inside the text of the field.
     init(_ error: Base64Error, in field: VerifyRequestBody.Field) {
         self.init(.badRequest, .invalidBody, "\"\(field.rawValue)\" \(error)")
         self.field = field.rawValue

@@ -10,25 +10,24 @@ package import NIOCore
 package import Receipts
 package import Settings
 
-/// `POST /verifyReceipt`: what Apple's endpoint of that name answers, so that a backend changes only the host name.
+/// `POST /verifyReceipt`: compatible with Apple's endpoint of that name, so that a backend changes only the host name.
 ///
-/// Apple's own answer passes through as it came. Without Apple, a genuine receipt is answered with what is signed, in
-/// Apple's form. Header fields say which it was.
+/// Apple's own answer passes through unchanged. Without Apple, a genuine receipt is answered with its signed contents
+/// in Apple's form. Header fields name the source.
 package struct DropInEndpoint: VerifyEndpoint {
-    /// What is answered when nothing can be said.
+    /// The reply when there is no verdict.
     let undecidedReply: UndecidedReply
 
-    /// Creates the endpoint with the answer for receipts of which nothing can be said.
     package init(undecidedReply: UndecidedReply) {
         self.undecidedReply = undecidedReply
     }
 
     package var path: String { "/verifyReceipt" }
 
-    /// Apple does not look at them either.
+    /// Accepts every content type, as Apple does.
     package func check(contentType: String?) {}
 
-    /// Faults of the request are Apple's 21002, as the caller expects.
+    /// Reads a body. Faults of the request are Apple's 21002, as the client expects.
     package func read(_ body: ByteBuffer) -> VerifyInput {
         do throws(MalformedRequest) {
             let request = try self.request(in: body.readableBytesUInt8Span)
@@ -52,12 +51,12 @@ package struct DropInEndpoint: VerifyEndpoint {
         }
     }
 
-    /// It is on its way out together with Apple's.
+    /// Always true: the endpoint ends together with Apple's.
     package func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { true }
 }
 
 extension Route {
-    /// `GET /verifyReceipt`: Apple answers 21000 to what is no POST.
+    /// `GET /verifyReceipt`: Apple answers 21000 to every method but POST.
     package static func verifyReceiptByGet(announcing lifecycle: UpstreamLifecycle) -> Route {
         Route(.get, "/verifyReceipt") { _ in
             var reply = Reply(status: .notPOST, because: nil)
@@ -67,7 +66,7 @@ extension Route {
     }
 }
 
-/// Why a body is no request: one sentence without a byte of its values. It may name a member, shortened.
+/// The reason why a body is no request: one sentence without a byte of its values. It may name a member, shortened.
 private struct MalformedRequest: Error {
     let fault: String
 }
@@ -75,7 +74,7 @@ private struct MalformedRequest: Error {
 // MARK: - Answers
 
 extension DropInEndpoint {
-    /// Apple's form does not tell how an answer is known: given again, it is the same.
+    /// Apple's form does not tell the provenance, so both replies are the same.
     package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
         let reply = reply(to: options, answer, at: now)
         return Replies(now: reply, again: reply)
@@ -92,7 +91,7 @@ extension DropInEndpoint {
 
     private func genuine(_ options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
         let provenance = answer.provenance
-        // Who sent a secret wants to know that Apple does not accept it; whose secret is configured is not to blame.
+        // A client that sent a secret must learn that Apple rejects it; a configured secret is not the client's fault.
         if options.callersSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
@@ -116,7 +115,7 @@ extension DropInEndpoint {
         ).body
     }
 
-    /// Apple's "the receipt server could not provide the receipt", which callers take as "ask again later".
+    /// Returns Apple's "the receipt server could not provide the receipt", which clients take as "retry later".
     private func nothingToSay(_ reason: NothingToSay?) -> Reply {
         var reply = Reply(status: .serverUnavailable, because: reason?.rawValue)
         guard undecidedReply == .unavailable else { return reply }
@@ -125,16 +124,16 @@ extension DropInEndpoint {
         return reply
     }
 
-    /// Why nothing can be said that Apple's status does not tell.
+    /// The reason for no verdict, if Apple's status does not tell it.
     private enum NothingToSay: String {
-        /// A receipt for one purchase, as apps sent them in iOS 6: the gateway cannot verify it, and what it has not
-        /// verified it does not send to Apple.
+        /// A receipt for one purchase, as in iOS 6: the gateway cannot verify it, and sends Apple only verified
+        /// receipts.
         case transactionReceipt = "transaction_receipts_are_not_supported"
     }
 }
 
 extension Reply {
-    /// Apple's answer where there is nothing but a status.
+    /// Creates an answer in Apple's form with a status only.
     fileprivate init(status: VerifyReceiptStatus, because reason: String?, from source: Provenance.Source = .local) {
         var json = JSONWriter()
         json.object { json in
@@ -148,7 +147,7 @@ extension Reply {
 }
 
 extension Evidence {
-    /// A transaction receipt is a property list in the old style, which begins with a brace.
+    /// True for a transaction receipt: an old-style property list, which begins with a brace.
     fileprivate var isTransactionReceipt: Bool {
         switch self {
         case .appReceipt(let bytes): bytes.first == UInt8(ascii: "{")
@@ -157,7 +156,7 @@ extension Evidence {
 }
 
 extension Rule {
-    /// What Apple would say of a receipt that breaks the rule: that it cannot be read, or that it is not authentic.
+    /// The status Apple would return for a receipt that breaks the rule: unreadable, or not authentic.
     fileprivate var appleStatus: VerifyReceiptStatus {
         switch self {
         case .derTruncated, .derTrailingBytes, .derNonMinimalLength, .derLengthTooLarge, .derIndefiniteLength,

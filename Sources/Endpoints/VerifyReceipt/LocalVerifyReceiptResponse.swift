@@ -6,10 +6,9 @@ internal import Gateway
 internal import JSON
 internal import Receipts
 
-/// The JSON that `verifyReceipt` would answer for a receipt that was verified here: with Apple's names, types, dates and
-/// order, so that what reads Apple's answers reads these.
+/// The JSON that `verifyReceipt` would return for a receipt verified here, with Apple's names, types, dates and order.
 ///
-/// It says what is signed. What only Apple knows is left out: renewals and refunds after the receipt was made,
+/// It contains what is signed. What only Apple knows is left out: renewals and refunds after the receipt was made,
 /// `pending_renewal_info`, ownership, subscription groups.
 struct LocalVerifyReceiptResponse: Sendable {
     private let receipt: VerifiedReceipt
@@ -18,11 +17,12 @@ struct LocalVerifyReceiptResponse: Sendable {
     private let requestDate: Timestamp
 
     /// - Parameters:
-    ///   - receipt: what is answered about.
-    ///   - latest: the transactions of `latest_receipt_info`; with `exclude-old-transactions`, only the latest transaction
+    ///   - latest: the transactions of `latest_receipt_info`; with `exclude-old-transactions`, only the latest
+    /// transaction
     ///     of each subscription. `receipt.in_app` always has all purchases.
-    ///   - latestReceipt: the `latest_receipt` of an earlier answer of Apple's to this receipt; nil for the receipt itself.
-    ///   - now: becomes `request_date`.
+    ///   - latestReceipt: the `latest_receipt` of an earlier answer of Apple's to this receipt; nil for the receipt
+    /// itself.
+    ///   - now: the `request_date`.
     init(
         _ receipt: VerifiedReceipt, showing latest: [Transaction], latestReceipt: String? = nil, at now: Timestamp
     ) {
@@ -32,7 +32,6 @@ struct LocalVerifyReceiptResponse: Sendable {
         requestDate = now
     }
 
-    /// The body.
     var body: [UInt8] {
         var form = VerifyReceiptForm(reservingCapacity: expectedByteCount)
         form.object { form in
@@ -52,7 +51,8 @@ struct LocalVerifyReceiptResponse: Sendable {
         return form.json.bytes
     }
 
-    /// Apple tells of the latest receipt where there are auto-renewable subscriptions, which alone have an expiry date.
+    /// True if Apple would include the latest receipt: for auto-renewable subscriptions, which alone have an expiry
+    /// date.
     private var hasSubscriptions: Bool { receipt.purchases.contains { $0.expiresDate != nil } }
 
     private var expectedByteCount: Int {
@@ -104,7 +104,7 @@ private struct VerifyReceiptForm: FieldVisitor {
         json.close(UInt8(ascii: "]"))
     }
 
-    /// One of the few numbers that are numbers.
+    /// Writes one of the few numbers that are JSON numbers.
     mutating func number(_ name: String, _ value: Int64?) {
         guard let value else { return }
         json.key(name)
@@ -134,6 +134,6 @@ extension VerifyReceiptForm {
     mutating func flag(_ name: String, _ value: inout Bool?) { text(name, value) }
     mutating func date(_ name: String, _ value: inout Timestamp?) { date(name, value) }
 
-    /// Nothing is read.
+    /// Does nothing: this visitor only writes.
     func invalid(_ name: String) {}
 }

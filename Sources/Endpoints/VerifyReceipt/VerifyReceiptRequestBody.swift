@@ -5,36 +5,35 @@ internal import Gateway
 internal import JSON
 internal import Secrets
 
-/// What callers of Apple's `verifyReceipt` send (Apple, "requestBody"). Read as Apple reads it: members it does not know
-/// are passed over.
+/// The body of requests to Apple's `verifyReceipt` (Apple, "requestBody"). Read as Apple reads it: unknown members are
+/// skipped.
 struct VerifyReceiptRequestBody: Hashable, Sendable {
-    /// `receipt-data`: base64, left where it stands in the body.
+    /// `receipt-data`: base64, left in the body.
     var receipt: JSONText
     /// `password`: the app's shared secret.
     var secret: Secret?
     /// `exclude-old-transactions`: only the latest transaction of each subscription.
     var excludesOldTransactions = false
 
-    /// The longest of what is read.
     enum Limits {
-        /// Apple's secrets are 32 hexadecimal digits.
+        /// The maximum bytes of a secret; Apple's have 32 hexadecimal digits.
         static let secretBytes = 64
-        /// Members, those included that are passed over.
+        /// The maximum number of members, skipped ones included.
         static let members = 64
-        /// The steps that all members which are passed over may take together (`JSONReader.work`): about as many bytes of
-        /// arrays and objects, or sixteen times as many of plain text.
+        /// The steps that all skipped members together may take (`JSONReader.work`): about as many bytes of arrays and
+        /// objects, or sixteen times as many of plain text.
         static let skippedWork = 64 << 10
-        /// Arrays and objects inside one another, in members that are passed over.
+        /// The maximum nesting in skipped members.
         static let depth = 16
-        /// The steps that something else in the place of a secret may take.
+        /// The steps that a value in place of a secret may take.
         static let noSecretWork = 64
-        /// The name of a member.
+        /// The maximum bytes of a member's name.
         static let nameBytes = 256
     }
 }
 
 extension VerifyReceiptRequestBody {
-    /// Reads a body from front to back, once. Of two members with one name the last counts, as with Apple.
+    /// Reads a body in one pass. Of two members with one name the last counts, as with Apple.
     init(decoding bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONReader(bytes)
         var receipt: JSONText?
@@ -64,7 +63,7 @@ extension VerifyReceiptRequestBody {
     }
 }
 
-/// Only names that stand here reach a fault: another could be anything, a secret in the wrong place too.
+/// Adds the field to a fault. Only known names are added: any other could be a misplaced secret.
 private func named<Value>(_ name: String, _ read: () throws(JSONFault) -> Value) throws(JSONFault) -> Value {
     do throws(JSONFault) {
         return try read()
@@ -74,7 +73,7 @@ private func named<Value>(_ name: String, _ read: () throws(JSONFault) -> Value)
 }
 
 extension JSONReader {
-    /// An empty secret is none. Apple is not bothered with what cannot be one.
+    /// Reads a secret; nil if it is empty or of another type. Apple does not receive what cannot be one.
     fileprivate mutating func secret() throws(JSONFault) -> Secret? {
         let start = position
         guard try nextType() == .string else {

@@ -3,29 +3,29 @@
 
 public import Receipts
 
-/// Takes the fields of a transaction or plan one after another: to write them in some form, or to read them from it.
+/// Visits the fields of a transaction or plan in order, to write or to read them.
 ///
-/// `visitFields` names each field once, for the stored form and for all forms of JSON. A field without a value is nil.
+/// `visitFields` names each field once, for the stored form and all forms of JSON. A field without a value is nil.
 public protocol FieldVisitor {
-    /// The fault of a form that cannot be read; `Never` for a writer.
+    /// The error for a form that cannot be read; `Never` for a writer.
     associatedtype Failure: Error
 
-    /// A text.
+    /// Visits a text.
     mutating func text(_ name: String, _ value: inout String?) throws(Failure)
-    /// A number of things.
+    /// Visits a number that counts.
     mutating func count(_ name: String, _ value: inout Int64?) throws(Failure)
-    /// A number that stands for something.
+    /// Visits a number that is a code.
     mutating func code(_ name: String, _ value: inout Int64?) throws(Failure)
-    /// A flag.
+    /// Visits a flag.
     mutating func flag(_ name: String, _ value: inout Bool?) throws(Failure)
-    /// A point in time.
+    /// Visits a point in time.
     mutating func date(_ name: String, _ value: inout Timestamp?) throws(Failure)
-    /// Called for a value that is required or one of a few, and was not read.
+    /// Called for a value that was not read although it is required, or that is none of the known ones.
     func invalid(_ name: String) throws(Failure)
 }
 
 extension FieldVisitor {
-    /// A text that is always there.
+    /// Visits a required text.
     @inlinable
     public mutating func required(_ name: String, _ value: inout String) throws(Failure) {
         var text: String? = value
@@ -33,7 +33,7 @@ extension FieldVisitor {
         if let text { value = text } else { try invalid(name) }
     }
 
-    /// A flag that is named only if it is set.
+    /// Visits a flag that is written only if it is set.
     @inlinable
     public mutating func mark(_ name: String, _ value: inout Bool) throws(Failure) {
         var flag: Bool? = value ? true : nil
@@ -41,7 +41,7 @@ extension FieldVisitor {
         value = flag ?? false
     }
 
-    /// One of a few words.
+    /// Visits one of a closed set of values.
     @inlinable
     public mutating func word<Word: RawRepresentable<String>>(_ name: String, _ value: inout Word?) throws(Failure) {
         var text = value?.rawValue
@@ -52,8 +52,7 @@ extension FieldVisitor {
 }
 
 extension Transaction {
-    /// Visits every field that Apple tells of, in Apple's order and by Apple's names. A new one is a property and a line
-    /// here.
+    /// Visits all fields in Apple's order and by Apple's names. To add a field, add a property and a line here.
     @inlinable
     public mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.count("quantity", &quantity)
@@ -78,7 +77,7 @@ extension Transaction {
 }
 
 extension Renewal {
-    /// Visits every field beside the names of the subscription and product that the plan is about.
+    /// Visits all fields except the IDs of the plan's subscription and product.
     @inlinable
     public mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.flag("will_renew", &willRenew)

@@ -3,9 +3,9 @@
 
 public import Receipts
 
-/// What Apple plans for a subscription, or why it ended: an element of `pending_renewal_info`. What was not told is nil.
+/// Apple's plan for a subscription, or why it ended: an element of `pending_renewal_info`. Unknown fields are nil.
 public struct Renewal: Hashable, Sendable {
-    /// Why a subscription ended. The raw values are those of the API.
+    /// The reason why a subscription ended. The raw values are those of the API.
     public enum ExpirationIntent: String, CaseIterable, Hashable, Sendable {
         /// The customer cancelled it.
         case customerCancelled = "customer_cancelled"
@@ -13,13 +13,13 @@ public struct Renewal: Hashable, Sendable {
         case billingError = "billing_error"
         /// The customer did not agree to a higher price.
         case priceIncreaseDeclined = "price_increase_declined"
-        /// The product could not be bought any more.
+        /// The product was no longer available.
         case productUnavailable = "product_unavailable"
         /// Another reason.
         case unknown
     }
 
-    /// Whether the customer has agreed to a higher price that asks for consent. The raw values are those of the API.
+    /// The customer's consent to a higher price that requires it. The raw values are those of the API.
     public enum PriceConsent: String, CaseIterable, Hashable, Sendable {
         /// Apple has asked, and the customer has not answered.
         case pending
@@ -27,35 +27,35 @@ public struct Renewal: Hashable, Sendable {
         case given
     }
 
-    /// The subscription it is about. Where the customer changed between products, one plan for each may name it.
+    /// The subscription. After a change of product, Apple may list one plan for each product.
     public var originalTransactionID: String
-    /// The product it is about: of several plans, that of the latest transaction counts.
+    /// The product that the plan is about. Of several plans, the one of the latest transaction counts.
     public var productID: String?
     /// The product of the next period.
     public var renewalProductID: String?
-    /// Whether it will renew.
+    /// True if the subscription will renew.
     public var willRenew: Bool?
-    /// Why it ended.
+    /// The reason why it ended.
     public var expirationIntent: ExpirationIntent?
-    /// Whether Apple still tries to collect the payment.
+    /// True if Apple still tries to collect the payment.
     public var isInBillingRetry: Bool?
-    /// Until when the customer is served although the payment failed.
+    /// The end of the grace period, in which the customer keeps access although the payment failed.
     public var gracePeriodExpiresDate: Timestamp?
-    /// Whether the customer agreed to a higher price.
+    /// The customer's consent to a higher price.
     public var priceConsent: PriceConsent?
     /// The promotional offer of the next period.
     public var promotionalOfferID: String?
     /// The name of the offer code of the next period.
     public var offerCodeName: String?
 
-    /// A plan of which no more is known.
+    /// Creates a plan with no other fields.
     public init(originalTransactionID: String) {
         self.originalTransactionID = originalTransactionID
     }
 }
 
 extension Renewal.ExpirationIntent {
-    /// The intent of Apple's number (`expiration_intent`): 1 to 5, in this order.
+    /// Decodes Apple's number (`expiration_intent`): 1 to 5, in this order.
     public init?(code: Int64) {
         guard (1...Int64(Self.allCases.count)).contains(code) else { return nil }
         self = Self.allCases[Int(code) - 1]
@@ -63,10 +63,10 @@ extension Renewal.ExpirationIntent {
 }
 
 extension [Renewal] {
-    /// Returns the plan that belongs to a transaction with this product, of the plans for one subscription: the one about
-    /// the product, else the one that renews to it, else one that names no product.
+    /// Returns the plan that belongs to a transaction with this product, of the plans for one subscription. The order
+    /// is: the plan about the product, the one that renews to it, one without a product.
     ///
-    /// A subscription with only one plan has that plan: Apple may name the next product before its transaction is listed.
+    /// A single plan always belongs: Apple may name the next product before its transaction is listed.
     func plan(forProduct productID: String) -> Renewal? {
         first { $0.productID == productID } ?? first { $0.renewalProductID == productID }
             ?? first { $0.productID == nil } ?? (count == 1 ? self[0] : nil)

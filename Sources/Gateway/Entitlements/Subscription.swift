@@ -3,11 +3,11 @@
 
 public import Receipts
 
-/// What a subscription entitles to at one moment. The raw values are those of the API.
+/// The entitlement of a subscription at one moment. The raw values are those of the API.
 public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
     /// Paid for now.
     case active
-    /// The payment of the next period failed, and Apple asks to serve the customer meanwhile.
+    /// The payment of the next period failed, and Apple asks developers to keep up access meanwhile.
     case inGracePeriod = "in_grace_period"
     /// The payment of the next period failed; Apple still tries to collect it.
     case inBillingRetry = "in_billing_retry"
@@ -15,42 +15,40 @@ public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
     case expired
     /// Apple refunded or revoked the last period.
     case revoked
-    /// The customer moved on to another subscription of the same group.
+    /// The customer changed to another subscription of the same group.
     case upgraded
 }
 
-/// A subscription's move between products. The raw values are those of the API.
+/// A subscription's change of product. The raw values are those of the API.
 public enum SubscriptionChange: String, CaseIterable, Hashable, Sendable {
     /// To a higher product of the group.
     case upgrade
     /// To a lower product of the group, with the next period.
     case downgrade
-    /// To another product, of which nothing shows that it is higher or lower.
+    /// To another product, not known to be higher or lower.
     case crossgrade
     /// None: the next period has the same product, or there will be none.
     case none
 }
 
-/// One subscription: all transactions with the same original transaction ID, seen from one moment.
+/// One subscription at one moment: all transactions with the same original transaction ID.
 public struct Subscription: Sendable {
-    /// Names the subscription across renewals, upgrades and pauses.
+    /// The subscription's ID, which stays the same across renewals, upgrades and pauses.
     public let originalTransactionID: String
-    /// What it entitles to.
+    /// The entitlement.
     public let state: SubscriptionState
-    /// The transaction that decides: the one that is active, or else the latest.
+    /// The transaction that decides the state: the active one, else the latest.
     public let transaction: Transaction
-    /// What Apple plans for it, or for the product of `transaction` if Apple has several plans; nil if only the receipt was
-    /// asked.
+    /// Apple's plan for the subscription (of several, the one for `transaction`'s product); nil without Apple's answer.
     public let renewal: Renewal?
-    /// Whether no period so far in the subscription's group was a free trial or at an introductory price: then the
-    /// customer may still have one (Apple, "Implementing introductory offers in your app"). A receipt does not name groups;
-    /// where none is known, this subscription alone counts.
+    /// True if no period in the subscription's group was a free trial or at an introductory price (Apple, "Implementing
+    /// introductory offers in your app"). Receipts do not name groups; without one, only this subscription counts.
     public let isEligibleForIntroOffer: Bool
-    /// The move to another product that was made or is planned; nil where no plan is known.
+    /// The change of product that was made or is planned; nil if no plan is known.
     public let change: SubscriptionChange?
 
-    /// The moment up to which the customer is to be served: the end of the period, or of the grace period behind it. In the
-    /// past for a subscription that is over; nil for one that was revoked or upgraded.
+    /// The end of access: of the period, or of the grace period after it. In the past for a subscription that has
+    /// ended; nil for one that was revoked or upgraded.
     public var accessUntil: Timestamp? {
         guard state != .revoked, state != .upgraded, let end = transaction.expiresDate else { return nil }
         return max(end, renewal?.gracePeriodExpiresDate ?? end)
@@ -58,13 +56,12 @@ public struct Subscription: Sendable {
 }
 
 extension Subscription {
-    /// The subscriptions among these transactions at `now`, the one that ends last first.
-    ///
-    /// - Parameter skew: how far Apple's clock may be ahead of ours.
+    /// Returns the subscriptions among these transactions at `now`, the one that ends last first.
+    /// - Parameter skew: the time by which Apple's clock may be ahead of ours.
     static func all(
         in transactions: [Transaction], renewals: [Renewal] = [], at now: Timestamp, skew: Duration
     ) -> [Subscription] {
-        // By index: a transaction holds a dozen texts, and is copied only where it decides.
+        // By index: a transaction holds a dozen strings, and is copied only where needed.
         let subscriptions = transactions.indices.filter { transactions[$0].isSubscription }
         let groupsWithOffer = Set(
             subscriptions.compactMap { transactions[$0].usedIntroOffer ? transactions[$0].subscriptionGroupID : nil })
@@ -82,7 +79,7 @@ extension Subscription {
 
     /// - Parameters:
     ///   - chain: the indices of its transactions, at least one.
-    ///   - plans: what Apple plans for it.
+    ///   - plans: Apple's plans for it.
     private init(
         _ originalTransactionID: String, _ transactions: [Transaction], _ chain: [Int], _ plans: [Renewal],
         _ groupsWithOffer: Set<String>, _ moment: Moment
@@ -109,9 +106,9 @@ extension Subscription {
 }
 
 extension SubscriptionChange {
-    /// Apple names no levels. But an upgrade takes effect at once and marks the period that it ends, so these marks show
-    /// which of two products is the lower one.
-    /// - Parameter chainContains: whether some transaction of the subscription is so.
+    /// Apple names no levels. But an upgrade takes effect at once and marks the period that it ends, so these marks
+    /// show which of two products is the lower one.
+    /// - Parameter chainContains: returns true if any transaction of the subscription matches.
     fileprivate init?(
         of transaction: Transaction, _ renewal: Renewal?, chainContains: ((Transaction) -> Bool) -> Bool
     ) {
@@ -133,9 +130,9 @@ extension SubscriptionChange {
 }
 
 extension SubscriptionState {
-    /// The state of a subscription of which no period is under way.
+    /// The state of a subscription without a current period.
     ///
-    /// An upgrade also sets a cancellation date, and a refund counts more than any plan to collect a payment.
+    /// An upgrade also sets a cancellation date, and a refund outweighs any plan to collect a payment.
     fileprivate init(lapsed latest: Transaction, _ renewal: Renewal?, at now: Timestamp) {
         if latest.isUpgraded {
             self = .upgraded
@@ -153,13 +150,13 @@ extension SubscriptionState {
 
 // MARK: - Boundaries
 
-/// The next moment after `now` at which anything derived from these dates can change; nil if nothing will.
+/// Returns the next time after `now` at which anything derived from these dates can change; nil if there is none.
 func nextBoundary(after now: Timestamp, in transactions: [Transaction], _ renewals: [Renewal] = []) -> Timestamp? {
     var next: Timestamp?
     func consider(_ date: Timestamp?) {
         if let date, date > now { next = min(next ?? date, date) }
     }
-    // By index, so that no transaction is copied: this is asked several times for each answer.
+    // By index, so that no transaction is copied: this runs several times for each answer.
     for index in transactions.indices where transactions[index].isSubscription {
         consider(transactions[index].purchaseDate)
         consider(transactions[index].expiresDate)

@@ -3,10 +3,9 @@
 
 public import Receipts
 
-/// One purchase or renewal, as a receipt or Apple tells of it. Names follow Apple's `verifyReceipt` answer; what nobody
-/// told is nil.
+/// A purchase or renewal, from a receipt or Apple's answer. Names follow `verifyReceipt`; unknown fields are nil.
 public struct Transaction: Hashable, Sendable {
-    /// How the customer came by it. The raw values are Apple's.
+    /// The way the customer got the product. The raw values are Apple's.
     public enum Ownership: String, CaseIterable, Hashable, Sendable {
         /// Bought by the customer.
         case purchased = "PURCHASED"
@@ -14,7 +13,7 @@ public struct Transaction: Hashable, Sendable {
         case familyShared = "FAMILY_SHARED"
     }
 
-    /// The reason why a transaction came about. The raw values are those of the API.
+    /// The reason for a transaction. The raw values are those of the API.
     public enum Reason: String, CaseIterable, Hashable, Sendable {
         /// The first purchase of its chain.
         case purchase
@@ -24,54 +23,54 @@ public struct Transaction: Hashable, Sendable {
         case restore
     }
 
-    /// The reason why Apple took a purchase back. The raw values are those of the API.
+    /// The reason why Apple revoked a purchase. The raw values are those of the API.
     public enum Revocation: String, CaseIterable, Hashable, Sendable {
-        /// The customer got the money back.
+        /// The customer got a refund.
         case refund
         /// The family member who bought it no longer shares it.
         case familySharingEnded = "family_sharing_ended"
     }
 
-    /// What was bought.
+    /// The product that was bought.
     public var productID: String
     /// This purchase or renewal.
     public var transactionID: String
     /// The first transaction of the chain this one belongs to.
     public var originalTransactionID: String?
-    /// When the customer was charged, or the period began.
+    /// The time of the charge, or the start of the period.
     public var purchaseDate: Timestamp?
-    /// When the first transaction of the chain was bought.
+    /// The purchase date of the chain's first transaction.
     public var originalPurchaseDate: Timestamp?
-    /// When the subscription period ends; nil for what is no subscription.
+    /// The end of the subscription period; nil for other products.
     public var expiresDate: Timestamp?
-    /// When Apple refunded or revoked the transaction, or an upgrade replaced it.
+    /// The time when Apple refunded or revoked the transaction, or an upgrade replaced it.
     public var cancellationDate: Timestamp?
-    /// Why: 1 for an issue with the app, 0 for another reason.
+    /// The reason for the cancellation: 1 for an issue with the app, 0 for another reason.
     public var cancellationReason: Int64?
-    /// Whether the customer moved on to a better product within the subscription group.
+    /// True if the customer upgraded to a better product within the subscription group.
     public var isUpgraded = false
-    /// Whether the period is a free trial.
+    /// True if the period is a free trial.
     public var isTrialPeriod: Bool?
-    /// Whether the period is at an introductory price.
+    /// True if the period is at an introductory price.
     public var isInIntroOfferPeriod: Bool?
-    /// How the customer came by it; receipts do not tell.
+    /// The way the customer got the product; not in receipts.
     public var ownership: Ownership?
-    /// The group whose subscriptions replace each other; receipts do not tell.
+    /// The group whose subscriptions replace each other; not in receipts.
     public var subscriptionGroupID: String?
     /// The promotional offer that was redeemed.
     public var promotionalOfferID: String?
     /// The name of the offer code that was redeemed.
     public var offerCodeName: String?
-    /// The UUID that the app gave to the purchase.
+    /// The UUID that the app assigned to the purchase.
     public var appAccountToken: String?
-    /// How many were bought.
+    /// The number of items bought.
     public var quantity: Int64?
     /// The number of the subscription purchase across devices.
     public var webOrderLineItemID: String?
-    /// What kind of product was bought; only receipts tell.
+    /// The kind of product; only in receipts.
     public var productType: ProductType?
 
-    /// A transaction of which no more is known.
+    /// Creates a transaction with no other fields.
     public init(productID: String, transactionID: String) {
         self.productID = productID
         self.transactionID = transactionID
@@ -79,7 +78,7 @@ public struct Transaction: Hashable, Sendable {
 }
 
 extension Transaction {
-    /// A purchase of a verified receipt.
+    /// Creates the transaction of a purchase in a verified receipt.
     public init(_ purchase: InAppPurchase) {
         self.init(productID: purchase.productID, transactionID: purchase.transactionID)
         originalTransactionID = purchase.originalTransactionID
@@ -96,27 +95,26 @@ extension Transaction {
         productType = purchase.productType
     }
 
-    /// The reason why the transaction came about. The first one of a chain has the chain's ID. A restored subscription
-    /// begins when the first period did.
+    /// The reason for the transaction. The first one of a chain has the chain's ID. A restored subscription begins when
+    /// the first period did.
     public var reason: Reason {
         guard chainID != transactionID else { return .purchase }
         return isSubscription && purchaseDate != originalPurchaseDate ? .renewal : .restore
     }
 
-    /// The reason why Apple took the purchase back; nil if it did not, and where no ownership is known.
+    /// The reason why Apple revoked the purchase; nil if it did not, or if the ownership is unknown.
     public var revocation: Revocation? {
         guard cancellationDate != nil, !isUpgraded, let ownership else { return nil }
         return ownership == .familyShared ? .familySharingEnded : .refund
     }
 
-    /// Only auto-renewable subscriptions have an expiry date.
+    /// True for auto-renewable subscriptions: only they have an expiry date.
     var isSubscription: Bool { expiresDate != nil }
 
-    /// Receipts made in Xcode have no original transaction ID.
+    /// The original transaction ID, or the transaction's own: receipts made in Xcode have no original one.
     var chainID: String { originalTransactionID ?? transactionID }
 
-    /// Whether the period is paid for and under way. Apple's clock may be ahead of ours by `skew`: what it has sold has
-    /// begun.
+    /// True if the period is paid for and current. A start up to `skew` ahead counts: Apple's clock may be ahead.
     func isActive(at now: Timestamp, skew: Duration) -> Bool {
         guard let expiresDate, cancellationDate == nil, !isUpgraded else { return false }
         return now < expiresDate && (purchaseDate ?? now) <= now.advanced(by: skew)
@@ -124,15 +122,15 @@ extension Transaction {
 
     var usedIntroOffer: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
 
-    /// When the period ends, or else when it was bought.
+    /// The end of the period, else the purchase date.
     var expiryOrder: Timestamp { expiresDate ?? start }
 
     private var start: Timestamp { purchaseDate ?? Timestamp(millisecondsSince1970: .min) }
 
-    /// Orders transactions by the end of their period, then by its start, then by their names: of two that end together,
-    /// an upgrade and what it replaced for instance, the same one must count in whichever order they stand.
+    /// Orders transactions by the end of their period, then by its start, then by their IDs. So of two that end
+    /// together, such as an upgrade and the one it replaced, the same one counts in any order of the list.
     ///
-    /// The period that an upgrade replaced ended with the upgrade: a year that became months must not count as later.
+    /// A period that an upgrade replaced ended with it: a year that became months must not count as later.
     fileprivate func endsEarlier(than other: Transaction) -> Bool {
         if isUpgraded != other.isUpgraded { return isUpgraded }
         if expiryOrder != other.expiryOrder { return expiryOrder < other.expiryOrder }
@@ -142,15 +140,15 @@ extension Transaction {
 }
 
 extension [Transaction] {
-    /// The transaction whose period ends last. The list is never empty, and its order means nothing.
+    /// The transaction whose period ends last, in any order of the list, which must not be empty.
     var latest: Transaction { latest(among: Array<Int>(indices)) }
 
-    /// The same of those with these indices, at least one.
+    /// The same among these indices, at least one.
     func latest(among indices: [Int]) -> Transaction {
         self[indices.dropFirst().reduce(indices[0]) { self[$0].endsEarlier(than: self[$1]) ? $1 : $0 }]
     }
 
-    /// Without those subscription transactions that a later one of the same subscription has superseded.
+    /// Returns the list without subscription transactions that a later one of the same subscription superseded.
     func withoutOldTransactions() -> [Transaction] {
         let latest = Dictionary(grouping: filter(\.isSubscription), by: \.chainID).mapValues(\.latest.transactionID)
         return filter { !$0.isSubscription || latest[$0.chainID] == $0.transactionID }

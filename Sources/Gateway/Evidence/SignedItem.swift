@@ -3,15 +3,14 @@
 
 public import Receipts
 
-/// One item that Apple signed, after its verification. A kind of item need not sign everything: what it does not sign is
-/// nil.
+/// One verified item that Apple signed. Values that this kind of item does not sign are nil.
 public enum SignedItem: Sendable {
     /// An app receipt.
     case appReceipt(VerifiedReceipt)
 }
 
 extension SignedItem {
-    /// The receipt, if the item is one.
+    /// The app receipt; nil for other kinds of items.
     public var receipt: VerifiedReceipt? {
         switch self {
         case .appReceipt(let receipt): receipt
@@ -32,7 +31,7 @@ extension SignedItem {
         }
     }
 
-    /// The time of the signature.
+    /// The time of signing.
     public var signingTime: Timestamp? {
         switch self {
         case .appReceipt(let receipt): receipt.creationDate
@@ -46,21 +45,20 @@ extension SignedItem {
         }
     }
 
-    /// The transactions in it.
+    /// The item's transactions.
     public var transactions: [Transaction] {
         switch self {
         case .appReceipt(let receipt): receipt.purchases.map { Transaction($0) }
         }
     }
 
-    /// Apple's plans for subscriptions in it.
+    /// Apple's plans for the item's subscriptions.
     public var renewals: [Renewal] {
         switch self {
         case .appReceipt: []
         }
     }
 
-    /// The bytes that it takes in memory.
     var byteCount: Int {
         switch self {
         case .appReceipt(let receipt): receipt.byteCount

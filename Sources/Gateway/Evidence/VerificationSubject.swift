@@ -3,11 +3,11 @@
 
 public import Receipts
 
-/// The purchase that a verification is about: something that Apple signed, or an identifier to ask Apple about.
+/// The purchase that a verification is about: signed evidence, or an identifier to look up at Apple.
 public enum VerificationSubject: Sendable {
-    /// Evidence that was verified here.
+    /// Locally verified evidence.
     case signed(VerifiedEvidence)
-    /// A transaction of an app. The client named it and proved nothing: only Apple can answer.
+    /// A transaction of an app that the client named without proof: only Apple can answer.
     case lookup(bundleID: String, transactionID: String)
 }
 
@@ -25,10 +25,10 @@ extension VerificationSubject {
         }
     }
 
-    /// The environment, if it is signed.
+    /// The environment; nil if it is not signed.
     public var environment: Environment? { evidence?.environment }
 
-    /// The name of the subject in cache keys.
+    /// The subject's part of cache keys.
     public var identity: Identity {
         switch self {
         case .signed(let evidence): .signedContent(evidence.identity)
@@ -36,7 +36,7 @@ extension VerificationSubject {
         }
     }
 
-    /// The names of subjects. An identifier that a client sent never equals what Apple signed.
+    /// The kinds of identity. An identifier that a client sent never equals signed content.
     public enum Identity: Hashable, Sendable {
         /// SHA-256 of the signed content.
         case signedContent(Fingerprint)
@@ -46,7 +46,7 @@ extension VerificationSubject {
 }
 
 extension VerificationSubject: CustomStringConvertible, CustomReflectable {
-    /// The kind, and nothing that identifies an app or a purchase.
+    /// The kind, without anything that identifies an app or a purchase.
     public var description: String {
         switch self {
         case .signed(let evidence): "VerificationSubject(\(evidence))"

@@ -3,18 +3,18 @@
 
 public import Receipts
 
-/// What a client sent, after Apple's signatures on it were verified: one or more items about one app and environment.
+/// Evidence whose Apple signatures were verified: one or more items of one app and environment.
 public struct VerifiedEvidence: Sendable {
-    /// The items; at least one.
+    /// The items, at least one.
     public let items: [SignedItem]
-    /// The app that the items were signed for; nil if none of them names one.
+    /// The app that the items were signed for; nil if no item names one.
     public let bundleID: String?
-    /// The environment that the items were signed in; nil if none of them names one.
+    /// The environment that the items were signed in; nil if no item names one.
     public let environment: Environment?
-    /// The newest app receipt among the items, whatever their order.
+    /// The newest app receipt among the items, in any order of them.
     public let receipt: VerifiedReceipt?
 
-    /// The evidence of one item.
+    /// Creates the evidence of one item.
     public init(_ item: SignedItem) {
         items = [item]
         bundleID = item.bundleID
@@ -22,9 +22,7 @@ public struct VerifiedEvidence: Sendable {
         receipt = item.receipt
     }
 
-    /// The evidence of several items; nil for none.
-    ///
-    /// An item that does not name an app or environment goes with any.
+    /// Creates the evidence of several items; nil for none. An item without an app or environment goes with any.
     /// - Throws: The value in which two items differ.
     public init?(_ items: [SignedItem]) throws(EvidenceConflict) {
         guard !items.isEmpty else { return nil }
@@ -41,7 +39,7 @@ public struct VerifiedEvidence: Sendable {
     }
 }
 
-/// The value in which two signed items differ, so that they are no evidence together.
+/// The value in which two signed items differ, so that they cannot be combined.
 public enum EvidenceConflict: Error, Hashable, Sendable {
     /// They were signed for different apps.
     case bundleID
@@ -50,34 +48,33 @@ public enum EvidenceConflict: Error, Hashable, Sendable {
 }
 
 extension VerifiedEvidence {
-    /// The transactions of all items, in the order of the items. Read out of them each time.
+    /// The transactions of all items, in the order of the items. Computed on each call.
     public var transactions: [Transaction] {
-        // Nearly always: the list of the one item is not copied into another.
+        // The common case: the list of a single item is not copied.
         items.count == 1 ? items[0].transactions : items.flatMap(\.transactions)
     }
 
-    /// The plans for subscriptions of all items, in the order of the items. Read out of them each time.
+    /// The plans of all items, in the order of the items. Computed on each call.
     public var renewals: [Renewal] { items.flatMap(\.renewals) }
 
-    /// The time of the oldest signature, from which on anything may have changed; nil if an item does not sign its time.
+    /// The time of the oldest signature, after which anything may have changed; nil if an item does not sign its time.
     public var signingTime: Timestamp? {
         let times = items.compactMap(\.signingTime)
         return times.count == items.count ? times.min() : nil
     }
 
-    /// The identity of the item. Of several items, SHA-256 of their sorted identities: their order means nothing.
+    /// The identity of a single item, or SHA-256 of the sorted identities of several: their order does not matter.
     public var identity: Fingerprint {
         guard items.count > 1 else { return items[0].identity }
         let identities = items.map(\.identity.description).sorted().joined()
         return Fingerprint(of: Array(identities.utf8).span)
     }
 
-    /// The bytes that it takes in memory.
     var byteCount: Int { items.reduce(0) { $0 + $1.byteCount } }
 }
 
 extension VerifiedEvidence: CustomStringConvertible, CustomReflectable {
-    /// The number of items, and nothing of what they say.
+    /// The number of items, without their contents.
     public var description: String { "VerifiedEvidence(\(items.count) items)" }
     /// Empty, for the same reason.
     public var customMirror: Mirror { Mirror(self, children: []) }

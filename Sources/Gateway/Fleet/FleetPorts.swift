@@ -3,15 +3,15 @@
 
 public import RateLimits
 
-/// The ports to what the nodes of a fleet share: all of them in Redis, or all of them in this process.
+/// The ports to the state that all nodes share: all in Redis, or all in this process.
 public struct FleetPorts: Sendable {
-    /// Keeps what Apple said of receipts.
+    /// The results of requests to Apple.
     public var cache: any UpstreamCache
-    /// Holds the token buckets of clients, and the budget for requests to Apple.
+    /// The token buckets of clients, and the budget for requests to Apple.
     public var limiter: any RateLimiter
-    /// Decides which node asks Apple.
+    /// Decides which node sends a request to Apple.
     public var leases: any FlightLeases
-    /// Publishes what Apple asks for to the other nodes.
+    /// Publishes Apple's pauses and announcements to the other nodes.
     public var fleetState: any FleetState
 
     /// Creates the ports of one node.

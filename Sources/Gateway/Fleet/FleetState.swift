@@ -1,25 +1,25 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one node learns of an endpoint, and all should know.
+/// A fact about an endpoint that one node learns and all nodes need.
 public enum FleetUpdate: Hashable, Sendable {
-    /// Apple asks to be left alone for so long.
+    /// Apple asked for a pause of this length.
     case pause(Duration)
     /// Apple announced the endpoint's end.
     case lifecycle(LifecycleDates, links: [LifecycleLink])
 }
 
-/// Tells the other nodes what this one has learnt.
+/// Publishes such facts to the other nodes.
 public protocol FleetState: Sendable {
-    /// Tells them. Returns at once: nobody's request waits for it, and what gets lost is learnt again.
+    /// Publishes an update. Returns at once: no request waits for it, and a lost update is learnt again.
     func tell(_ note: FleetUpdate, of endpoint: UpstreamEndpoint)
 }
 
-/// The notes of a fleet of one node: there is nobody to tell.
+/// The state of a fleet of one node: nothing is published.
 public struct EmbeddedFleetState: FleetState {
-    /// The notes of one node.
+    /// Creates the state of one node.
     public init() {}
 
-    /// Tells nobody.
+    /// Does nothing.
     public func tell(_ note: FleetUpdate, of endpoint: UpstreamEndpoint) {}
 }

@@ -1,57 +1,57 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A point in the order of purges. A result of Apple's is kept with the point from before Apple was asked.
+/// A position in the order of purges. A cached result keeps the position from before its request to Apple.
 public struct PurgePosition: Hashable, Sendable {
-    /// The history that numbers the purges. A shared store that lost purges begins another one.
+    /// The history that numbers the purges. A shared store that lost purges starts a new one.
     public let history: UInt64
-    /// The number of the last purge up to here; 0 for none.
+    /// The number of the last purge up to this position; 0 for none.
     public let number: UInt64
-    /// The name of that purge. Another one may take the number of a purge that the shared store has lost.
+    /// The name of that purge: after a loss, the shared store may give its number to another purge.
     public let name: UInt64
 
-    /// A point in a history.
+    /// Creates a position in a history.
     public init(history: UInt64, number: UInt64, name: UInt64 = 0) {
         self.history = history
         self.number = number
         self.name = name
     }
 
-    /// The beginning of a process that knows of no shared history.
+    /// The position of a process without a shared history.
     public static let beginning = PurgePosition(history: 0, number: 0)
 }
 
 /// The newest purges, by original transaction.
 ///
-/// A cached result is used only if none of the original transactions it names was purged after the result's position.
-/// The history is bounded: a result from before the oldest purge that is kept is not used either, and so is a result
-/// of another history. Whatever is lost makes a result useless, never valid again.
+/// A cached result is used only if none of its original transactions was purged after the result's position. The
+/// history is bounded: a result is not used either if it is older than the oldest purge kept, or of another history. So
+/// a loss can invalidate a result, and never makes it valid again.
 public struct PurgeHistory: Sendable {
-    /// The bounds of a history.
+    /// The limits of a history.
     public enum Limits {
-        /// The purges that are kept. At ten purges a second these are the last two hours.
+        /// The number of purges kept: at ten purges a second, those of the last two hours.
         public static let purges = 65_536
     }
 
     private struct Purge {
-        /// The hash of the transaction's ID. Two IDs with one hash cost a request to Apple.
+        /// The hash of the transaction's ID. A collision costs a request to Apple.
         let hash: Int
         let name: UInt64
     }
 
-    /// The point up to which purges are known.
+    /// The position up to which purges are known.
     public private(set) var position: PurgePosition
-    /// Purges up to this point are not known, or not known any more.
+    /// The position up to which purges are unknown or dropped.
     private var horizon: PurgePosition
-    /// The number of the last purge of an original transaction, by the hash of its ID.
+    /// The number of the last purge of each original transaction, by the hash of its ID.
     private var numbers: [Int: UInt64] = [:]
-    /// The purges after `horizon`, as a ring: the first of them stands at `oldest`.
+    /// The purges after `horizon`, as a ring that begins at `oldest`.
     private var ring: [Purge] = []
     private var oldest = 0
     private let capacity: Int
 
-    /// A history of which the purges up to a point are not known.
-    /// - Parameter start: the point. With number 0 nothing is missing.
+    /// Creates a history in which the purges up to a position are unknown.
+    /// - Parameter start: the position. With number 0 nothing is missing.
     public init(from start: PurgePosition = .beginning, capacity: Int = Limits.purges) {
         position = start
         horizon = start
@@ -78,13 +78,13 @@ public struct PurgeHistory: Sendable {
         if numbers[dropped.hash] == horizon.number { numbers[dropped.hash] = nil }
     }
 
-    /// Moves on to a purge without knowing those up to it: results from before it are of no use any more.
+    /// Skips to a purge; those before it are unknown, so results from before it are not used any more.
     public mutating func skip(to number: UInt64, name: UInt64 = 0) {
         self = PurgeHistory(
             from: PurgePosition(history: position.history, number: number, name: name), capacity: capacity)
     }
 
-    /// Whether a result from `position` about these original transactions may be used.
+    /// Decides if a result from `position` about these original transactions may be used.
     public func judge(
         _ position: PurgePosition, naming originalTransactionIDs: some Sequence<String>
     ) -> PurgeDecision {
@@ -94,7 +94,7 @@ public struct PurgeHistory: Sendable {
         return isPurged ? .purged : .current
     }
 
-    /// Whether all purges after a point are known. A point ahead of this history was known to another node already.
+    /// Returns true if all purges after a position are known. A position ahead of this history comes from another node.
     private func isKnown(_ point: PurgePosition) -> Bool {
         guard point.history == position.history, point.number >= horizon.number else { return false }
         guard point.number > horizon.number else { return point == horizon }
@@ -104,11 +104,11 @@ public struct PurgeHistory: Sendable {
     }
 }
 
-/// The use of a cached result, as far as purges decide it.
+/// The decision about a cached result, as far as purges matter.
 public enum PurgeDecision: Hashable, Sendable {
     /// None of its original transactions was purged since.
     case current
-    /// One of them was.
+    /// One of its original transactions was purged.
     case purged
     /// The purges since are not known.
     case unknown

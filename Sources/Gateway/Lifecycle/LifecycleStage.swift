@@ -3,20 +3,20 @@
 
 public import Receipts
 
-/// When an endpoint is deprecated and when it ends, from one source. What was not said is nil.
+/// An endpoint's deprecation and end, from one source. Dates that were not announced are nil.
 public struct LifecycleDates: Hashable, Sendable {
-    /// From when the endpoint should no longer be used (RFC 9745).
+    /// The date from which the endpoint should no longer be used (RFC 9745).
     public var deprecation: Timestamp?
-    /// From when it is expected to be gone (RFC 8594).
+    /// The date from which the endpoint is expected to be gone (RFC 8594).
     public var sunset: Timestamp?
 
-    /// These dates.
+    /// Creates dates.
     public init(deprecation: Timestamp? = nil, sunset: Timestamp? = nil) {
         self.deprecation = deprecation
         self.sunset = sunset
     }
 
-    /// The earlier of each: who prepares for the earlier date is ready at the later one.
+    /// Returns the earlier of each: a client prepared for the earlier date is ready at the later one.
     func earliest(_ other: LifecycleDates) -> LifecycleDates {
         func earlier(_ first: Timestamp?, _ second: Timestamp?) -> Timestamp? {
             [first, second].compactMap(\.self).min()
@@ -26,17 +26,17 @@ public struct LifecycleDates: Hashable, Sendable {
     }
 }
 
-/// How far an endpoint is on its way out.
+/// An endpoint's progress towards its end.
 public enum LifecycleStage: Hashable, Sendable {
     /// Nothing was announced.
     case current
-    /// It should no longer be used; no end is known.
+    /// It should no longer be used; no end is announced.
     case deprecated
-    /// Its end is known and more than thirty days away.
+    /// Its end is more than thirty days away.
     case announced
-    /// This share of the receipts, above 0 and below 1, is answered without it.
+    /// This share of the receipts, above 0 and below 1, is answered without the endpoint.
     case ramping(share: Double)
-    /// It is only the fallback.
+    /// The endpoint is only the fallback.
     case drained
     /// Its end has passed.
     case past
@@ -58,7 +58,7 @@ extension LifecycleDates {
 }
 
 extension LifecycleStage {
-    /// The share of the receipts that is answered without the endpoint where that is possible, from 0 to 1.
+    /// The share of receipts that is answered without the endpoint where possible, from 0 to 1.
     public var shareMoved: Double {
         switch self {
         case .current, .deprecated, .announced: 0
@@ -81,7 +81,7 @@ extension LifecycleStage {
 }
 
 extension Timestamp {
-    /// In milliseconds.
+    /// Returns the difference in milliseconds.
     fileprivate func elapsed(since earlier: Timestamp) -> Double {
         Double(millisecondsSince1970) - Double(earlier.millisecondsSince1970)
     }

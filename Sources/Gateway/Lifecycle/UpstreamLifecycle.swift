@@ -4,19 +4,17 @@
 internal import Receipts
 internal import Synchronization
 
-/// What is known of the end of Apple's endpoints: the operator's dates, and those Apple announced in its answers.
+/// The deprecation and sunset dates of Apple's endpoints: the operator's, and those Apple announced in its answers.
 ///
-/// An announcement replaces the one before it from the same endpoint, so that Apple can also postpone. An answer without
-/// dates changes nothing.
+/// An announcement replaces the endpoint's previous one, so Apple can postpone. Answers without dates change nothing.
 public final class UpstreamLifecycle: Sendable {
-    /// What is known of one endpoint.
+    /// The dates and links of one endpoint.
     public struct State: Hashable, Sendable {
-        /// The dates that count: the earlier of each.
+        /// The dates in effect: the earlier of each.
         public var dates: LifecycleDates
-        /// What Apple announced.
+        /// The dates that Apple announced.
         public var announced = LifecycleDates()
-        /// Where to read about it: the targets of Apple's `Link` header with relation `deprecation`, `sunset` or
-        /// `successor-version`.
+        /// The targets of Apple's `Link` header with relation `deprecation`, `sunset` or `successor-version`.
         public var links: [LifecycleLink] = []
     }
 
@@ -29,8 +27,8 @@ public final class UpstreamLifecycle: Sendable {
         learnt = Mutex([:])
     }
 
-    /// Takes note of what an answer of this endpoint announced.
-    /// - Returns: whether that is new.
+    /// Records the announcement of an endpoint.
+    /// - Returns: true if it is new.
     @discardableResult
     public func learn(
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
@@ -40,7 +38,7 @@ public final class UpstreamLifecycle: Sendable {
         return learnt.withLock { $0.updateValue(state, forKey: endpoint) } != state
     }
 
-    /// What is known of an endpoint.
+    /// Returns the dates and links of an endpoint.
     public func state(of endpoint: UpstreamEndpoint) -> State {
         learnt.withLock { $0[endpoint] } ?? State(dates: configured)
     }
@@ -48,22 +46,22 @@ public final class UpstreamLifecycle: Sendable {
 
 /// A link about the end of an endpoint.
 public struct LifecycleLink: Hashable, Sendable {
-    /// What the link is about. The raw values are those of RFC 9745 §3, RFC 8594 §6 and RFC 5829 §3.3.
+    /// The subject of the link. The raw values are those of RFC 9745 §3, RFC 8594 §6 and RFC 5829 §3.3.
     public enum Relation: String, CaseIterable, Hashable, Sendable {
         /// About the deprecation.
         case deprecation
         /// About the end.
         case sunset
-        /// What to use instead.
+        /// The replacement.
         case successorVersion = "successor-version"
     }
 
-    /// What it is about.
+    /// The subject of the link.
     public var relation: Relation
-    /// Where it points to, as Apple sent it; checked to be safe in a header field.
+    /// The URL as Apple sent it, checked to be safe in a header field.
     public var target: String
 
-    /// A link.
+    /// Creates a link.
     public init(_ relation: Relation, target: String) {
         self.relation = relation
         self.target = target

@@ -4,24 +4,23 @@
 public import Receipts
 internal import Secrets
 
-/// The name of a cached finding. The same key means the same request to Apple, however the evidence was encoded.
+/// The key of a cached result. The same key means the same request to Apple, in any encoding of the evidence.
 ///
-/// Every part counts: without environment or credentials, one client would get an answer that was made for another.
+/// Each part is needed: without environment or credentials, one client would get another one's answer.
 public struct CacheKey: Hashable, Sendable {
     /// The app; nil if the evidence names none.
     public let bundleID: String?
     /// The environment; nil if the evidence names none.
     public let environment: Environment?
-    /// The purchase that Apple is asked about.
+    /// The purchase that the request is about.
     public let subject: VerificationSubject.Identity
-    /// The interface that is asked.
+    /// Apple's interface for the request.
     public let api: UpstreamAPI
-    /// What of the answer is wanted.
+    /// The parts of the answer that are requested.
     public internal(set) var options: UpstreamOptions
-    /// SHA-256 of the secret that Apple is asked with; nil without one.
+    /// SHA-256 of the shared secret for the request; nil without one.
     public let credentials: Fingerprint?
 
-    /// - Parameter secret: the one that Apple is asked with.
     init(_ request: UpstreamRequest, at api: UpstreamAPI, with secret: Secret?) {
         bundleID = request.subject.bundleID
         environment = request.subject.environment
@@ -32,9 +31,9 @@ public struct CacheKey: Hashable, Sendable {
     }
 }
 
-/// The parts of Apple's answer that a caller may do without.
+/// The optional parts of Apple's answer.
 public struct UpstreamOptions: Hashable, Sendable {
-    /// Whether only the latest transaction of each subscription is wanted.
+    /// True if only the latest transaction of each subscription is requested.
     public var excludesOldTransactions: Bool
 
     /// Creates options.
@@ -44,12 +43,12 @@ public struct UpstreamOptions: Hashable, Sendable {
 }
 
 extension Secret {
-    /// SHA-256 of the text: tells requests with different secrets apart.
+    /// SHA-256 of the text, which keeps requests with different secrets apart.
     fileprivate var fingerprint: Fingerprint { Fingerprint(of: Array(exposed.utf8).span) }
 }
 
 extension VerificationSubject.Identity {
-    /// The subject as a number from 0 to below 1, spread evenly: chooses a share of subjects, the same ones each time.
+    /// The subject as a number from 0 to below 1, evenly spread: it selects a stable share of subjects.
     var fraction: Double {
         switch self {
         case .signedContent(let digest): digest.fraction

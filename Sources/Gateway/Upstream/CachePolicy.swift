@@ -3,17 +3,17 @@
 
 internal import Receipts
 
-/// Decides what a cached finding is good for.
+/// Decides if a cached result may be used.
 public struct CachePolicy: Sendable {
-    /// The use of a finding for one request.
+    /// The use of a cached result for one request.
     enum Use: Hashable, Sendable {
-        /// It is fresh.
+        /// The result is fresh.
         case fresh
-        /// It is fresh, and a new one is fetched before it no longer is.
+        /// The result is fresh, and a new one is fetched in the background.
         case dueForRefresh
-        /// It is just past its time, and answers while a new one is fetched (RFC 5861 §3).
+        /// The result is just past its freshness, and is used while a new one is fetched (RFC 5861 §3).
         case stale
-        /// A new one has to be fetched first.
+        /// A new result is needed.
         case expired
     }
 
@@ -22,7 +22,7 @@ public struct CachePolicy: Sendable {
 
     /// Creates a policy.
     /// - Parameters:
-    ///   - freshness: how long answers may be repeated.
+    ///   - freshness: the time for which answers may be repeated.
     ///   - randomness: returns minus the logarithm of a random number between 0 and 1, which spreads the nodes' early
     ///     refreshes. 0 never refreshes early.
     public init(freshness: FreshnessPolicy = FreshnessPolicy(), randomness: @escaping @Sendable () -> Double) {
@@ -30,7 +30,6 @@ public struct CachePolicy: Sendable {
         self.randomness = randomness
     }
 
-    /// Returns the use of a finding for a request.
     func use(of known: CachedResult, for assessment: Assessment) -> Use {
         let now = assessment.now, maximumAge = assessment.request.options.maximumAge
         if known.isFresh(at: now, maximumAge: maximumAge) {
@@ -42,7 +41,7 @@ public struct CachePolicy: Sendable {
         return isUsable ? .stale : .expired
     }
 
-    /// Whether a finding still answers where Apple does not (RFC 5861 §4).
+    /// Returns true if a result may still be used when Apple does not answer (RFC 5861 §4).
     func answersWithoutUpstream(_ known: CachedResult, at now: Timestamp) -> Bool {
         known.answerHolds(for: freshness.staleIfError, at: now)
     }

@@ -3,29 +3,28 @@
 
 internal import Receipts
 
-/// How an answer of Apple's contradicts what Apple signed: somebody between Apple and us wrote it. The raw values are
-/// those of metrics.
+/// A contradiction between Apple's answer and data that Apple signed: the answer was changed on its way. The raw values
+/// are those of metrics.
 public enum Contradiction: String, CaseIterable, Hashable, Sendable {
-    /// It is about another app than the evidence that was sent.
+    /// The answer is about another app than the evidence.
     case otherApp = "other_app"
-    /// It is about another environment.
+    /// The answer is about another environment.
     case otherEnvironment = "other_environment"
-    /// The receipt it carries was signed for another app.
+    /// Its receipt was signed for another app.
     case latestReceiptOfOtherApp = "latest_receipt_of_other_app"
-    /// The receipt it carries was made before the one that was sent: Apple makes a new one for each answer.
+    /// Its receipt is older than the evidence, although Apple makes a new one for each answer.
     case latestReceiptOlder = "latest_receipt_older"
-    /// A transaction has another product than in the receipt that was sent, or another end than in the one it carries.
+    /// A transaction has another product than in the evidence, or another end than in the answer's receipt.
     case transactionDiffers = "transaction_differs"
-    /// The last period of a subscription is not in the receipt it carries.
+    /// The last period of a subscription is not in the answer's receipt.
     case periodNotSigned = "period_not_signed"
 }
 
 extension UpstreamAnswer {
-    /// Where the answer contradicts what Apple signed: the evidence that was sent, and the receipt the answer carries.
-    ///
+    /// Returns the first contradiction to the evidence, or to the receipt in the answer.
     /// - Parameters:
-    ///   - subject: the purchase that Apple was asked about.
-    ///   - carried: the answer's `latest_receipt`, verified; nil if there is none that verifies.
+    ///   - subject: the purchase that the request was about.
+    ///   - carried: the answer's `latest_receipt`, verified; nil without one that verifies.
     func contradiction(to subject: VerificationSubject, carried: VerifiedEvidence?) -> Contradiction? {
         guard case .signed(let sent) = subject else {
             return bundleID == subject.bundleID ? nil : .otherApp
@@ -42,8 +41,8 @@ extension UpstreamAnswer {
         return hasPeriodsBeyond(signed) ? .periodNotSigned : nil
     }
 
-    /// Whether Apple's signature should stand behind the answer and does not: where there are subscriptions, Apple sends a
-    /// receipt along. The style of iOS 6 has one that cannot be verified here.
+    /// True if the answer has subscriptions but no receipt to prove them. For receipts in the style of iOS 6, Apple
+    /// sends one that cannot be verified here.
     func isUnproven(carried: VerifiedEvidence?) -> Bool {
         carried == nil && transactions.contains(where: \.isSubscription)
     }
@@ -57,7 +56,7 @@ extension UpstreamAnswer {
         }
     }
 
-    /// What entitles the customer is the last period of each subscription: it must be among what Apple signed.
+    /// The last period of each subscription decides the entitlement: Apple must have signed it.
     private func hasPeriodsBeyond(_ known: [Transaction]) -> Bool {
         let signed = Set(known.map(\.transactionID))
         return Dictionary(grouping: self.transactions.filter(\.isSubscription), by: \.chainID)
@@ -66,10 +65,10 @@ extension UpstreamAnswer {
 }
 
 extension VerifiedEvidence {
-    /// Two of Apple's servers may disagree by so much about the time.
+    /// The assumed maximum difference between the clocks of two of Apple's servers.
     private static let clockSkew: Duration = .seconds(300)
 
-    /// Whether it was surely signed before the other.
+    /// Returns true if it was certainly signed before the other.
     fileprivate func isOlder(than other: VerifiedEvidence) -> Bool {
         guard let newest = newestSigningTime, let otherNewest = other.newestSigningTime else { return false }
         return newest.advanced(by: Self.clockSkew) < otherNewest
@@ -79,7 +78,7 @@ extension VerifiedEvidence {
 }
 
 extension Transaction {
-    /// Whether both periods end in the same second: receipts do not tell milliseconds.
+    /// Returns true if both periods end in the same second: receipts have no milliseconds.
     fileprivate func endsWith(_ purchase: Transaction) -> Bool {
         expiresDate.map { $0.millisecondsSince1970 / 1000 }
             == purchase.expiresDate.map { $0.millisecondsSince1970 / 1000 }

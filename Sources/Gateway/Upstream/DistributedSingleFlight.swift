@@ -3,45 +3,44 @@
 
 internal import Resilience
 
-/// Decides who in the fleet asks Apple about a receipt.
+/// Decides which node of the fleet sends a request to Apple.
 ///
 /// ```
-/// take the lease ──▶ anything new in the cache? ──▶ held: ask      taken: wait for a change, or a moment
-///        ▲                    └──▶ take that                                   │
-///        └────────────────────────────────────────────────── after 1.5 s: ask ◀┘
+/// acquire lease ──▶ new result in the cache? ──▶ held: send      taken: wait for a change, with a limit
+///        ▲                   └──▶ use it                                 │
+///        └─────────────────────────────────────────── after 1.5 s: send ◀┘
 /// ```
 struct DistributedSingleFlight: Sendable {
-    /// What the caller is to do.
+    /// The decision for the caller.
     enum Turn: Sendable {
-        /// Ask, and release the lease if there is one.
+        /// Send the request, and release the lease if there is one.
         case ask(FlightLease?, LeaseOutcome)
-        /// Answer with what another node has found out.
+        /// Use the result of another node.
         case found(CachedResult)
-        /// Answer without Apple: the node that was waited for has asked in vain.
+        /// Answer without Apple: the other node's request failed.
         case failed(DegradedReason)
     }
 
-    /// How long other nodes are waited for.
     enum Limits {
-        /// After that Apple is asked, whoever else does.
+        /// The time after which this node sends a request as well.
         static let wait: Duration = .milliseconds(1500)
-        /// How long to wait for a change before looking again; twice as long each time.
+        /// The first wait for a change before another look-up; it doubles each time.
         static let firstPoll: Duration = .milliseconds(50)
-        /// The longest of these.
+        /// The longest wait between look-ups.
         static let longestPoll: Duration = .milliseconds(200)
     }
 
     let leases: any FlightLeases
 
-    /// Waits for the caller's turn.
-    /// - Parameter news: looks for what another node has found out since the caller looked.
+    /// Waits for the decision.
+    /// - Parameter news: looks for a result that another node has stored since the caller's look-up.
     func turn(for key: CacheKey, _ news: () async -> CachedResult?) async -> Turn {
         let end = Instant.now + Limits.wait
         var holder: String?
         var poll = Limits.firstPoll
         while true {
             let attempt = await leases.acquire(key, awaiting: holder)
-            // After the attempt, not before it: findings are stored before their leases are released.
+            // After the attempt, not before it: results are stored before their leases are released.
             if let found = await news() {
                 if case .held(let lease) = attempt { await leases.release(lease, telling: nil) }
                 return .found(found)
@@ -60,22 +59,21 @@ struct DistributedSingleFlight: Sendable {
     }
 }
 
-/// What a lease did for one question. The raw values are those of metrics.
+/// The effect of a lease on one request. The raw values are those of metrics.
 public enum LeaseOutcome: String, CaseIterable, Hashable, Sendable {
-    /// This node asked for the fleet.
+    /// This node sent the request for the fleet.
     case held
-    /// Another node had the answer.
+    /// Another node had the result.
     case found
-    /// Another node asked in vain.
+    /// Another node's request failed.
     case failed
-    /// Another node took too long; this one asked as well.
+    /// Another node took too long; this one sent the request as well.
     case overdue
-    /// The shared store did not tell; this node asked.
+    /// The shared store was unavailable; this node sent the request.
     case unavailable
 }
 
 extension DistributedSingleFlight.Turn {
-    /// For counting.
     var outcome: LeaseOutcome {
         switch self {
         case .ask(_, let outcome): outcome
@@ -86,7 +84,7 @@ extension DistributedSingleFlight.Turn {
 }
 
 extension DegradedReason {
-    /// Whether it is about Apple, and another node would fare no better. What is wrong with this node is nobody else's.
+    /// True if the reason is at Apple, so that other nodes would fail as well; false if it is local to this node.
     var concernsAllNodes: Bool {
         switch self {
         case .circuitOpen, .upstreamBudget, .upstreamSaturated, .upstreamSlow, .stopping, .upstreamUnreachable,

@@ -1,61 +1,61 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The right to ask Apple about one receipt while the other nodes of the fleet wait for the answer.
+/// The right to send a request about one receipt to Apple while the other nodes wait for the result.
 ///
-/// An optimisation and no lock: it ends by itself after a few seconds, and who cannot tell asks.
+/// An optimisation and not a lock: it expires after a few seconds, and a node that cannot read it sends the request.
 public struct FlightLease: Hashable, Sendable {
-    /// What is asked.
+    /// The request.
     public let key: CacheKey
-    /// Tells its holder from all others.
+    /// The ID of its holder.
     public let token: String
 
-    /// A lease.
+    /// Creates a lease.
     public init(_ key: CacheKey, token: String) {
         self.key = key
         self.token = token
     }
 }
 
-/// What came of trying to take a lease.
+/// The outcome of acquiring a lease.
 public enum FlightLeaseAttempt: Sendable {
-    /// It is the caller's, who asks and releases it.
+    /// The caller holds the lease: it sends the request and releases the lease.
     case held(FlightLease)
-    /// The holder with this token is asking.
+    /// The holder with this token is sending the request.
     case taken(by: String)
-    /// The holder that was waited for has asked, and Apple gave no answer.
+    /// The awaited holder's request got no answer from Apple.
     case failed(DegradedReason)
-    /// Nobody can tell.
+    /// The shared store is unavailable.
     case unavailable
 }
 
 /// The leases of a fleet.
 public protocol FlightLeases: Sendable {
-    /// Tries to take the lease for a question.
-    /// - Parameter holder: whom the caller has waited for: it is told that one's failure, and nobody else's.
+    /// Tries to acquire the lease for a request.
+    /// - Parameter holder: the holder that the caller has waited for; only the failure of that one is reported.
     func acquire(_ key: CacheKey, awaiting holder: String?) async -> FlightLeaseAttempt
 
-    /// Gives a lease back, once what was found out is in the finding cache.
-    /// - Parameter failure: why Apple gave no answer, for those who waited for it; nil if there is nothing to tell.
+    /// Releases a lease, after the result is in the cache.
+    /// - Parameter failure: the reason why Apple gave no answer, for the nodes that wait; nil if there is none.
     func release(_ lease: FlightLease, telling failure: DegradedReason?) async
 
-    /// Returns when the lease may have changed hands, and after `span` at the latest.
+    /// Returns when the lease may have changed hands, at the latest after `span`.
     func waitForChange(of key: CacheKey, upTo span: Duration) async
 }
 
-/// A fleet of one node: whoever asks for a lease gets it, for within a node `SingleFlight` has sorted out who asks.
+/// The leases of a fleet of one node: always granted, because `SingleFlight` coalesces requests within a node.
 public struct EmbeddedFlightLeases: FlightLeases {
-    /// The leases of one node.
+    /// Creates the leases of one node.
     public init() {}
 
-    /// Held, always.
+    /// Grants the lease.
     public func acquire(_ key: CacheKey, awaiting holder: String?) -> FlightLeaseAttempt {
         .held(FlightLease(key, token: ""))
     }
 
-    /// Nobody waits.
+    /// Does nothing: no other node waits.
     public func release(_ lease: FlightLease, telling failure: DegradedReason?) {}
 
-    /// There is no other holder.
+    /// Returns at once: there is no other holder.
     public func waitForChange(of key: CacheKey, upTo span: Duration) {}
 }

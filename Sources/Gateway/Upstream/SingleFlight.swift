@@ -3,23 +3,21 @@
 
 internal import Synchronization
 
-/// Lets one task work out a value that many wait for.
+/// Coalesces concurrent requests for the same value into one task.
 ///
-/// The work belongs to nobody who waits: it runs in a task of its own, so that a waiter that leaves, or loses patience,
-/// cancels nobody else's.
+/// The work runs in a task of its own, so that a waiter that is cancelled or times out does not cancel it for others.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let flights = Mutex<[Key: [Waiter<Value>]]>([:])
     private let timeouts = Timeouts()
 
-    /// How many values are being worked out.
     var count: Int { flights.withLock { $0.count } }
 
-    /// Starts the work for `key`, for nobody in particular, unless it is under way.
+    /// Starts the work for `key` without a waiter, unless it is in flight.
     func start(_ key: Key, _ work: @escaping @Sendable () async -> Value) {
         if enter(key, []) { fly(key, work) }
     }
 
-    /// Waits for the work for `key`, which is started unless it is under way.
+    /// Waits for the work for `key`, and starts it unless it is in flight.
     func value(
         for key: Key, waitLimit: Duration, _ work: @escaping @Sendable () async -> Value
     ) async -> FlightResult<Value> {
@@ -29,7 +27,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return FlightResult(value: await waiter.value(waitLimit: waitLimit, timeouts), isFirst: isFirst)
     }
 
-    /// - Returns: whether nobody works on the value yet.
+    /// - Returns: true if the work is not in flight yet.
     private func enter(_ key: Key, _ waiters: [Waiter<Value>]) -> Bool {
         flights.withLock { flights in
             defer { flights[key, default: []] += waiters }
@@ -38,7 +36,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private func fly(_ key: Key, _ work: @escaping @Sendable () async -> Value) {
-        // Not detached: what the log lines of the work are to say comes along with who starts it.
+        // Not detached: the log metadata of the request that starts the work is inherited.
         Task {
             let value = await work()
             let waiters = self.flights.withLock { $0.removeValue(forKey: key) } ?? []
@@ -47,10 +45,10 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 }
 
-/// What came of waiting.
+/// The outcome of waiting.
 struct FlightResult<Value: Sendable>: Sendable {
-    /// The value; nil if the waiter's patience ended first, or the waiter was cancelled.
+    /// The value; nil if the wait timed out or was cancelled.
     let value: Value?
-    /// Whether this waiter's request started the work.
+    /// True if this waiter's request started the work.
     let isFirst: Bool
 }

@@ -3,27 +3,23 @@
 
 internal import Synchronization
 
-/// Rings for those whose time is over, from one task for all of them.
+/// Runs callbacks when their time has come, from one task for all of them.
 ///
-/// A task for each would outlive its wait: a sleep that is cancelled keeps its memory until its time has come, and the
-/// thousands of a busy second would keep it for ten. To look at all who wait, twenty times a second, costs less than
-/// to keep them in order.
+/// A task for each would outlive its wait: a cancelled sleep keeps its memory until its end, which is ten seconds for
+/// thousands of requests a second. Scanning all entries twenty times a second costs less than keeping them in order.
 package final class Timeouts: Sendable {
-    /// Names one alarm.
     package typealias ID = Int
 
-    /// How late an alarm may ring.
+    /// The maximum delay of a callback.
     static let tick: Duration = .milliseconds(50)
 
     private let state = Mutex(TimeoutList())
 
-    /// No alarm.
     package init() {}
 
-    /// How many are to ring yet.
     var count: Int { state.withLock { $0.count } }
 
-    /// Calls `ring` at `time`, or a little later, unless it is removed.
+    /// Calls `ring` at `time`, or up to one tick later, unless it is removed.
     func set(for time: ContinuousClock.Instant, _ ring: @escaping @Sendable () -> Void) -> ID {
         let (id, isFirst) = state.withLock { list in
             let isFirst = list.startsTicking()
@@ -33,7 +29,6 @@ package final class Timeouts: Sendable {
         return id
     }
 
-    /// Forgets an alarm; one that has rung is forgotten anyhow.
     func remove(_ id: ID) {
         state.withLock { $0.remove(id) }
     }
@@ -46,7 +41,7 @@ package final class Timeouts: Sendable {
     }
 }
 
-/// Who wants to be rung for, and when.
+/// The pending timeouts.
 struct TimeoutList: Sendable {
     private struct Alarm: Sendable {
         let time: ContinuousClock.Instant
@@ -59,13 +54,13 @@ struct TimeoutList: Sendable {
 
     var count: Int { timeouts.count }
 
-    /// - Returns: whether nobody has looked at the clock so far, and the caller must see to it.
+    /// - Returns: true if no task checks the time yet, so that the caller must start one.
     mutating func startsTicking() -> Bool {
         defer { isTicking = true }
         return !isTicking
     }
 
-    /// - Returns: false where nobody waits any more: then nobody looks at the clock from here on.
+    /// - Returns: false if no timeout is left, so that the task must end.
     mutating func keepsTicking() -> Bool {
         isTicking = !timeouts.isEmpty
         return isTicking
@@ -81,7 +76,6 @@ struct TimeoutList: Sendable {
         timeouts[id] = nil
     }
 
-    /// Takes out those whose time has come.
     mutating func takeDue(at now: ContinuousClock.Instant) -> [@Sendable () -> Void] {
         let due = timeouts.filter { $1.time <= now }
         for id in due.keys { timeouts[id] = nil }

@@ -4,13 +4,12 @@
 public import Receipts
 public import Secrets
 
-/// Apple, as the gateway sees it: one question to one endpoint, one reply. Which endpoint is asked, whether again, and
-/// what a reply means for the verdict is decided by the gateway.
+/// The port to Apple: one request to one endpoint, one reply. The gateway selects endpoints and interprets replies.
 public protocol Upstream: Sendable {
-    /// The shared secret that is configured for this app: without one Apple says nothing of its subscriptions.
+    /// Returns the app's configured shared secret. Without one, Apple returns nothing about its subscriptions.
     func secret(forApp bundleID: String?) -> Secret?
 
-    /// Asks once. Every fault is a reply; none is thrown, so none is forgotten.
+    /// Sends one request. Every fault is a reply; none is thrown, so none is missed.
     func ask(
         _ request: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse
@@ -18,7 +17,7 @@ public protocol Upstream: Sendable {
 
 /// One response of an endpoint.
 public struct UpstreamResponse: Sendable {
-    /// What it means.
+    /// The reply.
     public var reply: UpstreamReply
     /// Apple's status code, such as 0 or 21002; nil if there was none.
     public var status: Int?
@@ -33,16 +32,16 @@ public struct UpstreamResponse: Sendable {
     }
 }
 
-/// What Apple is asked.
+/// One request to Apple.
 public struct UpstreamRequest: Sendable {
-    /// The purchase that it is asked about.
+    /// The purchase that the request is about.
     public var subject: VerificationSubject
-    /// The shared secret the caller sent; nil takes the one that is configured for the app.
+    /// The shared secret from the caller; nil selects the one configured for the app.
     public var callersSecret: Secret?
-    /// What of the answer is wanted.
+    /// The parts of the answer that are requested.
     public var options: UpstreamOptions
 
-    /// Creates a question.
+    /// Creates a request.
     public init(
         about subject: VerificationSubject, callersSecret: Secret? = nil, options: UpstreamOptions = UpstreamOptions()
     ) {
@@ -53,48 +52,47 @@ public struct UpstreamRequest: Sendable {
 }
 
 extension UpstreamRequest {
-    /// The bytes of the evidence as it was sent.
     var sentByteCount: Int { subject.evidence?.receipt?.bytes.count ?? 0 }
 }
 
 extension UpstreamRequest: CustomStringConvertible, CustomReflectable {
-    /// No byte of the evidence, no secret, and no app.
+    /// The subject's description, without evidence, secret or app.
     public var description: String { "UpstreamRequest(\(subject))" }
     /// Empty, for the same reason.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What came of one question.
+/// Apple's reply to one request.
 public enum UpstreamReply: Sendable {
-    /// Apple holds the receipt to be genuine, and this is what it knows.
+    /// Apple confirms the receipt and returns its data.
     case answer(UpstreamAnswer)
     /// The receipt belongs to the other endpoint.
     case otherEnvironment
-    /// Apple answered, but not about the receipt's contents.
+    /// Apple answered without the receipt's contents.
     case refusal(UpstreamRefusal)
-    /// Apple asks to wait.
+    /// Apple asks for a pause.
     case throttled(Duration)
-    /// Apple gave no answer that can be used.
+    /// Apple gave no usable answer.
     case failure(UpstreamFailure)
 }
 
-/// Why Apple says nothing of a receipt's contents. The raw values are those of metrics.
+/// The reason why Apple returns nothing about a receipt's contents. The raw values are those of metrics.
 public enum UpstreamRefusal: String, CaseIterable, Hashable, Sendable {
-    /// 21002: malformed, or a passing trouble at Apple.
+    /// 21002: malformed, or a temporary fault at Apple.
     case malformed
-    /// 21003: it could not be authenticated.
+    /// 21003: not authenticated.
     case notAuthenticated = "not_authenticated"
-    /// 21004: the shared secret is not the one of the app's account.
+    /// 21004: the shared secret is not that of the app's account.
     case secretRejected = "secret_rejected"
-    /// 21100 to 21199, and Apple says that asking again is of no use.
+    /// 21100 to 21199, with Apple's hint that a retry is of no use.
     case brokenRecord = "broken_record"
-    /// 21010: the customer's account is not found or was deleted.
+    /// 21010: the customer's account was not found or was deleted.
     case accountNotFound = "account_not_found"
 }
 
-/// Why there is no answer. The raw values are those of metrics.
+/// The reason why there is no answer. The raw values are those of metrics.
 public enum UpstreamFailure: String, CaseIterable, Hashable, Sendable {
-    /// No connection: the name did not resolve, or nobody accepted.
+    /// No connection: the name did not resolve, or no server accepted.
     case unreachable
     /// The server could not prove that it is Apple, or TLS failed otherwise.
     case tls
@@ -104,32 +102,32 @@ public enum UpstreamFailure: String, CaseIterable, Hashable, Sendable {
     case reset
     /// HTTP status 5xx.
     case serverError = "server_error"
-    /// An answer that is no answer: HTML, empty, truncated, too large, without a status.
+    /// An unusable body: HTML, empty, truncated, too large, or without a status.
     case unusableAnswer = "unusable_answer"
-    /// 21005, 21009 and 21100 to 21199: Apple says that it cannot tell now.
+    /// 21005, 21009 and 21100 to 21199: Apple reports a temporary fault.
     case unavailable
-    /// Apple did not accept the request itself; repeating it changes nothing.
+    /// Apple did not accept the request itself; a retry is of no use.
     case requestRefused = "request_refused"
     /// The gateway is stopping.
     case stopping
 }
 
-/// What Apple knows of a genuine receipt.
+/// Apple's data about a genuine receipt.
 public struct UpstreamAnswer: Sendable {
-    /// Where the receipt belongs.
+    /// The environment of the receipt.
     public var environment: Environment
-    /// The app it was issued for.
+    /// The app that the receipt was issued for.
     public var bundleID: String
-    /// All transactions of the answer; where lists name one twice, the more recent word counts.
+    /// All transactions of the answer; of duplicates in its lists, the more recent one counts.
     public var transactions: [Transaction]
     /// Apple's plans for the subscriptions.
     public var renewals: [Renewal]
-    /// The receipt that Apple signed for this answer, in DER; nil if there is none or it is no PKCS #7.
+    /// The receipt that Apple signed for this answer, in DER; nil without one, or if it is no PKCS #7.
     public var latestReceipt: [UInt8]?
-    /// The answer's JSON as it came.
+    /// The answer's JSON as received.
     public var body: [UInt8]
 
-    /// An answer.
+    /// Creates an answer.
     public init(
         environment: Environment, bundleID: String, transactions: [Transaction], renewals: [Renewal],
         latestReceipt: [UInt8]?, body: [UInt8]

@@ -5,10 +5,10 @@ internal import RateLimits
 internal import Resilience
 internal import Synchronization
 
-/// How often one endpoint may be asked, by all nodes together.
+/// The rate limit for requests to one endpoint, shared by all nodes.
 final class UpstreamBudget: Sendable {
     private let charge: RateCharge
-    /// When the bucket will be full, as far as this node has been told.
+    /// The time when the bucket will be full, according to this node's last admission.
     private let fullAt: Mutex<Instant?> = Mutex(nil)
 
     init(_ policy: RatePolicy, of endpoint: UpstreamEndpoint) {
@@ -16,15 +16,14 @@ final class UpstreamBudget: Sendable {
         charge = RateCharge(RateBucket(tenant: "", policy: policy, subject: endpoint.storedName))
     }
 
-    /// Takes a question out of the budget; false if none is left.
-    /// - Parameter limiter: counts, for all nodes where it is one for all.
+    /// Takes one request from the budget; false if none is left.
+    /// - Parameter limiter: counts the requests, of all nodes if it is shared.
     func take(from limiter: any RateLimiter) async -> Bool {
         let admission = await limiter.admit([charge])
         if let span = admission.outcomes.first?.timeUntilFull { fullAt.withLock { $0 = .now + span } }
         return admission.isAdmitted
     }
 
-    /// How many questions are left.
     func remaining(at now: Instant) -> Int {
         let bucket = charge.bucket.policy.tokenBucket
         guard let full = fullAt.withLock(\.self), now < full else { return bucket.capacity }

@@ -4,37 +4,37 @@
 internal import Receipts
 internal import Synchronization
 
-/// Keeps what Apple said of receipts. A cache: it may forget anything at any time, and a fault is a miss.
+/// Stores results of requests to Apple. It may drop any of them at any time; a fault is a miss.
 ///
-/// A purge names an original transaction and reaches every finding about it, on all nodes: also one that is being fetched
-/// and one that the store lost and got back. So a finding is kept with the purges that were known before Apple was asked
-/// (`PurgePosition`), and is compared with those since whenever it is looked up.
+/// A purge names an original transaction and reaches every result about it on all nodes, even one that is being
+/// fetched, or that the store lost and restored. So a result is stored with the position of the purges known before its
+/// request (`PurgePosition`). Each look-up compares it with later purges.
 public protocol UpstreamCache: Sendable {
-    /// Returns the finding, if there is one and it was not purged, and the stamp from before it was looked up.
-    /// - Parameter originalTransactionIDs: those the receipt names; those that Apple named are in the finding.
+    /// Returns the result, unless it is missing or purged, and the version from before the look-up.
+    /// - Parameter originalTransactionIDs: those of the receipt; those in Apple's answer are in the result.
     func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) async -> CacheLookup
-    /// Keeps a finding, in place of an older one.
+    /// Stores a result, replacing an older one.
     func insert(_ result: CachedResult, for key: CacheKey) async
-    /// Makes every finding that names this original transaction useless, on all nodes.
+    /// Invalidates every result that names this original transaction, on all nodes.
     func purge(originalTransactionID: String) async throws(StoreUnreachable)
-    /// The purges that this node knows, to be taken before Apple is asked.
+    /// The position of the purges that this node knows, to be read before a request to Apple.
     var purgePosition: PurgePosition { get }
-    /// Judges a finding by the purges that this node knows.
+    /// Compares a result with the purges that this node knows.
     func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision
-    /// The present state of a finding.
+    /// Returns the present version of a result.
     func version(for key: CacheKey) -> InvalidationVersion
 }
 
-/// The outcome of a look-up.
+/// The outcome of a cache look-up.
 public struct CacheLookup: Sendable {
-    /// The finding; nil for a miss.
+    /// The cached result; nil for a miss.
     public let result: CachedResult?
-    /// The state before the look-up, to be kept with the answer that is made of the finding.
+    /// The version before the look-up, to be stored with the answer made of the result.
     public let version: InvalidationVersion
-    /// Whether the shared store could not be asked: then purges by other nodes may be missing.
+    /// True if the shared store was unreachable, so that purges by other nodes may be missing.
     public let isDetached: Bool
 
-    /// The outcome of a look-up.
+    /// Creates an outcome.
     public init(_ result: CachedResult?, version: InvalidationVersion, isDetached: Bool = false) {
         self.result = result
         self.version = version
@@ -42,24 +42,24 @@ public struct CacheLookup: Sendable {
     }
 }
 
-/// The store that all nodes share cannot be reached, so nothing can be said of what it holds.
+/// The store that all nodes share is unreachable.
 public struct StoreUnreachable: Error, Hashable, Sendable {
-    /// Says nothing more.
+    /// Creates the error.
     public init() {}
 }
 
-/// Keeps findings in this process, bounded in bytes.
+/// Stores results in this process, bounded in bytes.
 public final class EmbeddedUpstreamCache: UpstreamCache {
     private let results: Mutex<Generations<CacheKey, CachedResult>>
     private let history = Mutex(PurgeHistory())
     private let counters = InvalidationCounters()
 
-    /// - Parameter maximumBytes: what all findings together may take; 0 keeps none.
+    /// - Parameter maximumBytes: the limit of all results together; 0 keeps none.
     public init(maximumBytes: Int) {
         results = Mutex(Generations(maximumBytes: maximumBytes))
     }
 
-    /// Returns the finding, unless it was purged.
+    /// Returns the result, unless it was purged.
     public func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) -> CacheLookup {
         let version = version(for: key)
         guard let result = results.withLock({ $0.find(key) }),
@@ -68,32 +68,32 @@ public final class EmbeddedUpstreamCache: UpstreamCache {
         return CacheLookup(result, version: version)
     }
 
-    /// Keeps a finding, in place of an older one.
+    /// Stores a result, replacing an older one.
     public func insert(_ result: CachedResult, for key: CacheKey) {
         results.withLock { $0.insert(result, for: key, byteCount: result.byteCount) }
     }
 
-    /// Makes every finding that names this original transaction useless.
+    /// Invalidates every result that names this original transaction.
     public func purge(originalTransactionID: String) {
-        // The history first: a stamp that is taken between the two is compared with it.
+        // The history first: a version taken between the two steps is compared with it.
         history.withLock { $0.append(originalTransactionID) }
         counters.invalidate(originalTransactionID: originalTransactionID)
     }
 
-    /// The purges so far.
+    /// The position of the purges so far.
     public var purgePosition: PurgePosition { history.withLock { $0.position } }
 
-    /// Judges a finding by the purges so far.
+    /// Compares a result with the purges so far.
     public func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
         history.withLock { $0.judge(result, naming: originalTransactionIDs) }
     }
 
-    /// The present state of a finding.
+    /// Returns the present version of a result.
     public func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
 }
 
 extension PurgeHistory {
-    /// Whether a finding may be used, about the original transactions of a receipt and those that Apple named.
+    /// Compares a result with the purges of the original transactions in the receipt and in Apple's answer.
     public func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
         let receipt = judge(result.purges, naming: originalTransactionIDs)
         return receipt == .current ? judge(result.purges, naming: result.originalTransactionIDs) : receipt
@@ -101,7 +101,7 @@ extension PurgeHistory {
 }
 
 extension CachedResult {
-    /// What it takes in memory, roughly: a fixed part, and what Apple sent in its two forms.
+    /// The bytes in memory, estimated: a fixed part, and Apple's answer in its two forms.
     package var byteCount: Int {
         guard case .answered(let answer) = result else { return Self.fixedByteCount }
         return Self.fixedByteCount + answer.body.count + (answer.latestReceipt?.count ?? 0)
@@ -112,6 +112,6 @@ extension CachedResult {
 }
 
 extension [Transaction] {
-    /// What the list takes in memory, roughly: most identifiers are longer than a string holds inside itself.
+    /// The bytes in memory, estimated: most identifiers are too long for Swift's inline strings.
     var byteCount: Int { count * (MemoryLayout<Transaction>.stride + 128) }
 }

@@ -6,35 +6,32 @@ internal import Receipts
 internal import Resilience
 internal import Synchronization
 
-/// How long Apple is waited for.
+/// The time limits for requests to Apple.
 public struct UpstreamTimeouts: Hashable, Sendable {
-    /// From a question to its answer, a retry and the way through both endpoints included.
+    /// The limit of one request, with a retry and both endpoints.
     public var deadline: Duration = .seconds(10)
-    /// How long a request that can be answered without Apple waits for it.
+    /// The time that a request waits for Apple if it can be answered without it.
     public var softTimeout: Duration = .seconds(4)
 
-    /// The defaults.
+    /// Creates the default limits.
     public init() {}
 }
 
-/// Asks Apple about genuine receipts: each question once, through the guards, at the right endpoint.
+/// Sends requests about genuine receipts to Apple, through the guards, to the right endpoint.
 final class UpstreamClient: Sendable {
-    /// One question, and what it is judged by.
     struct Call: Sendable {
         let request: UpstreamRequest
         let api: UpstreamAPI
-        /// The memory that is reserved for the evidence; nil without a limit.
         var reservation: (any MemoryReservation)?
 
-        /// What a call takes beside the evidence: the body in base64, and the copy that the HTTP library makes of it.
+        /// The bytes of a call beside the evidence: the body in base64, and the HTTP library's copy of it.
         var callByteCount: Int { 2 * (request.sentByteCount / 3 * 4 + 256) }
     }
 
-    /// What came of asking one endpoint.
     private enum Attempt {
         case result(UpstreamResult)
         case otherEnvironment
-        /// Nothing; it may be asked again.
+        /// No answer; a retry may help.
         case retryable(DegradedReason)
     }
 
@@ -46,9 +43,9 @@ final class UpstreamClient: Sendable {
     private let observer: any UpstreamObserver
     private let clock: @Sendable () -> Timestamp
     private let guards: UpstreamGuards
-    /// Bytes of the receipts that are being asked about, those that wait for a place included.
+    /// The bytes of the receipts in requests, those that wait for a concurrency slot included.
     private let bytesHeld = Atomic(0)
-    /// Small receipts by the ten thousand, or some dozen of the largest.
+    /// The limit: tens of thousands of small receipts, or some dozen of the largest.
     static let maximumBytesHeld = 256 << 20
 
     init(
@@ -66,11 +63,11 @@ final class UpstreamClient: Sendable {
         self.guards = guards
     }
 
-    /// Asks one endpoint after the other, as long as Apple refers to the next one. Nothing is remembered of that: one
-    /// customer's sandbox receipt must not redirect the next one's.
-    /// - Returns: the finding, and Apple's last status code, if there was one.
+    /// Tries one endpoint after the other, as long as Apple refers to the next. The referral is not remembered: one
+    /// customer's sandbox receipt must not redirect another one's.
+    /// - Returns: the result, and Apple's last status code, if any.
     func result(about call: Call) async -> (result: UpstreamResult, status: Int?) {
-        // As it was sent, and as it was verified.
+        // The evidence twice: as sent, and as verified.
         let size = call.request.sentByteCount + (call.request.subject.evidence?.byteCount ?? 0)
         defer { bytesHeld.subtract(size, ordering: .relaxed) }
         guard bytesHeld.add(size, ordering: .relaxed).newValue <= Self.maximumBytesHeld else {
@@ -88,7 +85,7 @@ final class UpstreamClient: Sendable {
             switch attempt {
             case .result(let result): return (result, status)
             case .retryable(let reason): return (.unanswered(reason), status)
-            // Each endpoint says that the evidence belongs to the other.
+            // Each endpoint assigns the evidence to the other.
             case .otherEnvironment where endpoint == call.api.endpoints.last:
                 observer.observe(.contradicted(endpoint, .otherEnvironment))
             case .otherEnvironment: continue
@@ -97,7 +94,7 @@ final class UpstreamClient: Sendable {
         return (.unanswered(.upstreamContradiction), status)
     }
 
-    /// Asks, and once more if that may help and the budget for retries allows it.
+    /// Sends the request, and retries once if that may help and the retry budget allows it.
     private func askWithRetry(
         _ call: Call, _ endpoint: UpstreamEndpoint, by deadline: Instant
     ) async -> (attempt: Attempt, status: Int?) {
@@ -115,7 +112,7 @@ final class UpstreamClient: Sendable {
         _ call: Call, _ endpoint: UpstreamEndpoint, by deadline: Instant
     ) async -> (attempt: Attempt, status: Int?) {
         let upstreamGuard = guards[endpoint]
-        // Who waits for a place until little time is left is cut short, and Apple would be blamed for it.
+        // A request that waited for a slot until the deadline would time out, and count as Apple's failure.
         let now = Instant.now
         switch await upstreamGuard.enter(by: now + now.duration(to: deadline) / 2, limiter: limiter) {
         case .rejected(let reason):
@@ -130,13 +127,13 @@ final class UpstreamClient: Sendable {
             defer { call.reservation?.shrink(by: call.callByteCount) }
             let response = await upstream.ask(call.request, at: endpoint, deadline: deadline)
             let attempt = learn(from: response.reply, to: call, pass, endpoint)
-            // Of an answer that was not Apple's, nothing is repeated.
+            // Nothing of an answer that is not Apple's is repeated.
             if case .result(.unanswered(.upstreamContradiction)) = attempt { return (attempt, nil) }
             return (attempt, response.status)
         }
     }
 
-    /// Hands the pass back with what the reply teaches, and tells the other nodes and the observer.
+    /// Releases the pass with the reply's outcome, and informs the other nodes and the observer.
     private func learn(
         from reply: UpstreamReply, to call: Call, _ pass: UpstreamGuard.Pass, _ endpoint: UpstreamEndpoint
     ) -> Attempt {
@@ -153,10 +150,10 @@ final class UpstreamClient: Sendable {
     }
 }
 
-// MARK: - What a reply means
+// MARK: - Interpretation of replies
 
 extension UpstreamClient {
-    /// The evidence is genuine: its signature was verified. So who calls it false has a fault of its own.
+    /// Interprets a reply. The evidence's signature was verified: a reply that denies it is a fault.
     private func interpret(_ reply: UpstreamReply, to call: Call, _ endpoint: UpstreamEndpoint) -> Attempt {
         switch reply {
         case .answer(let answer):
@@ -180,7 +177,7 @@ extension UpstreamClient {
         }
     }
 
-    /// The receipt that Apple signed for this answer; nil if there is none, or none that verifies.
+    /// Returns the receipt that Apple signed for this answer; nil without one that verifies.
     private func carried(by answer: UpstreamAnswer) -> VerifiedEvidence? {
         guard let bytes = answer.latestReceipt, let receipt = try? verifier.verify(bytes, at: clock()) else {
             return nil
@@ -188,7 +185,7 @@ extension UpstreamClient {
         return VerifiedEvidence(.appReceipt(receipt))
     }
 
-    /// What the guard learns. An answer counts as a success whether or not the asker likes it.
+    /// Returns the outcome for the guard. Any usable answer is a success, even a negative one.
     private func outcome(of reply: UpstreamReply, _ attempt: Attempt, _ took: Duration) -> Outcome {
         switch (reply, attempt) {
         case (.throttled, _): .throttled
@@ -201,8 +198,7 @@ extension UpstreamClient {
 }
 
 extension UpstreamClient.Call {
-    /// Whether the reply may be due to what the caller sent beside the receipt: nobody must be able to talk the breaker
-    /// into leaving Apple alone.
+    /// Returns true if the caller's secret may have caused the reply: a client must not open the circuit breaker.
     fileprivate func mayBeToBlame(for reply: UpstreamReply) -> Bool {
         guard request.callersSecret != nil else { return false }
         switch reply {
@@ -213,14 +209,13 @@ extension UpstreamClient.Call {
 }
 
 extension UpstreamReply {
-    /// How long Apple asks to be left alone, if it does.
     fileprivate var pause: Duration? {
         if case .throttled(let span) = self { span } else { nil }
     }
 }
 
 extension UpstreamFailure {
-    /// Whether nobody answered at all.
+    /// True if no response came at all.
     fileprivate var isHard: Bool {
         switch self {
         case .unreachable, .tls, .timeout, .reset: true
@@ -228,7 +223,7 @@ extension UpstreamFailure {
         }
     }
 
-    /// Whether the same question may be answered a moment later.
+    /// True if a retry may succeed.
     fileprivate var mayPass: Bool {
         switch self {
         case .unreachable, .timeout, .reset, .serverError, .unusableAnswer, .unavailable: true

@@ -24,19 +24,19 @@ public struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
     /// The environment.
     public let environment: UpstreamEnvironment
 
-    /// Creates the endpoint of an interface in an environment.
+    /// Creates an endpoint.
     public init(_ api: UpstreamAPI, _ environment: UpstreamEnvironment) {
         self.api = api
         self.environment = environment
     }
 
-    /// All endpoints, those of one interface together.
+    /// All endpoints, grouped by interface.
     public static let allCases = UpstreamAPI.allCases.flatMap { api in
         UpstreamEnvironment.allCases.map { UpstreamEndpoint(api, $0) }
     }
 
-    /// The name in keys of the shared store. Those of `verifyReceipt` were there first and are environments alone: nodes of
-    /// different versions share budgets and pauses.
+    /// The name in keys of the shared store. For `verifyReceipt` it is the environment alone, as in older versions, so
+    /// that nodes of different versions share budgets and pauses.
     public var storedName: String {
         switch api {
         case .verifyReceipt: environment.rawValue
@@ -47,25 +47,24 @@ public struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
 // MARK: - Choice
 
 extension UpstreamAPI {
-    /// Chooses the interface that answers for a subject. The one place that decides it.
-    /// - Throws: The reason why none does.
+    /// Chooses the interface for a subject. No other code decides it.
+    /// - Throws: The reason why there is none.
     init(answeringFor subject: VerificationSubject) throws(UndecidedReason) {
-        // Apple knows nothing of purchases that were made in Xcode.
+        // Apple has no record of purchases made in Xcode.
         guard subject.environment != .xcode else { throw .environmentWithoutUpstream }
         guard subject.evidence?.receipt != nil else { throw .upstreamNotConfigured }
         self = .verifyReceipt
     }
 
-    /// The endpoints to ask about a subject, in this order: the next one only if Apple refers to it.
+    /// The endpoints for a subject, in order: the next one only if Apple refers to it.
     ///
-    /// `verifyReceipt` is asked in production first, whatever the receipt says, as Apple's page about it demands.
+    /// `verifyReceipt` starts with production for every receipt, as Apple's page about it requires.
     var endpoints: [UpstreamEndpoint] {
         switch self {
         case .verifyReceipt: [UpstreamEndpoint(self, .production), UpstreamEndpoint(self, .sandbox)]
         }
     }
 
-    /// The endpoint that a subject belongs to.
     func endpoint(of subject: VerificationSubject) -> UpstreamEndpoint {
         UpstreamEndpoint(self, subject.environment == .sandbox ? .sandbox : .production)
     }

@@ -3,56 +3,56 @@
 
 public import Resilience
 
-/// Told what happens on the way to Apple, so that it can be counted. Called often and from many threads: must be quick.
+/// Receives events about requests to Apple, for metrics. Called often and from many threads: must be fast.
 public protocol UpstreamObserver: Sendable {
-    /// Something happened.
+    /// Records an event.
     func observe(_ event: UpstreamEvent)
 }
 
-/// What happens on the way to Apple.
+/// An event about requests to Apple.
 public enum UpstreamEvent: Sendable {
-    /// Apple was asked, and this came of it after so long.
+    /// A request to Apple ended with this outcome.
     case asked(UpstreamEndpoint, UpstreamOutcome, took: Duration)
-    /// A question did not leave the gateway.
+    /// A request was rejected locally and not sent.
     case rejected(UpstreamEndpoint, DegradedReason)
-    /// A question was asked again.
+    /// A request is retried.
     case retried(UpstreamEndpoint)
     /// A circuit breaker changed its state.
     case breakerMoved(UpstreamEndpoint, CircuitBreaker.Transition)
-    /// Apple called a receipt false that carries its own valid signature.
+    /// Apple rejected a receipt that has a valid signature.
     case disagreed(UpstreamEndpoint, UpstreamRefusal)
-    /// Apple's answer was refused because it says something else than what Apple signed.
+    /// Apple's answer was rejected because it contradicts data that Apple signed.
     case contradicted(UpstreamEndpoint, Contradiction)
-    /// An answer about subscriptions came without a receipt that Apple signed for it.
+    /// An answer with subscriptions came without a receipt that proves them.
     case unproven(UpstreamEndpoint)
-    /// A request joined a question that was under way.
+    /// A request joined a request to Apple that was in flight.
     case joinedFlight
-    /// The nodes of the fleet sorted out who asks.
+    /// The fleet's lease decided which node sends a request.
     case leased(LeaseOutcome)
-    /// What Apple said of a receipt was looked for among what is known.
+    /// The shared cache was looked up.
     case lookedUp(Provenance.Cache)
-    /// What Apple said is being fetched again before its time is over.
+    /// A cached result is refreshed early.
     case refreshedEarly
-    /// The cached results about an original transaction were purged.
+    /// The cached results of an original transaction were purged.
     case purged
-    /// An answer was given without the source one would prefer.
+    /// An answer was given without the preferred source.
     case degraded(DegradedReason)
 }
 
-/// What came of one question, for counting.
+/// The outcome of one request to Apple, for metrics.
 public enum UpstreamOutcome: Hashable, CaseIterable, Sendable {
-    /// Apple holds the receipt to be genuine.
+    /// Apple confirmed the receipt.
     case answered
     /// The receipt belongs to the other endpoint.
     case otherEnvironment
-    /// Apple does not speak about the receipt's contents.
+    /// Apple answered without the receipt's contents.
     case refused(UpstreamRefusal)
-    /// Apple asks to wait.
+    /// Apple asked for a pause.
     case throttled
-    /// No answer that can be used.
+    /// No usable answer.
     case failed(UpstreamFailure)
 
-    /// All there are.
+    /// All outcomes.
     public static let allCases =
         [answered, otherEnvironment, throttled] + UpstreamRefusal.allCases.map(refused)
         + UpstreamFailure.allCases.map(failed)
@@ -68,7 +68,7 @@ public enum UpstreamOutcome: Hashable, CaseIterable, Sendable {
         }
     }
 
-    /// What a reply counts as.
+    /// Creates the outcome of a reply.
     public init(_ reply: UpstreamReply) {
         self =
             switch reply {

@@ -3,8 +3,8 @@
 
 internal import Receipts
 
-/// Fetches what Apple says of a genuine receipt, and keeps it. In a node one request fetches and the others join; in the
-/// fleet one node asks Apple and the others wait for a moment.
+/// Fetches results from Apple and stores them. In a node one request fetches and the others join; in the fleet one node
+/// sends the request and the others wait for a moment.
 final class UpstreamFetcher: Sendable {
     private let inquiries: UpstreamClient
     private let cache: any UpstreamCache
@@ -26,18 +26,17 @@ final class UpstreamFetcher: Sendable {
         self.clock = clock
     }
 
-    /// The number of receipts that Apple is being asked about.
     var flightCount: Int { flights.count }
 
-    /// Fetches in the background, for the requests to come.
-    /// - Parameter known: the finding that the request found, which is not good enough.
+    /// Fetches in the background, for later requests.
+    /// - Parameter known: the cached result, which may not be used any more.
     func refresh(_ key: CacheKey, for assessment: Assessment, since known: CachedResult?) {
         flights.start(key) { await self.fetch(key, for: assessment, since: known) }
     }
 
-    /// Waits for the flight, or starts it. A flight that began before a purge is no answer to a request that came after
-    /// the purge: that request has Apple asked once more.
-    /// - Parameter known: the finding that the request found, which is not good enough.
+    /// Joins the flight, or starts it. A flight that began before a purge does not answer a request that came after it:
+    /// that request starts another one.
+    /// - Parameter known: the cached result, which may not be used any more.
     func value(
         for key: CacheKey, _ assessment: Assessment, since known: CachedResult?, waitLimit: Duration
     ) async -> FlightResult<CachedResult> {
@@ -53,7 +52,7 @@ final class UpstreamFetcher: Sendable {
         return await flight()
     }
 
-    /// Finds out what no node knows yet: from Apple, or from the node that asks already.
+    /// Fetches a result from Apple, or from the node that is already fetching it.
     private func fetch(
         _ key: CacheKey, for assessment: Assessment, since known: CachedResult?
     ) async -> CachedResult {
@@ -71,8 +70,8 @@ final class UpstreamFetcher: Sendable {
         }
     }
 
-    /// Returns what was found out since the request looked: fresh, and no older than it accepts. What Apple said after the
-    /// request came is as new as what it would wait for.
+    /// Returns a result stored since the request's look-up, if it is fresh and no older than accepted. A result from
+    /// after the request's start is always recent enough.
     private func news(
         of key: CacheKey, for assessment: Assessment, since known: CachedResult?
     ) async -> CachedResult? {
@@ -94,7 +93,7 @@ final class UpstreamFetcher: Sendable {
                 result, status: status, askedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
         }
         let fresh = known(until: assessment.freshUntil(result, at: now))
-        // A purge while Apple was asked: the answer may be from before it. The requests that wait get it, and no other.
+        // A purge during the request: the answer may be older. Only the requests that wait get it.
         guard cache.judge(fresh, naming: assessment.originalTransactionIDs) == .current else {
             return known(until: now)
         }
@@ -102,7 +101,7 @@ final class UpstreamFetcher: Sendable {
         return fresh
     }
 
-    /// That Apple now says nothing of a purchase is no reason to forget what it said before.
+    /// Stores a result. A result without an answer does not replace an answer that may still be used.
     private func keep(_ known: CachedResult, for key: CacheKey, of assessment: Assessment) async {
         guard known.isLasting else { return }
         if case .unanswered = known.result,
@@ -116,13 +115,13 @@ final class UpstreamFetcher: Sendable {
 }
 
 extension CachedResult {
-    /// Whether Apple was asked again since. The time of one and the same finding wavers by some milliseconds where it is
-    /// translated from one clock to another.
+    /// Returns true if it comes from a later request. The time of the same result varies by some milliseconds when it
+    /// is converted between clocks.
     fileprivate func isNewer(than other: CachedResult) -> Bool {
         askedAt > other.askedAt.advanced(by: .milliseconds(100))
     }
 
-    /// The reason why Apple gave no answer, if another node would get none either.
+    /// The reason why Apple gave no answer, if other nodes would get none either.
     fileprivate var failure: DegradedReason? {
         guard case .unanswered(let reason) = result, reason.concernsAllNodes else { return nil }
         return reason

@@ -6,17 +6,17 @@ internal import Receipts
 public import Resilience
 internal import Synchronization
 
-/// The numbers of a guard.
+/// The settings of a guard.
 public struct UpstreamGuardPolicy: Hashable, Sendable {
-    /// When to stop asking, and when to try again.
+    /// The thresholds of the circuit breaker.
     public var breaker = CircuitBreaker.Policy()
-    /// Who decides about that.
+    /// The mode of the circuit breaker.
     public var breakerMode = CircuitBreaker.Mode.auto
-    /// How many questions may be under way.
+    /// The limit for concurrent requests.
     public var concurrency = ConcurrencyLimit.Policy()
-    /// How many questions may be asked; nil for any number.
+    /// The rate limit for requests; nil for none.
     public var budget: RatePolicy?
-    /// How many may wait for a place among those under way.
+    /// The maximum number of requests that wait for a concurrency slot.
     public var maximumWaiting = 2000
 
     /// The default policy.
@@ -28,7 +28,7 @@ public final class UpstreamGuards: Sendable {
     private let production: UpstreamGuard
     private let sandbox: UpstreamGuard
 
-    /// - Parameter policy: of each.
+    /// - Parameter policy: the settings of each guard.
     public init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
         production = UpstreamGuard(policy, of: UpstreamEndpoint(.verifyReceipt, .production))
         sandbox = UpstreamGuard(policy, of: UpstreamEndpoint(.verifyReceipt, .sandbox))
@@ -41,24 +41,23 @@ public final class UpstreamGuards: Sendable {
         }
     }
 
-    /// Leaves an endpoint alone for so long: another node was asked to. A longer pause stays as it is.
+    /// Pauses an endpoint because Apple asked another node for a pause. A longer pause stays in force.
     public func pause(_ endpoint: UpstreamEndpoint, for span: Duration) { self[endpoint].pause(for: span) }
 
-    /// The state of the guard of an endpoint.
+    /// Returns the state of an endpoint's guard.
     public func health(of endpoint: UpstreamEndpoint) -> UpstreamHealth { self[endpoint].health }
 }
 
-/// Stands in front of one endpoint of Apple's: pause, circuit breaker, budget, concurrency limit, and at the moment of
-/// the call the breaker again, which may have opened meanwhile.
+/// Protects one endpoint of Apple: pause, circuit breaker, budget and concurrency limit. At the moment of the call the
+/// breaker is checked again, because it may have opened meanwhile.
 final class UpstreamGuard: Sendable {
-    /// The leave to ask once, to be handed back with what came of it.
+    /// The permission for one request, to be returned with its outcome.
     struct Pass: Sendable {
         let startedAt: Instant
         fileprivate let slot: ConcurrencyLimit.Slot
         fileprivate let permit: CircuitBreaker.Permit
     }
 
-    /// Whether Apple may be asked.
     enum Entry: Sendable {
         case pass(Pass)
         case rejected(DegradedReason)
@@ -70,7 +69,7 @@ final class UpstreamGuard: Sendable {
         var pause = UpstreamPause()
         var retries = RetryBudget()
         var waiting: [Waiter<ConcurrencyLimit.Slot>] = []
-        /// What a question takes lately; zero while none has come back.
+        /// The moving average of request durations; zero before the first.
         var usualTime: Duration = .zero
     }
 
@@ -90,14 +89,14 @@ final class UpstreamGuard: Sendable {
     }
 }
 
-// MARK: - Before a question
+// MARK: - Before a request
 
 extension UpstreamGuard {
-    /// Asks for leave, and waits for a place if all are taken.
-    /// - Parameter limiter: keeps count of the budget.
+    /// Requests a pass, and waits for a concurrency slot if all are taken.
+    /// - Parameter limiter: counts the budget.
     func enter(by deadline: Instant, limiter: any RateLimiter) async -> Entry {
         if let budget {
-            // Only who would be let in pays.
+            // Only requests that would pass are charged.
             if let reason = state.withLock({ $0.obstacle(maximumWaiting, at: .now, by: deadline) }) {
                 return .rejected(reason)
             }
@@ -119,7 +118,7 @@ extension UpstreamGuard {
         }
     }
 
-    /// The breaker is asked last, at the moment of the call: it may have opened while this question waited.
+    /// Checks the breaker at the moment of the call: it may have opened while the request waited.
     private func pass(for slot: ConcurrencyLimit.Slot) -> Entry {
         let now = Instant.now
         return state.withLock { state in
@@ -134,7 +133,7 @@ extension UpstreamGuard {
         }
     }
 
-    /// Whether a question that failed may be asked again, and after how long.
+    /// Decides if a failed request is retried, and after which delay.
     func retry(from start: Instant, until deadline: Instant) -> RetryPolicy.Decision {
         var generator = SystemRandomNumberGenerator()
         return state.withLock { state in
@@ -151,7 +150,7 @@ extension UpstreamGuard.State {
         case rejected(DegradedReason)
     }
 
-    /// Why nobody is let in, or into the line, now.
+    /// Returns the reason why no request may pass or wait now, if there is one.
     fileprivate mutating func obstacle(
         _ maximumWaiting: Int, at now: Instant, by deadline: Instant
     ) -> DegradedReason? {
@@ -169,24 +168,23 @@ extension UpstreamGuard.State {
         return .wait(waiter)
     }
 
-    /// How long the next one would wait for a place. Who would wait too long is told at once, while his own caller still
-    /// has time for another answer.
+    /// The expected wait for a slot. A request is rejected at once if its caller had too little time left after it.
     private var expectedWait: Duration {
         limit.inFlight < limit.limit ? .zero : usualTime * (waiting.count + 1) / limit.limit
     }
 
-    /// Whether the breaker would reject anyhow: then nobody has to wait for that, or pay for it.
+    /// Returns true if the breaker would reject the request, so that it neither waits nor is charged.
     private func isOpen(at now: Instant) -> Bool {
         guard breaker.mode != .metricsOnly, case .open(let end) = breaker.state else { return false }
         return end.map { now < $0 } ?? true
     }
 
-    /// The moving average of about the last eight questions.
+    /// Updates the moving average of about the last eight requests.
     fileprivate mutating func note(_ took: Duration) {
         usualTime = usualTime == .zero ? took : usualTime + (took - usualTime) / 8
     }
 
-    /// Frees a place and lets those who wait move up, the first first. Who has left gives his place to the next.
+    /// Releases a slot and gives free slots to the waiting requests in order, skipping those that have left.
     fileprivate mutating func release(_ slot: ConcurrencyLimit.Slot, _ outcome: Outcome) {
         limit.release(slot, outcome)
         var served = 0
@@ -199,12 +197,12 @@ extension UpstreamGuard.State {
     }
 }
 
-// MARK: - After a question
+// MARK: - After a request
 
 extension UpstreamGuard {
-    /// Hands a pass back.
-    /// - Parameter pause: how long Apple asks to be left alone, if it does.
-    /// - Returns: how the breaker moved since the last departure.
+    /// Returns a pass.
+    /// - Parameter pause: the pause that Apple asks for, if any.
+    /// - Returns: the breaker's transitions since the last call.
     func leave(
         _ pass: Pass, _ outcome: Outcome, pause: Duration? = nil
     ) -> [CircuitBreaker.Transition: Int] {
@@ -219,13 +217,11 @@ extension UpstreamGuard {
         }
     }
 
-    /// Leaves the endpoint alone for so long.
     func pause(for span: Duration) {
         let now = Instant.now
         state.withLock { $0.pause.pause(until: now + span, at: now) }
     }
 
-    /// How it stands.
     var health: UpstreamHealth {
         let now = Instant.now
         return state.withLock { state in
@@ -238,23 +234,23 @@ extension UpstreamGuard {
     }
 }
 
-/// How the way to one endpoint stands.
+/// The state of the guard of one endpoint.
 public struct UpstreamHealth: Sendable {
-    /// What the circuit breaker does.
+    /// The state of the circuit breaker.
     public let breaker: CircuitBreaker.State.Name
-    /// Who decides about that.
+    /// The mode of the circuit breaker.
     public let breakerMode: CircuitBreaker.Mode
-    /// How long it stays open at least; nil if it is not, or if an operator opened it.
+    /// The minimum time until it closes; nil if it is not open, or if an operator opened it.
     public let breakerOpensFor: Duration?
-    /// How long Apple is still to be left alone; nil if it is not.
+    /// The rest of Apple's pause; nil without one.
     public let pausedFor: Duration?
-    /// Questions under way.
+    /// The number of requests in flight.
     public let inFlight: Int
-    /// How many may be.
+    /// The limit for requests in flight.
     public let concurrencyLimit: Int
-    /// How many wait for a place.
+    /// The number of requests that wait for a slot.
     public let waiting: Int
-    /// What is left of the budget; nil without one.
+    /// The rest of the budget; nil without one.
     public let budgetRemaining: Int?
 }
 

@@ -3,33 +3,33 @@
 
 public import Receipts
 
-/// What asking Apple about a genuine receipt brought to light.
+/// The outcome of a request to Apple about a genuine receipt.
 public enum UpstreamResult: Sendable {
-    /// What Apple knows.
+    /// Apple's answer.
     case answered(UpstreamAnswer)
     /// The customer's account does not exist, or no longer does.
     case accountNotFound
-    /// Nothing, and why.
+    /// No answer, with the reason.
     case unanswered(DegradedReason)
 }
 
-/// A finding and its time.
+/// A result of a request to Apple, with its times.
 public struct CachedResult: Sendable {
-    /// What was found.
+    /// The outcome.
     public let result: UpstreamResult
-    /// When Apple was asked.
+    /// The time of the request.
     public let askedAt: Timestamp
-    /// It holds until then. States are derived from its dates whenever it is used, so what follows from it is never a
-    /// subscription that lasts past its end.
+    /// The time until which the result is fresh. Subscription states are derived from its dates on each use, so that
+    /// none lasts past its end.
     public let freshUntil: Timestamp
-    /// How long asking took.
+    /// The duration of the request.
     public let took: Duration
-    /// The purges that were known before Apple was asked.
+    /// The position of the purges known before the request.
     public let purges: PurgePosition
     /// Apple's status code; nil if Apple gave none.
     public let status: Int?
 
-    /// A finding.
+    /// Creates a result.
     public init(
         _ result: UpstreamResult, status: Int? = nil, askedAt: Timestamp, freshUntil: Timestamp, took: Duration = .zero,
         purges: PurgePosition = .beginning
@@ -42,50 +42,50 @@ public struct CachedResult: Sendable {
         self.purges = purges
     }
 
-    /// The original transactions that Apple named. One with several transactions stands there several times.
+    /// The original transaction IDs in Apple's answer; one with several transactions is listed several times.
     public var originalTransactionIDs: some Sequence<String> {
         let transactions: [Transaction] = if case .answered(let answer) = result { answer.transactions } else { [] }
         return transactions.lazy.map(\.chainID)
     }
 
-    /// Apple's JSON; nil if Apple said nothing of the receipt's contents.
+    /// Apple's JSON; nil without an answer.
     var upstreamBody: [UInt8]? {
         if case .answered(let answer) = result { answer.body } else { nil }
     }
 
-    /// Whether it may be repeated at all.
+    /// True if the result may be repeated at all.
     var isLasting: Bool { askedAt < freshUntil }
 
-    /// Whether it may be repeated at `now`, to a caller who accepts this age.
+    /// Returns true if the result is fresh at `now` and not older than the caller accepts.
     func isFresh(at now: Timestamp, maximumAge: Duration?) -> Bool {
         now < freshUntil && askedAt.isAccepted(at: now, maximumAge: maximumAge)
     }
 
-    /// Whether it is `span` or less past its time.
+    /// Returns true if the result is at most `span` past its freshness.
     func isStale(within span: Duration, at now: Timestamp) -> Bool {
         now < freshUntil.advanced(by: span) && askedAt.isAccepted(at: now, maximumAge: nil)
     }
 
-    /// Whether Apple spoke of the receipt's contents, `span` or less after that holds. That an account is gone is not
-    /// repeated past its time: it would turn a customer away for somebody's mistake.
+    /// Returns true for an answer of Apple that is at most `span` past its freshness. "Account not found" does not
+    /// qualify: repeated too long, it would reject a paying customer.
     func answerHolds(for span: Duration, at now: Timestamp) -> Bool {
         guard case .answered = result else { return false }
         return isStale(within: span, at: now)
     }
 
-    /// Whether a period of some subscription ended or began since Apple was asked: then Apple may know of another.
+    /// True if a period of a subscription ended or began since the request: then Apple may know of another.
     func hasPassedBoundary(at now: Timestamp) -> Bool {
         nextBoundary.map { $0 <= now } ?? false
     }
 
-    /// When the first period ends or begins after Apple was asked.
+    /// The first end or start of a period after the request.
     private var nextBoundary: Timestamp? {
         guard case .answered(let answer) = result else { return nil }
         return Gateway.nextBoundary(after: askedAt, in: answer.transactions, answer.renewals)
     }
 
-    /// The same finding in the time of another clock, which is ahead by `difference`. What Apple says about periods
-    /// is in Apple's time, whoever's clock is wrong: it is not fresh beyond the next of their ends.
+    /// Returns the result in the time of another clock, which is ahead by `difference`. Periods are in Apple's time in
+    /// either case, so the result is not fresh beyond the next end of one.
     public func moved(by difference: Duration) -> CachedResult {
         let end = freshUntil.advanced(by: difference)
         let moved = CachedResult(
@@ -97,9 +97,9 @@ public struct CachedResult: Sendable {
             purges: purges)
     }
 
-    /// Whether it should be refreshed although it is fresh, so that nobody has to wait when it no longer is: XFetch
-    /// (Vattani, Chierichetti, Lowenstein: Optimal Probabilistic Cache Stampede Prevention, 2015). A finding that ends
-    /// where a period ends is not: asked before, Apple would say the same.
+    /// Returns true if a fresh result should be refreshed early, so that no request waits later: XFetch (Vattani,
+    /// Chierichetti, Lowenstein: Optimal Probabilistic Cache Stampede Prevention, 2015). A result that ends with a
+    /// period is excluded: before that end, Apple would return the same.
     /// - Parameter chance: minus the logarithm of a random number between 0 and 1.
     func isDue(at now: Timestamp, randomness: Double) -> Bool {
         guard freshUntil <= now.advanced(by: took * randomness), case .answered = result else { return false }

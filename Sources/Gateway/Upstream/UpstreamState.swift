@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The state of the way to Apple, whether or not Apple is asked.
+/// The state of the upstream, even if requests to Apple are switched off.
 public struct UpstreamState: Sendable {
     /// The circuit breaker, limits and pause of each endpoint.
     public let guards: UpstreamGuards
-    /// The end of each endpoint, as far as it is known.
+    /// The announced end of each endpoint.
     public let lifecycle: UpstreamLifecycle
 
     /// Creates the state of both endpoints.

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// One who waits for a value. The first of three events ends the wait: the value, the end of patience, cancellation.
+/// One waiter for a value. The wait ends with the value, a timeout or cancellation, whichever is first.
 package final class Waiter<Value: Sendable>: Sendable {
     private enum State: Sendable {
         case idle
@@ -13,11 +13,10 @@ package final class Waiter<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.idle)
 
-    /// One who has not begun to wait.
     package init() {}
 
-    /// Waits, once.
-    /// - Returns: the value; nil if patience ended first, or the task was cancelled.
+    /// Waits for the value. May be called once.
+    /// - Returns: the value; nil after a timeout or cancellation.
     package func value(waitLimit: Duration, _ timeouts: Timeouts) async -> Value? {
         let alarm = timeouts.set(for: .now + waitLimit) { self.end(with: nil) }
         defer { timeouts.remove(alarm) }
@@ -38,7 +37,7 @@ package final class Waiter<Value: Sendable>: Sendable {
     }
 
     /// Ends the wait.
-    /// - Returns: false if it had ended before: then the value reaches nobody.
+    /// - Returns: false if it had ended before, so that the value is not delivered.
     @discardableResult
     package func end(with value: Value?) -> Bool {
         let previous = state.withLock { state in

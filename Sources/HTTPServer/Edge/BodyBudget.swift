@@ -6,34 +6,31 @@ package import NIOCore
 package import Settings
 internal import Synchronization
 
-/// The memory that request bodies may take in this process, all connections together.
+/// The memory that request bodies may take in this process, over all connections.
 ///
-/// Bytes are reserved as they arrive, not as they are announced: otherwise a few idle connections with a large
-/// `Content-Length` could use everything up.
+/// Bytes are reserved as they arrive, not as announced: otherwise a few idle connections with a large `Content-Length`
+/// could use up the budget.
 package final class BodyBudget: Sendable {
-    /// The most bytes that may be reserved at one time.
+    /// The maximum number of bytes reserved at one time.
     package let capacity: Int
     private let reservedBytes = Mutex(0)
 
-    /// A budget of so many bytes.
     package init(_ capacity: ByteCount) {
         self.capacity = capacity.bytes
     }
 
-    /// The bytes that are reserved now.
     package var reserved: Int { reservedBytes.withLock { $0 } }
 
-    /// Whether so many more bytes would fit now; reserves nothing.
+    /// Returns true if this many more bytes would fit now. Reserves nothing.
     func hasRoom(for bytes: Int) -> Bool {
         bytes <= capacity - reserved
     }
 
-    /// Bodies up to this size may use all of the budget; larger ones leave an eighth of it to them, so that a few
-    /// large bodies that stall keep nobody's ordinary receipt out.
+    /// The size up to which a body may use the whole budget. Larger ones leave an eighth of it free, so that a few
+    /// stalled large bodies do not block ordinary receipts.
     package static let ordinaryBodyBytes = 128 << 10
 
-    /// Reserves so many bytes more of a body that has `total` with them; false, and nothing reserved, if they do not
-    /// fit.
+    /// Reserves bytes for a body that then has `total`. Returns false, and reserves nothing, if they do not fit.
     func reserve(_ bytes: Int, ofBodyWith total: Int) -> Bool {
         reservedBytes.withLock { reserved in
             let usable = total <= Self.ordinaryBodyBytes ? capacity : capacity - capacity / 8
@@ -43,19 +40,17 @@ package final class BodyBudget: Sendable {
         }
     }
 
-    /// Gives bytes back.
     func release(_ bytes: Int) {
         reservedBytes.withLock { $0 -= bytes }
     }
 }
 
-/// The bytes of a budget that one request takes. They are given back with the last reference, so whatever holds the bytes
-/// of a request holds this beside them.
+/// The part of a budget that one request holds. It is released with the last reference, so everything that holds bytes
+/// of a request also holds this.
 package final class BodyReservation: MemoryReservation {
     private let budget: BodyBudget
     private let reservedBytes = Mutex(0)
 
-    /// A reservation of nothing.
     init(from budget: BodyBudget) {
         self.budget = budget
     }
@@ -64,10 +59,9 @@ package final class BodyReservation: MemoryReservation {
         budget.release(reservedBytes.withLock { $0 })
     }
 
-    /// The bytes that are reserved now.
     package var bytes: Int { reservedBytes.withLock { $0 } }
 
-    /// Reserves so many bytes more; false, and nothing reserved, if they do not fit.
+    /// Reserves more bytes. Returns false, and reserves nothing, if they do not fit.
     func grow(by bytes: Int) -> Bool {
         reservedBytes.withLock { reserved in
             guard budget.reserve(bytes, ofBodyWith: reserved + bytes) else { return false }
@@ -76,7 +70,6 @@ package final class BodyReservation: MemoryReservation {
         }
     }
 
-    /// Gives so many bytes back.
     func shrink(by bytes: Int) {
         reservedBytes.withLock { reserved in
             budget.release(bytes)
@@ -84,7 +77,7 @@ package final class BodyReservation: MemoryReservation {
         }
     }
 
-    /// Reserves so many bytes from now on; false, and nothing changed, if they do not fit.
+    /// Sets the reservation to this size. Returns false, and changes nothing, if it does not fit.
     package func resize(to bytes: Int) -> Bool {
         let difference = bytes - self.bytes
         if difference > 0 { return grow(by: difference) }
@@ -93,14 +86,12 @@ package final class BodyReservation: MemoryReservation {
     }
 }
 
-/// The body of a request, with the memory that is reserved for it.
+/// The body of a request with its memory reservation.
 package struct ReservedBody: Sendable {
-    /// The whole body.
     package let bytes: ByteBuffer
-    /// The reservation; nil for a body without any bytes.
+    /// The reservation; nil for an empty body.
     package let reservation: BodyReservation?
 
-    /// A body.
     init(_ bytes: ByteBuffer?, _ reservation: BodyReservation?) {
         self.bytes = bytes ?? ByteBuffer()
         self.reservation = reservation

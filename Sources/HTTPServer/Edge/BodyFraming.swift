@@ -4,21 +4,19 @@
 internal import NIOHTTP1
 internal import Settings
 
-/// The length of a request's body, from the two fields that state it (RFC 9112 §6). A body with two lengths is the means
-/// of request smuggling, so everything but one clear length is refused.
+/// The length of a request's body, from the two fields that state it (RFC 9112 §6). Two lengths enable request
+/// smuggling, so everything but one clear length is refused.
 struct BodyFraming {
-    /// The length of a body.
     enum Length: Equatable {
         case bytes(Int)
         case chunked
     }
 
-    /// The two fields.
     enum Field {
         case contentLength
         case transferEncoding
 
-        /// The field with this name; nil for all others.
+        /// Returns nil for every other name.
         init?(_ name: Span<UInt8>) {
             if name.equalsIgnoringCase("content-length") {
                 self = .contentLength
@@ -32,13 +30,13 @@ struct BodyFraming {
 
     private enum ContentLength {
         case bytes(Int)
-        /// A number, and larger than any that can be counted here.
+        /// A number too large for `Int`.
         case beyondCounting
     }
 
     private enum TransferCoding {
         case chunked
-        /// `chunked` behind codings that are not read here.
+        /// `chunked` after codings that are not supported here.
         case unknown
         /// Anything that does not end in `chunked` (RFC 9112 §6.3).
         case endless
@@ -47,11 +45,10 @@ struct BodyFraming {
     private var contentLength: ContentLength?
     private var transferCoding: TransferCoding?
 
-    /// Takes one of the two fields into account.
     mutating func add(_ field: Field, _ value: Span<UInt8>) throws(EdgeRefusal) {
         switch field {
         case .contentLength:
-            // Twice the same would be one length (RFC 9110 §8.6 allows both readings); it comes from no client of ours.
+            // RFC 9110 §8.6 lets two equal values be read as one or refused; no client of ours sends them.
             guard contentLength == nil else { throw .malformed }
             contentLength = try Self.contentLength(value)
         case .transferEncoding:
@@ -60,10 +57,10 @@ struct BodyFraming {
         }
     }
 
-    /// The length, once all fields are known.
+    /// Returns the length once all fields are known.
     ///
-    /// A `Content-Length` beyond the limit is refused at once, also where it has more digits than any integer: it is a
-    /// number by its grammar (RFC 9110 §8.6), and so it is too large and not malformed.
+    /// A `Content-Length` beyond the limit is refused at once, even with more digits than any integer: by its grammar
+    /// it is a number (RFC 9110 §8.6), so it is too large and not malformed.
     func length(in version: HTTPVersion, limit: ByteCount) throws(EdgeRefusal) -> Length {
         switch (contentLength, transferCoding) {
         case (nil, nil): return .bytes(0)

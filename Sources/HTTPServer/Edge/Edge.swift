@@ -5,22 +5,18 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Settings
 
-/// What all connections of one listener share.
+/// The state that all connections of one listener share.
 package struct Edge: Sendable {
-    /// What is enforced on each connection.
     let rules: EdgeRules
-    /// The memory for request bodies.
     let budget: BodyBudget
-    /// The stage of the process: while it drains, each answer is its connection's last.
+    /// The stage of the process. While it drains, each answer is the last of its connection.
     let lifecycle: ServerLifecycle
-    /// Answers requests.
     let pipeline: RequestPipeline
-    /// Counts requests and connections; nil for the admin plane.
+    /// The counters of requests and connections; nil for the admin plane.
     var metrics: EdgeMetrics?
-    /// The limits for one address on this listener; nil for none.
+    /// The limits per source address on this listener; nil for none.
     var sources: SourceLimits?
 
-    /// Creates the edge of one listener.
     package init(
         rules: EdgeRules, budget: BodyBudget, lifecycle: ServerLifecycle, pipeline: RequestPipeline,
         metrics: EdgeMetrics? = nil, sources: SourceLimits? = nil
@@ -32,12 +28,11 @@ package struct Edge: Sendable {
         self.metrics = metrics
         self.sources = sources
     }
-    /// The computing of each event loop.
     let schedulers = VerificationScheduler.PerEventLoop()
 }
 
 extension Edge {
-    /// Prepares a connection that was just accepted: the decoder, and behind it the edge.
+    /// Adds the decoder and the edge handler to an accepted connection.
     func initialize(_ channel: any Channel, limits: RequestParser.Limits) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let decoder = RequestDecoder(limits)
@@ -48,7 +43,6 @@ extension Edge {
 }
 
 extension RequestParser.Limits {
-    /// The limits as configured.
     init(_ limits: HTTPLimits) {
         self.init(
             target: limits.target.bytes, field: limits.headerField.bytes, fieldList: limits.headerList.bytes,

@@ -5,24 +5,23 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Settings
 
-/// The rules of one connection, as a value: what may arrive when, how much, and by when. Time is an argument; the only
-/// thing touched outside is the budget of body bytes. `EdgeHandler` carries out the actions.
+/// The rules of one connection, as a value: which parts may arrive, how large, and by when. Time is an argument; the
+/// only outside state is the budget of body bytes. `EdgeHandler` performs the actions.
 ///
-/// Handlers see complete requests only, one at a time. Until a request is complete it costs a connection and its bytes;
-/// and whatever the edge refuses, no handler has seen.
+/// Handlers see only complete requests, one at a time. An incomplete request costs a connection and its bytes; no
+/// handler sees a refused one.
 struct EdgeConnection {
-    /// What the handler is to do next.
+    /// The next step for the handler.
     enum Action {
         case nothing
         /// Answer `100 Continue`.
         case sendContinue
-        /// Answer the request.
         case deliver(IncomingRequest)
-        /// Answer with a problem, then close. The request is nil if its header was not readable.
+        /// Answer with a problem, then close. The request is nil if its header was unreadable.
         case refuse(EdgeRefusal, IncomingRequest?)
         /// Close once everything is written.
         case finish
-        /// Close without a word, and without what is not written yet.
+        /// Close at once, dropping what is not written yet.
         case close
     }
 
@@ -30,26 +29,25 @@ struct EdgeConnection {
         case awaitingHead(isFirst: Bool, until: NIODeadline)
         case receiving(until: NIODeadline)
         case answering(until: NIODeadline, isBegun: Bool)
-        /// The last answer is out. What still arrives is read and dropped, because closing a socket with unread bytes
-        /// resets the connection, and the client may lose the answer.
+        /// The last answer is sent. Input is read and dropped: closing a socket with unread bytes resets the
+        /// connection, and the client may lose the answer.
         case lingering(until: NIODeadline)
         case closed
     }
 
     private var phase: Phase
-    /// The request that is being received or answered. Beside the phase and not in it, so that its body has one owner
-    /// and grows in place.
+    /// The request being received or answered. It is not part of the phase, so that its body has one owner and grows in
+    /// place.
     private var request: IncomingRequest?
     private let rules: EdgeRules
     private let routes: RouteTable
     private let budget: BodyBudget
     private var isClosingAfterAnswer = false
-    /// The place of a trusted proxy's request among those of the address it names; nil for other peers.
+    /// The concurrency slot of a trusted proxy's request, counted for the address it names; nil for other peers.
     var forwarded: ForwardedRequest?
-    /// When the last answer ends at the latest; nil while nobody stops the server.
+    /// The deadline of the last answer; nil until the server stops.
     private var lastMoment: NIODeadline?
 
-    /// A connection that was just accepted.
     init(rules: EdgeRules, routes: RouteTable, budget: BodyBudget, at now: NIODeadline) {
         self.rules = rules
         self.routes = routes
@@ -57,7 +55,7 @@ struct EdgeConnection {
         phase = .awaitingHead(isFirst: true, until: now + rules.headersDeadline)
     }
 
-    /// Whether the socket should be read. Not while a request is being answered: that is the back-pressure.
+    /// True if the socket should be read. Not while a request is being answered: that is the back-pressure.
     var wantsRead: Bool {
         switch phase {
         case .awaitingHead, .receiving, .lingering: true
@@ -65,12 +63,11 @@ struct EdgeConnection {
         }
     }
 
-    /// Whether a request is being answered.
     var isAnswering: Bool {
         if case .answering = phase { true } else { false }
     }
 
-    /// When `deadlinePassed(at:)` is to be called; nil for a connection that has ended.
+    /// The time to call `deadlinePassed(at:)`; nil for a connection that has ended.
     var deadline: NIODeadline? {
         switch phase {
         case .awaitingHead(_, let deadline), .receiving(let deadline), .answering(let deadline, _),
@@ -84,7 +81,7 @@ struct EdgeConnection {
 // MARK: - Arrivals
 
 extension EdgeConnection {
-    /// A part of a request arrived. Not to be called while a request is being answered.
+    /// Processes a part of a request. Must not be called while a request is being answered.
     mutating func receive(_ part: HTTPServerRequestPart, at now: NIODeadline) -> Action {
         switch (phase, part) {
         case (.awaitingHead, .head(let head)):
@@ -133,7 +130,7 @@ extension EdgeConnection {
 
     private var tooLarge: EdgeRefusal { .bodyTooLarge(maximum: rules.bodyLimit) }
 
-    /// What arrives is not HTTP, or more header than is allowed.
+    /// Refuses input that is not HTTP, or a header beyond the limits.
     mutating func fail(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {
         switch phase {
         case .awaitingHead, .receiving: refuse(refusal, at: now)
@@ -141,7 +138,7 @@ extension EdgeConnection {
         }
     }
 
-    /// The client will send no more.
+    /// Handles the end of the client's input.
     mutating func inputClosed(at now: NIODeadline) -> Action {
         switch phase {
         case .awaitingHead: return finish(until: now + rules.idleDeadline)
@@ -156,10 +153,10 @@ extension EdgeConnection {
 // MARK: - Answers
 
 extension EdgeConnection {
-    /// An answer begins: the request, and whether its answer is the connection's last. Nil for an answer
-    /// that comes too late.
-    /// - Parameter hasLength: whether the answer's end is known from its header. In HTTP/1.0 the end of the connection is
-    ///   the only other way to tell it.
+    /// Begins an answer. Returns the request, and whether the answer is the connection's last; nil if it comes too
+    /// late.
+    /// - Parameter hasLength: true if the header tells the answer's end. In HTTP/1.0 the only other way is to end the
+    ///   connection.
     mutating func beginAnswer(
         isDraining: Bool, hasLength: Bool = true
     ) -> (request: IncomingRequest, isLast: Bool)? {
@@ -170,15 +167,14 @@ extension EdgeConnection {
         return (request, isClosingAfterAnswer)
     }
 
-    /// A part of an answer that goes on is being written: the next one has time of its own. Returns false if the answer is
-    /// over, because the client is gone.
+    /// Gives the next part of a streamed answer a deadline of its own. Returns false if the client has gone.
     mutating func continueAnswer(at now: NIODeadline, partDeadline: TimeAmount) -> Bool {
         guard case .answering(_, isBegun: true) = phase else { return false }
         phase = .answering(until: min(now + partDeadline, lastMoment ?? .distantFuture), isBegun: true)
         return true
     }
 
-    /// An answer is complete: whether the connection goes on.
+    /// Completes an answer. Returns true if the connection stays open.
     mutating func endAnswer(at now: NIODeadline) -> Bool {
         guard case .answering = phase else { return false }
         forgetRequest()
@@ -202,20 +198,20 @@ extension EdgeConnection {
 // MARK: - Ends
 
 extension EdgeConnection {
-    /// A deadline may have passed.
+    /// Returns the action if the deadline has passed.
     mutating func deadlinePassed(at now: NIODeadline) -> Action {
         guard let deadline, deadline <= now else { return .nothing }
         switch phase {
         case .awaitingHead(isFirst: true, _): return refuse(.headersLate, at: now)
         case .receiving: return refuse(.bodyLate, at: now)
         case .answering(_, isBegun: false): return refuse(.answerLate, at: now)
-        // An idle client expects no answer, and half an answer cannot be mended by another.
+        // An idle client expects no answer, and half an answer cannot be repaired by another.
         case .awaitingHead(isFirst: false, _), .answering(_, isBegun: true), .lingering: return close()
         case .closed: return .nothing
         }
     }
 
-    /// The server stops: an idle connection ends now, a busy one after its answer or at the deadline.
+    /// Stops the connection: an idle one now, a busy one after its answer or at the deadline.
     mutating func quiesce(at now: NIODeadline) -> Action {
         isClosingAfterAnswer = true
         let last = now + rules.shutdownGrace
@@ -229,7 +225,7 @@ extension EdgeConnection {
         return .nothing
     }
 
-    /// The connection is gone, whoever closed it.
+    /// Records the end of the connection.
     mutating func ended() {
         forgetRequest()
         phase = .closed
@@ -246,7 +242,7 @@ extension EdgeConnection {
         return .close
     }
 
-    /// The memory for its body is given back here only if the body was never delivered.
+    /// Releases the memory for the body only if the body was never delivered.
     private mutating func forgetRequest() {
         request = nil
         forwarded?.end()

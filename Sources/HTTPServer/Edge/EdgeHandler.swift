@@ -6,8 +6,8 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Receipts
 
-/// Stands behind the HTTP decoder of one connection: carries out what `EdgeConnection` decides, has the pipeline answer
-/// complete requests, and writes the answers.
+/// The handler behind the HTTP decoder of one connection. It performs the actions of `EdgeConnection`, passes complete
+/// requests to the pipeline, and writes the answers.
 final class EdgeHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = Never
@@ -18,19 +18,17 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var pipelined = PipelinedParts()
     private var timer: (deadline: NIODeadline, task: Scheduled<Void>)?
     private var isCountedInFlight = false
-    /// Whether a request was answered in this turn of the event loop: then other connections come first.
+    /// True if a request was answered in this tick of the event loop: then other connections come first.
     private var hasAnswered = false
     private var isGoingOnLater = false
-    /// The other end of the connection.
     private var source = ConnectionSource.unknown
-    /// Knows of a request whose header is not complete.
+    /// Tells whether an incomplete request is for HEAD.
     private let decoder: RequestDecoder?
-    /// True if the latest request is one for HEAD, whose answers have no body.
+    /// True if the latest request is for HEAD, whose answers have no body.
     private var isHead = false
-    /// Writes the parts of an answer that goes on.
+    /// The task that writes a streamed answer.
     private var streaming: Task<Void, Never>?
 
-    /// Creates the handler of one new connection.
     init(_ edge: Edge, reading decoder: RequestDecoder? = nil) {
         self.edge = edge
         self.decoder = decoder
@@ -52,7 +50,7 @@ final class EdgeHandler: ChannelDuplexHandler {
         connection.forwarded = ForwardedRequest(source, sources)
     }
 
-    /// A connection beyond its address's limit ends here, before anything is read from it.
+    /// Closes a connection beyond its address's limit before anything is read from it.
     func channelActive(context: ChannelHandlerContext) {
         guard source != .refused else { return context.close(promise: nil) }
         context.fireChannelActive()
@@ -90,7 +88,7 @@ final class EdgeHandler: ChannelDuplexHandler {
         streaming = nil
     }
 
-    /// Counts this connection's request in or out, after its state may have changed.
+    /// Updates the count of requests in flight after the connection's state may have changed.
     private func countInFlight() {
         guard connection.isAnswering != isCountedInFlight else { return }
         isCountedInFlight.toggle()
@@ -142,15 +140,15 @@ extension EdgeHandler {
         read(context: context)
     }
 
-    /// A client that does not read its answers is not read either.
+    /// Stops reading from a client that does not read its answers.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         context.fireChannelWritabilityChanged()
         goOnLater(context)
         read(context: context)
     }
 
-    /// Whether what arrives has to wait: for the answer to what came before, for other connections, or for a client that
-    /// does not take its answers.
+    /// Returns true if input must wait: for the previous answer, for other connections, or for a client that does not
+    /// read its answers.
     private func holdsBack(_ context: ChannelHandlerContext) -> Bool {
         connection.isAnswering || hasAnswered || !pipelined.isEmpty || !context.channel.isWritable
     }
@@ -159,7 +157,7 @@ extension EdgeHandler {
         pipelined.append(element, limit: edge.rules.pipelinedBytesLimit)
     }
 
-    /// Goes on with what is pipelined, up to the next answer.
+    /// Processes pipelined input up to the next answer.
     private func goOn(_ context: ChannelHandlerContext) {
         hasAnswered = false
         while !connection.isAnswering, !hasAnswered, context.channel.isWritable, let element = pipelined.popFirst() {
@@ -173,7 +171,7 @@ extension EdgeHandler {
         read(context: context)
     }
 
-    /// Not at once: a thousand pipelined requests would keep all other connections waiting, and nest as deep.
+    /// Schedules `goOn`. At once, a thousand pipelined requests would delay all other connections, and nest as deep.
     private func goOnLater(_ context: ChannelHandlerContext) {
         guard !pipelined.isEmpty, !connection.isAnswering, context.channel.isWritable, !isGoingOnLater else { return }
         isGoingOnLater = true
@@ -211,7 +209,7 @@ extension EdgeHandler {
         }
     }
 
-    /// Answers on other threads. The outer task holds the body, and ends before anything is waited for.
+    /// Answers on other threads. The outer task holds the body, and ends before anything is awaited.
     private func answerElsewhere(_ work: RequestContext, _ body: ReservedBody, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         Task { [pipeline = edge.pipeline, eventLoop = context.eventLoop] in
@@ -243,7 +241,7 @@ extension EdgeHandler {
         isLater = true
     }
 
-    /// The work goes on after the client has gone: other requests may have joined it.
+    /// Waits for the next step. The work goes on after the client has gone: other requests may have joined it.
     private func wait(for step: Step<Reply, Never>, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         Task(executorPreference: LoopExecutor(context.eventLoop)) {
@@ -266,7 +264,7 @@ extension EdgeHandler {
 // MARK: - Answers
 
 extension EdgeHandler {
-    /// Writes a whole answer in one piece; nothing if the client is gone or was told that the answer took too long.
+    /// Writes a complete answer in one piece; nothing if the client has gone or has received a timeout.
     private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
         let answer = connection.beginAnswer(
             isDraining: edge.lifecycle.stage == .draining, hasLength: reply.stream == nil)
@@ -282,7 +280,7 @@ extension EdgeHandler {
         send(stream, isChunked: framing.isChunked, context)
     }
 
-    /// Writes the parts of a stream as they come, each after the one before is with the system.
+    /// Writes the parts of a stream as they come, each after the system has taken the previous one.
     private func send(_ stream: ReplyStream, isChunked: Bool, _ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         streaming = Task(executorPreference: LoopExecutor(context.eventLoop)) {
@@ -322,14 +320,14 @@ extension EdgeHandler {
         writeLast(bytes, context)
     }
 
-    /// Closes the connection, behind what the client has not taken yet.
+    /// Closes the connection after the pending bytes are written.
     private func finish(_ context: ChannelHandlerContext) {
         let unwritten = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
         guard let unwritten, unwritten > 0 else { return context.close(promise: nil) }
         writeLast(ByteBuffer(), context)
     }
 
-    /// Writes the last bytes of the connection, and closes the output behind them.
+    /// Writes the last bytes of the connection, then closes the output.
     private func writeLast(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         pipelined.removeAll()
         let written = context.eventLoop.makePromise(of: Void.self)
@@ -344,8 +342,8 @@ extension EdgeHandler {
 // MARK: - Time
 
 extension EdgeHandler {
-    /// Makes sure the timer fires no later than the connection's deadline. A timer that fires early is set anew: most
-    /// deadlines only move away, so a busy connection sets a timer every few seconds and not for each request.
+    /// Ensures that the timer fires no later than the connection's deadline. A timer that fires early is set again:
+    /// most deadlines only move away, so a busy connection sets a timer every few seconds, not for each request.
     private func setTimer(_ context: ChannelHandlerContext) {
         guard let deadline = connection.deadline else { return }
         if let set = timer?.deadline, set <= deadline { return }

@@ -5,36 +5,34 @@ internal import HTTPTypes
 internal import NIOCore
 package import Settings
 
-/// What the edge enforces on each connection.
+/// The limits and deadlines that the edge enforces on each connection.
 package struct EdgeRules: Sendable {
     /// Returns the client with these credentials; nil if they are not valid.
     var authenticate: @Sendable (Credentials) -> Client? = { _ in .loopback }
-    /// The hosts that are served without an API key.
+    /// The hosts served without an API key.
     package var hosts = HostRule()
-    /// The largest body of one request.
     var bodyLimit: ByteCount
-    /// From the connection to the end of the first header.
+    /// The time from the connection to the end of the first header.
     var headersDeadline: TimeAmount
-    /// From the end of a header to the end of its body.
+    /// The time from the end of a header to the end of its body.
     var requestDeadline: TimeAmount
-    /// From the end of a request to the end of its answer.
+    /// The time from the end of a request to the end of its answer.
     var answerDeadline: TimeAmount
-    /// From the end of an answer to the end of the next header.
+    /// The time from the end of an answer to the end of the next header.
     var idleDeadline: TimeAmount
-    /// From the beginning of the shutdown to the end of the last answer.
+    /// The time from the beginning of the shutdown to the end of the last answer.
     var shutdownGrace: TimeAmount
-    /// From the last answer to the end of the connection, if the client does not close it before.
+    /// The time from the last answer to the end of the connection, if the client does not close it before.
     var lingerDeadline = TimeAmount.seconds(2)
-    /// The same behind the refusal of a request whose client is unknown. It has to last for the answer to arrive, and no
-    /// longer: until then the connection takes a place that a client could use.
+    /// The linger deadline after refusing an unknown client. It must last until the answer arrives, and no longer:
+    /// meanwhile the connection takes a slot that a client could use.
     var strangerLingerDeadline = TimeAmount.milliseconds(500)
-    /// The most bytes of pipelined requests that wait behind one that is being answered. The socket is not read
-    /// meanwhile, so these are what one read brought along.
+    /// The maximum size of pipelined requests that wait behind the one being answered. The socket is not read
+    /// meanwhile, so they arrived in one read.
     var pipelinedBytesLimit = ByteCount.mebibytes(1)
 }
 
 extension EdgeRules {
-    /// The rules of the data plane.
     package init(
         _ http: HTTPConfiguration, shutdown: ShutdownConfiguration,
         authenticate: @escaping @Sendable (Credentials) -> Client? = { _ in .loopback }
@@ -49,8 +47,8 @@ extension EdgeRules {
 }
 
 extension EdgeRules {
-    /// Returns the client that sends a request; nil without the credentials that the route requires. Called before any
-    /// memory is spent on the body: a request without valid credentials costs a header and one HMAC.
+    /// Returns the client that sends a request; nil without the credentials that the route requires. Called before
+    /// memory is spent on the body, so a request without valid credentials costs a header and one HMAC.
     func client(of header: RequestHeader, for match: RouteMatch) -> Client? {
         switch match.authentication {
         case .apiKey: authenticate(header.credentials)
@@ -58,7 +56,7 @@ extension EdgeRules {
         }
     }
 
-    /// Returns the reason to refuse a request whose client is known, because a page in a browser may have sent it.
+    /// Returns the reason to refuse a request of a known client: a page in a browser may have sent it.
     func refusal(of header: RequestHeader, from client: Client) -> EdgeRefusal? {
         if client.isKeyless, !hosts.permits(header.authority, path: header.path) { return .misdirected }
         let isHarmless =

@@ -3,13 +3,13 @@
 
 internal import NIOCore
 
-/// Buffers to read into, sized by what arrived lately, and a new one for each read.
+/// Read buffers sized by recent reads, a new one for each read.
 ///
-/// A connection would otherwise keep the buffers its last request came in, for its next: ten thousand idle connections
-/// more of them than there are ever requests at one time. It still keeps the first, which is small. For this a connection
-/// must read once each time (`maxMessagesPerRead`).
+/// Otherwise each idle connection keeps the buffers of its last request: with ten thousand of them, more buffers than
+/// there are ever requests at one time. Only the first buffer is kept, which is small. A connection must read once per
+/// cycle (`maxMessagesPerRead`).
 struct FreshReceiveBuffers: RecvByteBufferAllocator {
-    /// The first read brings a header, and most of an ordinary body behind it comes with the second.
+    /// The size for the first read, which brings a header. Most of an ordinary body comes with the second.
     private static let firstBytes = 1024
     private var sizes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 16_384, maximum: 65_536)
     private var isFirst = true

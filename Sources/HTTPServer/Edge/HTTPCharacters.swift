@@ -28,11 +28,12 @@ extension UInt8 {
     /// `tchar` (RFC 9110 §5.6.2).
     var isTokenCharacter: Bool { CharacterSet128.token.contains(self) }
 
-    /// A character of a request target (RFC 3986 §3.3, §3.4, §3.2) beside percent-encoded ones. A fragment is not sent.
+    /// True for a character of a request target (RFC 3986 §3.3, §3.4, §3.2) that is not percent-encoded. A fragment is
+    /// not sent.
     var isTargetCharacter: Bool { CharacterSet128.target.contains(self) }
 
-    /// A character of `reg-name` (RFC 3986 §3.2.2) beside percent-encoded ones. The comma is left out, because a list of
-    /// hosts is no host.
+    /// True for a character of `reg-name` (RFC 3986 §3.2.2) that is not percent-encoded. The comma is left out, because
+    /// a list of hosts is no host.
     var isHostNameCharacter: Bool { CharacterSet128.hostName.contains(self) }
 
     /// `VCHAR`, `obs-text`, SP and HTAB (RFC 9110 §5.5).
@@ -44,7 +45,6 @@ struct CharacterSet128: Sendable {
     private let low: UInt64
     private let high: UInt64
 
-    /// Letters, digits, and these.
     private init(lettersDigitsAnd others: String) {
         var (low, high): (UInt64, UInt64) = (0, 0)
         func insert(_ byte: UInt8) {
@@ -66,7 +66,7 @@ struct CharacterSet128: Sendable {
 }
 
 extension Span<UInt8> {
-    /// The index of a byte, at an index or behind it; nil if there is none.
+    /// Returns the index of a byte at or after `start`; nil if there is none.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         var index = start
         while index < count {
@@ -76,15 +76,15 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// The index behind the token that begins at an index.
+    /// Returns the index after the token that begins at `start`.
     func tokenEnd(from start: Int) -> Int {
         var index = start
         while index < count, self[index].isTokenCharacter { index += 1 }
         return index
     }
 
-    /// The index of the space behind the request target that begins at an index; nil if something in it may not be there,
-    /// or no space follows.
+    /// Returns the index of the space after the request target that begins at `start`; nil if the target has an invalid
+    /// character, or no space follows.
     func targetEnd(from start: Int) -> Int? {
         var index = start
         while index < count, self[index] != UInt8(ascii: " ") {
@@ -94,7 +94,7 @@ extension Span<UInt8> {
         return index < count ? index : nil
     }
 
-    /// The index behind a character, or behind a percent-encoded one (RFC 3986 §2.1); nil if it is neither.
+    /// Returns the index after a character or a percent-encoded one (RFC 3986 §2.1); nil if it is neither.
     func characterEnd(from index: Int, where isAllowed: (UInt8) -> Bool) -> Int? {
         if isAllowed(self[index]) { return index + 1 }
         guard self[index] == UInt8(ascii: "%"), index + 2 < count, self[index + 1].hexadecimalDigit != nil,
@@ -118,7 +118,7 @@ extension Span<UInt8> {
         return true
     }
 
-    /// A range without the white space at its ends.
+    /// Returns a range without the white space at its ends.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, self[start].isWhiteSpace { start += 1 }

@@ -13,22 +13,17 @@ package enum ListenerPlane: String, Sendable {
     case data, admin
 }
 
-/// One open port: accepts connections until the graceful shutdown, and then waits for the last of them to end.
+/// One open port. It accepts connections until the graceful shutdown, then waits for the last of them to end.
 package struct HTTPListener: Service {
-    /// The name in the log.
     let plane: ListenerPlane
-    /// The address to bind.
     let address: ListenerConfiguration
-    /// The limits of header, body and connections.
     let limits: HTTPLimits
-    /// What all connections share.
     let edge: Edge
-    /// Receives the start.
     let logger: Logger
     /// Called with the port once it is open.
     let onListening: @Sendable (Int) async -> Void
 
-    /// Creates a listener, which opens its port when it runs.
+    /// Creates a listener; `run` opens its port.
     package init(
         plane: ListenerPlane, address: ListenerConfiguration, limits: HTTPLimits, edge: Edge, logger: Logger,
         onListening: @escaping @Sendable (Int) async -> Void
@@ -58,7 +53,7 @@ package struct HTTPListener: Service {
             // Ends when all connections have ended, or when the task is cancelled.
             for await event in events {
                 if event == .drained { return }
-                // A node that does not listen any more must not look alive.
+                // A node that no longer listens must not look alive.
                 guard Task.isShuttingDownGracefully else { throw ListenerClosed(plane: plane) }
             }
         } onGracefulShutdown: {
@@ -93,16 +88,15 @@ package struct HTTPListener: Service {
     }
 }
 
-/// The port of a listener was closed, and not by us.
+/// The error for a port that the system closed.
 struct ListenerClosed: Error, CustomStringConvertible {
-    /// The listener.
     let plane: ListenerPlane
 
     var description: String { "the port of the \(plane.rawValue) plane was closed by the system" }
 }
 
-/// Stops accepting while a listener has all the connections it may, and for a second after an error, such as no file
-/// descriptor left. Further connections wait in the system's backlog.
+/// Stops accepting while a listener has its maximum number of connections, and for one second after an error, such as
+/// no free file descriptor. Further connections wait in the system's backlog.
 private final class ConnectionLimit: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias OutboundIn = any Channel
@@ -110,9 +104,9 @@ private final class ConnectionLimit: ChannelDuplexHandler {
     private let maximum: Int
     private let logger: Logger
     private var count = 0
-    /// True while an accept was wanted and not made.
+    /// True if an accept was requested and postponed.
     private var isRejected = false
-    /// The time before which the limit is not logged again: it may be reached with each connection that ends.
+    /// The time before which the limit is not logged again: it may be reached anew after each connection that ends.
     private var nextWarning = NIODeadline.uptimeNanoseconds(0)
 
     init(maximum: Int, logger: Logger) {
@@ -139,8 +133,8 @@ private final class ConnectionLimit: ChannelDuplexHandler {
         logger.warning("Connection limit reached", metadata: ["connections": .stringConvertible(maximum)])
     }
 
-    /// The socket stays readable after an error. SwiftNIO would try again at once, for as long as the error lasts; only
-    /// without `autoRead` does it look away.
+    /// Switches `autoRead` off for a second. The socket stays readable after an error, so SwiftNIO would otherwise
+    /// retry at once for as long as the error lasts.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard let error = error as? IOError else { return context.fireErrorCaught(error) }
         logger.error("Cannot accept connections", metadata: ["errno": .stringConvertible(error.errnoCode)])

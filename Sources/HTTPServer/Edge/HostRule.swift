@@ -7,11 +7,11 @@ package import Settings
 struct RequestAuthority: Hashable, Sendable {
     /// As sent: `gateway.example:8080`, `[::1]:8080`, or nothing.
     let text: String
-    /// The bytes of the host in it.
+    /// The number of bytes of the host in `text`.
     private let hostBytes: Int
 
-    /// Reads `uri-host [ ":" port ]`; nil for anything else. Empty is allowed: it stands for a target without an
-    /// authority (RFC 9112 §3.2).
+    /// Parses `uri-host [ ":" port ]`; nil for anything else. Empty is allowed, for a target without an authority (RFC
+    /// 9112 §3.2).
     init?(_ text: String) {
         let bytes = text.utf8.span
         guard let end = bytes.count == 0 ? 0 : Self.hostEnd(bytes) else { return nil }
@@ -22,7 +22,7 @@ struct RequestAuthority: Hashable, Sendable {
         guard !isBracketed || isIPv6Address else { return nil }
     }
 
-    /// The index behind the host: an address in brackets, or a name or IPv4 address (RFC 3986 §3.2.2).
+    /// Returns the index after the host: an address in brackets, or a name or IPv4 address (RFC 3986 §3.2.2).
     private static func hostEnd(_ bytes: Span<UInt8>) -> Int? {
         var index = 0
         if bytes[0] == UInt8(ascii: "[") {
@@ -38,7 +38,7 @@ struct RequestAuthority: Hashable, Sendable {
 
     private var isBracketed: Bool { text.utf8.first == UInt8(ascii: "[") }
 
-    /// The host; of an address in brackets all of it.
+    /// The host; an address in brackets includes them.
     private var host: Substring { Substring(text.utf8.prefix(hostBytes)) }
 
     private var isIPv6Address: Bool {
@@ -57,7 +57,7 @@ struct RequestAuthority: Hashable, Sendable {
         text.utf8.span.extracting(0..<hostBytes).equalsIgnoringCase(name) || self.name == name
     }
 
-    /// In lower case, and without the dot that makes a name absolute.
+    /// The host in lower case, without the dot that makes a name absolute.
     private var name: Substring {
         let name = Substring(host.lowercased())
         return name.hasSuffix(".") ? name.dropLast() : name
@@ -65,7 +65,7 @@ struct RequestAuthority: Hashable, Sendable {
 }
 
 extension Span<UInt8> {
-    /// Four numbers from 0 to 255 with dots between them, without zeros in front (RFC 3986 §3.2.2).
+    /// True for four numbers from 0 to 255, separated by dots, without leading zeros (RFC 3986 §3.2.2).
     fileprivate var isIPv4Address: Bool {
         var (parts, digits, value) = (0, 0, 0)
         for index in indices {
@@ -83,21 +83,20 @@ extension Span<UInt8> {
     }
 }
 
-/// The rule for the host of requests on listeners that ask for no API key.
+/// The rule for the hosts of requests on listeners that require no API key.
 ///
-/// A web page can have a browser on this machine, or in this network, send requests to the gateway: its own name is
-/// resolved to the gateway's address (DNS rebinding). Such a request carries that name. So only hosts are served that no
-/// foreign name server controls, and the names that the operator gave to the gateway.
+/// Through DNS rebinding, a web page can make a browser in this network send requests to the gateway: the page's name
+/// resolves to the gateway's address, and the request carries that name. So only addresses, `localhost` and the names
+/// set by the operator are served.
 package struct HostRule: Hashable, Sendable {
-    /// The names that are served beside addresses and `localhost`.
+    /// The names served besides addresses and `localhost`.
     var names = HostNames()
 
-    /// Creates a rule that accepts these names beside those of this machine.
     package init(names: HostNames = HostNames()) {
         self.names = names
     }
 
-    /// Paths that are answered whatever the host, for the health checks of orchestrators and load balancers.
+    /// Paths served for every host, for the health checks of orchestrators and load balancers.
     static let openPaths = ["/livez", "/readyz"]
 
     /// Returns true if a request is served.
@@ -119,15 +118,15 @@ extension HostNames {
     }
 }
 
-/// The field `Origin` (RFC 6454 §7), with which browsers name the site a request comes from.
+/// The field `Origin` (RFC 6454 §7), in which browsers name the site a request comes from.
 package enum RequestOrigin: Hashable, Sendable {
-    /// No browser sent it, or one that reads the gateway's own page.
+    /// Not sent by a browser, or sent by the gateway's own page.
     case none
     case one(String)
     /// Several fields, which no browser sends.
     case several
 
-    /// Returns true if another site than the gateway's own has sent a request. `null` is another site too.
+    /// Returns true if a site other than the gateway's own sent the request. `null` counts as another site.
     func isForeign(to authority: RequestAuthority?) -> Bool {
         switch self {
         case .none: return false

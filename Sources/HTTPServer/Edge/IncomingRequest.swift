@@ -6,23 +6,19 @@ internal import Settings
 
 /// A request while it arrives: the header is complete, the body may not be.
 struct IncomingRequest: Sendable {
-    /// The header.
     let header: RequestHeader
-    /// The result of the search in the route table.
     let match: RouteMatch
-    /// The client that sends it; nil for a client without valid credentials.
+    /// The client that sends it; nil without valid credentials.
     let client: Client?
-    /// What has arrived of the body.
+    /// The part of the body that has arrived.
     private(set) var body: ByteBuffer?
-    /// The memory that is reserved for `body`; nil until bytes arrive.
+    /// The memory reserved for `body`; nil until bytes arrive.
     private(set) var reservation: BodyReservation?
-    /// When the header was complete.
+    /// The time at which the header was complete.
     let arrival: NIODeadline
 
-    /// The bytes of `body`.
     var bodyBytes: Int { body?.readableBytes ?? 0 }
 
-    /// A request of which the header has arrived.
     init(_ header: RequestHeader, _ match: RouteMatch, _ client: Client?, at arrival: NIODeadline) {
         self.header = header
         self.match = match
@@ -30,31 +26,31 @@ struct IncomingRequest: Sendable {
         self.arrival = arrival
     }
 
-    /// How many parts the body came in.
+    /// The number of parts in which the body arrived.
     private(set) var bodyParts = 0
 
-    /// Reserves memory for so many bytes more of the body; false if there is not so much.
+    /// Reserves memory for more bytes of the body. Returns false if the budget has no room.
     mutating func reserve(_ bytes: Int, from budget: BodyBudget) -> Bool {
         let reservation = reservation ?? BodyReservation(from: budget)
         self.reservation = reservation
         return reservation.grow(by: bytes)
     }
 
-    /// Adds a part of the body. The buffer doubles as bytes arrive; nothing is reserved for what is merely announced,
-    /// because an announcement costs its sender nothing.
+    /// Adds a part of the body. The buffer doubles as bytes arrive. Announced bytes are not reserved, because an
+    /// announcement costs the sender nothing.
     mutating func append(_ part: ByteBuffer) {
         bodyParts += 1
         guard body != nil else { return body = part }
         body?.writeImmutableBuffer(part)
     }
 
-    /// Whether the body comes in so many small parts that handling them costs more than the body is worth.
+    /// True if the body arrives in so many small parts that handling them costs too much.
     var isTooFragmented: Bool { bodyParts > 1024 + bodyBytes / 256 }
 
-    /// When the body was complete; nil until then.
+    /// The time at which the body was complete; nil until then.
     private(set) var completion: NIODeadline?
 
-    /// The body is complete: gives it up, with its reservation, because the copy that was delivered has both.
+    /// Marks the body as complete and drops it with its reservation: the delivered copy has both.
     mutating func complete(at now: NIODeadline) {
         completion = now
         (body, reservation) = (nil, nil)

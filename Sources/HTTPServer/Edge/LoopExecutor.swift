@@ -3,9 +3,8 @@
 
 internal import NIOCore
 
-/// Has a task run on one event loop. What a request waits for mostly arrives there: Redis is asked over the loop's own
-/// connection, and the answer is written to one of the loop's. On any other thread each step of the task would wake
-/// somebody up.
+/// A task executor that runs on one event loop. Most results that a request waits for arrive there: the loop has its
+/// own connection to Redis, and the client's connection. On any other thread each step of the task would wake a thread.
 final class LoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

@@ -5,10 +5,10 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Settings
 
-/// What arrived behind a request that is still being answered (RFC 9112 §9.3.2). Bounded: what goes beyond the limit
-/// becomes a failure of the request it belongs to.
+/// The input behind a request that is still being answered (RFC 9112 §9.3.2). Input beyond the limit becomes a failure
+/// of its request.
 struct PipelinedParts {
-    /// A part, or the end of what could be decoded.
+    /// A part, or the end of the decodable input.
     enum Element {
         case part(HTTPServerRequestPart)
         case failure(UnreadableRequest)
@@ -16,14 +16,12 @@ struct PipelinedParts {
         case end
     }
 
-    /// Whether nothing waits.
     var isEmpty: Bool { elements.isEmpty }
 
-    /// With room for one: most connections pipeline nothing, and room for sixteen requests takes five kilobytes.
+    /// Capacity for one: most connections pipeline nothing, and capacity for sixteen requests takes five kilobytes.
     private var elements = CircularBuffer<Element>(initialCapacity: 1)
     private var bytes = 0
 
-    /// Adds an element at the end.
     mutating func append(_ element: Element, limit: ByteCount) {
         guard bytes <= limit.bytes else { return }
         bytes += element.bytes
@@ -31,14 +29,12 @@ struct PipelinedParts {
         elements.append(bytes <= limit.bytes ? element : .failure(excess))
     }
 
-    /// Takes the first element.
     mutating func popFirst() -> Element? {
         guard let element = elements.popFirst() else { return nil }
         bytes -= element.bytes
         return element
     }
 
-    /// Forgets everything.
     mutating func removeAll() {
         elements.removeAll()
         bytes = 0
@@ -50,7 +46,7 @@ extension PipelinedParts.Element {
         if case .part(.head(let head)) = self { head.method == .HEAD } else { false }
     }
 
-    /// Roughly what it takes in memory; a header is at most as large as its limit, and counted as a kilobyte.
+    /// The approximate memory. A header is counted as a kilobyte; it is at most as large as its limit.
     fileprivate var bytes: Int {
         switch self {
         case .part(.body(let buffer)): buffer.readableBytes

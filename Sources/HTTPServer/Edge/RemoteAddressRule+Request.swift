@@ -4,7 +4,7 @@
 package import Settings
 
 extension RemoteAddressRule {
-    /// Returns the address a request counts for; nil where the connection has none.
+    /// Returns the address that a request counts for; nil if the connection has none.
     package func address(from peer: NetworkAddress?, _ request: RequestHeader) -> NetworkAddress? {
         address(from: peer, forwarding: request.values(of: header.rawValue))
     }

@@ -4,11 +4,11 @@
 internal import HTTPTypes
 internal import NIOCore
 
-// A whole answer is written as HTTP/1.1 has it on the wire (RFC 9112 §2.1, §4): one buffer, one system call.
+// A complete answer is written as one buffer with one system call, in the format of RFC 9112 §2.1 and §4.
 
 /// The parts of an answer's header that depend on the request and its connection.
 struct ReplyFraming {
-    /// Joins the log lines and the answer of the request.
+    /// The ID that joins the log lines and the answer of the request.
     let requestID: RequestID
     /// True if the answer is the last of its connection.
     let isLast: Bool

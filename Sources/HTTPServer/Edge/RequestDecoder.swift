@@ -4,7 +4,7 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Feeds what a connection receives to a `RequestParser`, and hands on the parts of requests.
+/// Feeds received bytes to a `RequestParser`, and passes on the parts of requests.
 final class RequestDecoder: ByteToMessageDecoder {
     typealias InboundOut = HTTPServerRequestPart
 
@@ -15,7 +15,7 @@ final class RequestDecoder: ByteToMessageDecoder {
         parser = RequestParser(limits)
     }
 
-    /// True if the request that arrives is one for HEAD, as far as is known.
+    /// True if the arriving request is known to be for HEAD.
     var isHead: Bool { parser.isHead }
 
     func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) -> DecodingState {
@@ -28,14 +28,14 @@ final class RequestDecoder: ByteToMessageDecoder {
         return .needMoreData
     }
 
-    /// A request that ends in the middle is none.
+    /// Refuses a request that ends in the middle.
     func decodeLast(context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool) -> DecodingState {
         _ = decode(context: context, buffer: &buffer)
         if seenEOF, !hasFailed, parser.isWithinRequest(before: buffer) { fail(.malformed, context) }
         return .needMoreData
     }
 
-    /// Once: what arrives later is dropped.
+    /// Reports the first failure; later input is dropped.
     private func fail(_ refusal: EdgeRefusal, _ context: ChannelHandlerContext) {
         hasFailed = true
         context.fireErrorCaught(UnreadableRequest(refusal: refusal, isHead: parser.isHead))

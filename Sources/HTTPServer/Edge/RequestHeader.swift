@@ -6,43 +6,40 @@ internal import NIOHTTP1
 internal import NIOHTTPTypesHTTP1
 internal import Settings
 
-/// The header of a request, and what the edge wants to know of it, found in one pass. What can be read in two ways
-/// becomes none.
+/// The header of a request with the fields that the edge uses, found in one pass. Ambiguous fields become nil.
 ///
-/// A class, because a header is handed on many times and never changes.
+/// A class, because a header is passed on many times and never changes.
 package final class RequestHeader: Sendable {
     /// The header as it was sent.
     let head: HTTPRequestHead
-    /// What is to be done.
     let method: HTTPRequest.Method
-    /// The path, without the scheme and authority that may stand before it and the query that may follow. As it was sent:
-    /// nothing is decoded.
+    /// The path as sent, without scheme, authority and query. Nothing is decoded.
     let path: String
     /// The query without its question mark; nil without one. It may hold a key, so it never reaches a log.
     let query: String?
-    /// Joins the log lines and the answer of this request.
+    /// The ID that joins the log lines and the answer of this request.
     let requestID: RequestID
-    /// The fields in which API keys come.
+    /// The fields that carry API keys.
     let credentials: Credentials
-    /// The field `Content-Type`; nil for none and for several.
+    /// The field `Content-Type`; nil for none or several.
     package let contentType: String?
-    /// The field `traceparent`; nil for none and for several.
+    /// The field `traceparent`; nil for none or several.
     let traceparent: String?
     /// The length the client announced; nil for chunked bodies and for none.
     let announcedBytes: Int?
-    /// The host and port it is for; nil in HTTP/1.0 without `Host`.
+    /// The destination host and port; nil in HTTP/1.0 without `Host`.
     let authority: RequestAuthority?
-    /// The site whose page sends it, if it is a browser that sends it.
+    /// The site whose page sent the request, if a browser sent it.
     package let origin: RequestOrigin
-    /// Whether the client waits for `100 Continue` before it sends the body; nil if it expects something unknown.
+    /// True if the client waits for `100 Continue` before it sends the body; nil for an unknown expectation.
     let expectsContinue: Bool?
     /// True for HTTP/1.0, in which answers are not chunked (RFC 9112 §6.1).
     let isHTTP10: Bool
-    /// Whether this is the last request of its connection: for HTTP/1.0 without keep-alive, and all the spellings of close
-    /// (RFC 9112 §9.3). A request to upgrade is answered without the upgrade, and nothing behind it is read.
+    /// True for the last request of its connection: HTTP/1.0 without keep-alive, and all spellings of close (RFC 9112
+    /// §9.3). A request to upgrade is answered without the upgrade, and later input is not read.
     let isLast: Bool
 
-    /// - Throws: why the request is refused, whatever it asks for. The decoder has refused a body without one clear length.
+    /// - Throws: the reason to refuse the request. The decoder has already refused a body without one clear length.
     init(_ head: HTTPRequestHead) throws(EdgeRefusal) {
         guard let method = try? HTTPRequest.Method(head.method) else { throw .malformed }
         let fields = EdgeFields(head.headers)
@@ -66,18 +63,15 @@ package final class RequestHeader: Sendable {
         isLast = fields.isLast(in: head.version)
     }
 
-    /// The values of the fields with this name, in their order.
     package func values(of name: String) -> [String] { head.headers[name] }
 }
 
 /// The target of a request (RFC 9112 §3.2): a path, a whole URL, or the asterisk of OPTIONS.
 private struct RequestTarget {
-    /// The path and the query.
     let path: String
-    /// The authority of a whole URL.
     let authority: RequestAuthority?
 
-    /// - Returns: nil for anything else. CONNECT, which has a form of its own, has been refused.
+    /// - Returns: nil for anything else. CONNECT, which has a form of its own, has already been refused.
     init?(_ text: String, _ method: HTTPMethod) {
         if text.utf8.first == UInt8(ascii: "/") || text == "*" && method == .OPTIONS {
             path = text
@@ -93,7 +87,7 @@ private struct RequestTarget {
         self.authority = authority
     }
 
-    /// The path, and the query behind the first question mark (RFC 3986 §3.4).
+    /// The path, and the query after the first question mark (RFC 3986 §3.4).
     var parts: (path: String, query: String?) {
         guard let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (path, nil) }
         return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
@@ -108,7 +102,7 @@ private struct RequestTarget {
 
 // MARK: - Fields
 
-/// The fields of a header that the edge looks at.
+/// The fields of a header that the edge uses.
 private struct EdgeFields {
     private(set) var credentials = Credentials()
     private(set) var contentType = SingleValue()
@@ -120,7 +114,7 @@ private struct EdgeFields {
     private var wantsUpgrade = false
     private var isClosing = false
     private var isKeptAlive = false
-    /// Empty, and so not harmless, if there are several.
+    /// Empty, and so harmless, if sent several times.
     private(set) var requestID: String?
     private var hosts = SingleValue()
 
@@ -132,7 +126,7 @@ private struct EdgeFields {
         switch name {
         case "host": hosts.add(value)
         case "content-type": contentType.add(value.trimmed)
-        // The decoder lets no header pass with two of them.
+        // The decoder refuses a header with two of them.
         case "content-length":
             announcedBytes = Int(value.trimmed)
             announcesBody = announcedBytes != 0
@@ -177,7 +171,7 @@ private struct EdgeFields {
     }
 }
 
-/// What a field says that should stand once.
+/// The value of a field that should occur once.
 private enum SingleValue {
     case none
     case one(String)
@@ -194,7 +188,7 @@ private enum SingleValue {
     }
 }
 
-/// The name of a field, which is the same in upper and in lower case (RFC 9110 §5.1).
+/// The name of a field, compared without case (RFC 9110 §5.1).
 private struct FieldName {
     let text: String
 
@@ -208,7 +202,7 @@ private struct FieldName {
 }
 
 extension String {
-    /// Without the white space around a value (RFC 9110 §5.5), of which the decoder leaves what stands behind it.
+    /// The text without the white space around it (RFC 9110 §5.5); the decoder leaves the trailing part.
     fileprivate var trimmed: String {
         guard let first = utf8.first, let last = utf8.last, first.isWhiteSpace || last.isWhiteSpace else { return self }
         var value = utf8[...]

@@ -7,29 +7,27 @@ internal import Settings
 
 /// A parser of HTTP/1.1 requests (RFC 9112), as a value: bytes in, parts of requests out.
 ///
-/// It accepts what the grammar allows and nothing else. Lines end with CR and LF, fields are not folded, and a body has
-/// one length. What a proxy in front could read in another way is refused here. Memory is bounded by the limits: an
-/// incomplete line is the only thing that waits in the buffer.
+/// It accepts only what the grammar allows. Lines end with CR and LF, fields are not folded, and a body has one length.
+/// Input that a proxy in front could read differently is refused. The limits bound memory: only an incomplete line
+/// waits in the buffer.
 struct RequestParser {
-    /// The bounds of what is read.
     struct Limits: Sendable {
-        /// The longest request target.
+        /// The maximum bytes of a request target.
         var target = 8192
-        /// Name and value of one field.
+        /// The maximum bytes of one field, name and value.
         var field = 8192
-        /// All fields of a request together, trailers included.
+        /// The maximum bytes of all fields of a request, trailers included.
         var fieldList = 16_384
-        /// Fields in a request, trailers included.
+        /// The maximum number of fields in a request, trailers included.
         var fieldCount = 64
-        /// The largest body.
         var body = ByteCount.mebibytes(12)
-        /// The longest method that could be one of those in use.
+        /// The maximum bytes of a method, more than any in use has.
         static let method = 32
-        /// Empty lines in front of a request (RFC 9112 §2.2).
+        /// The maximum number of empty lines before a request (RFC 9112 §2.2).
         static let emptyLines = 1
-        /// A chunk's size and its extensions (RFC 9112 §7.1.1).
+        /// The maximum bytes of a chunk's size and its extensions (RFC 9112 §7.1.1).
         static let chunkLine = 256
-        /// White space around the value of a field, beyond what the field may take.
+        /// The maximum bytes of white space around the value of a field, in addition to `field`.
         static let fieldWhiteSpace = 64
     }
 
@@ -41,13 +39,12 @@ struct RequestParser {
         case chunk(remaining: Int)
         case chunkEnd
         case trailers
-        /// Everything of the request has been read.
         case end
     }
 
     private let limits: Limits
     private var phase = Phase.requestLine
-    /// The bytes at the front of the buffer that hold no line end.
+    /// The number of bytes at the front of the buffer that hold no line end.
     private var searchedBytes = 0
     private var emptyLines = 0
     private var (method, target, version) = (HTTPMethod.GET, "", HTTPVersion.http1_1)
@@ -55,22 +52,21 @@ struct RequestParser {
     private var fieldBytes = 0
     private var fieldCount = 0
     private var framing = BodyFraming()
-    /// True if the request that arrives is one for HEAD, as far as is known: its answer has no body (RFC 9110 §9.3.2).
+    /// True if the arriving request is known to be for HEAD, whose answer has no body (RFC 9110 §9.3.2).
     private(set) var isHead = false
 
-    /// A parser at the beginning of a connection.
     init(_ limits: Limits) {
         self.limits = limits
         fields.reserveCapacity(16)
     }
 
-    /// Returns true if a request has begun and is not complete.
+    /// Returns true if a request has begun and is incomplete.
     func isWithinRequest(before buffer: ByteBuffer) -> Bool {
         if case .requestLine = phase { buffer.readableBytes > 0 } else { true }
     }
 
-    /// Reads the next part of a request from the front of the buffer; nil until more has arrived.
-    /// - Throws: why the request is refused. There is no going on after that.
+    /// Returns the next part of a request from the front of the buffer; nil until more has arrived.
+    /// - Throws: the reason to refuse the request. The parser must not be used after that.
     mutating func next(in buffer: inout ByteBuffer) throws(EdgeRefusal) -> HTTPServerRequestPart? {
         while true {
             switch phase {
@@ -111,21 +107,21 @@ struct RequestParser {
     /// CR and LF (RFC 9112 §2.2).
     private static let lineEnd = 2
 
-    /// Finds the end of the line at the front of the buffer. It is parsed where it lies, and consumed after that.
+    /// Returns the number of bytes before the CR and LF of the line at the front of the buffer; nil until it is
+    /// complete.
     /// - Parameter refusal: for a line longer than the limit.
-    /// - Returns: the bytes before CR and LF; nil until the line is complete.
     private mutating func lineLength(
         in buffer: ByteBuffer, upTo limit: Int, beyond refusal: @autoclosure () -> EdgeRefusal
     ) throws(EdgeRefusal) -> Int? {
         let bytes = buffer.readableBytesUInt8Span
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n"), from: searchedBytes) else {
             searchedBytes = bytes.count
-            // One byte more may be the CR of a line that is just short enough.
+            // One more byte may be the CR of a line that is just short enough.
             if searchedBytes > limit + 1 { throw refusal() }
             return nil
         }
         searchedBytes = 0
-        // Too long comes first, as it does for a line that arrives in pieces.
+        // Length is checked first, as for a line that arrives in pieces.
         guard end <= limit + 1 else { throw refusal() }
         guard end > 0, bytes[end - 1] == UInt8(ascii: "\r") else { throw .malformed }
         return end - 1
@@ -135,7 +131,7 @@ struct RequestParser {
 // MARK: - The request line
 
 extension RequestParser {
-    /// `method SP request-target SP HTTP-version` (RFC 9112 §3). False until it is complete.
+    /// Reads `method SP request-target SP HTTP-version` (RFC 9112 §3). Returns false until it is complete.
     private mutating func readRequestLine(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool {
         if searchedBytes < 5 { isHead = buffer.readableBytesUInt8Span.begins(with: "HEAD ") }
         let longest = Limits.method + limits.target + " ".utf8.count * 2 + "HTTP/1.1".utf8.count
@@ -161,7 +157,7 @@ extension RequestParser {
         phase = .fields
     }
 
-    /// RFC 9112 §3: a target that is too long is 414, a method longer than any that is known 501.
+    /// RFC 9112 §3: 414 for a target that is too long, 501 for a method longer than any known one.
     private static func refusal(ofLongLine bytes: ByteBuffer) -> EdgeRefusal {
         let bytes = bytes.readableBytesUInt8Span
         let method = bytes.tokenEnd(from: 0)
@@ -169,8 +165,8 @@ extension RequestParser {
         return method > 0 && bytes[method] == UInt8(ascii: " ") ? .targetTooLong : .malformed
     }
 
-    /// The methods of RFC 9110 §9.3 and RFC 5789, without CONNECT. Any other is not implemented (RFC 9110 §9.1), and so is
-    /// one of these in other letters, because methods are case-sensitive.
+    /// Returns a method of RFC 9110 §9.3 or RFC 5789, except CONNECT; nil for any other (RFC 9110 §9.1). Methods are
+    /// case-sensitive.
     private static func method(_ name: String) -> HTTPMethod? {
         switch name {
         case "POST": .POST
@@ -186,11 +182,11 @@ extension RequestParser {
     }
 }
 
-/// The places of the three parts of a request line.
+/// The three parts of a request line.
 private struct RequestLine {
     let method: Range<Int>
     let target: Range<Int>
-    /// The version; nil for one that is not spoken here.
+    /// The version; nil for an unsupported one.
     let version: HTTPVersion?
 
     init(_ line: Span<UInt8>) throws(EdgeRefusal) {
@@ -201,8 +197,8 @@ private struct RequestLine {
         version = try Self.version(line.extracting(targetEnd...))
     }
 
-    /// `SP "HTTP" "/" DIGIT "." DIGIT` (RFC 9112 §2.3). Other protocols with a request line like this one, such as
-    /// RTSP/1.0 and ICE/1.0, are none of ours.
+    /// Parses `SP "HTTP" "/" DIGIT "." DIGIT` (RFC 9112 §2.3). Protocols with a similar request line, such as RTSP/1.0
+    /// and ICE/1.0, are malformed.
     private static func version(_ text: Span<UInt8>) throws(EdgeRefusal) -> HTTPVersion? {
         guard text.count == 9, text.begins(with: " HTTP/"), text[6].isDigit, text[7] == UInt8(ascii: "."),
             text[8].isDigit
@@ -220,11 +216,11 @@ private struct RequestLine {
 extension RequestParser {
     private enum Field {
         case field
-        /// The empty line behind the last one.
+        /// The empty line after the last one.
         case end
     }
 
-    /// `field-name ":" OWS field-value OWS` (RFC 9112 §5). A line that begins with white space would be a folded one,
+    /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5). A line that begins with white space is a folded one,
     /// which a server refuses (§5.2).
     private mutating func readField(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Field? {
         let longest = limits.field + ":".utf8.count + Limits.fieldWhiteSpace
@@ -248,8 +244,8 @@ extension RequestParser {
         if let field = BodyFraming.Field(line.extracting(name)) { try framing.add(field, line.extracting(value)) }
     }
 
-    /// RFC 9110 §5.1 and §5.5: a token, and visible characters with white space between them. Control characters are
-    /// refused, and so is white space before the colon (RFC 9112 §5.1).
+    /// Splits a field into a token and visible characters with white space between them (RFC 9110 §5.1, §5.5). Control
+    /// characters and white space before the colon are refused (RFC 9112 §5.1).
     private static func split(_ line: Span<UInt8>) throws(EdgeRefusal) -> (name: Range<Int>, value: Range<Int>) {
         let nameEnd = line.tokenEnd(from: 0)
         guard nameEnd > 0, nameEnd < line.count, line[nameEnd] == UInt8(ascii: ":") else { throw .malformed }
@@ -269,7 +265,8 @@ extension RequestParser {
 // MARK: - Chunks
 
 extension RequestParser {
-    /// `chunk-size [ chunk-ext ]` (RFC 9112 §7.1); extensions are ignored. False until the line is complete.
+    /// Reads `chunk-size [ chunk-ext ]` (RFC 9112 §7.1); extensions are ignored. Returns false until the line is
+    /// complete.
     private mutating func readChunkSize(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool {
         guard let length = try lineLength(in: buffer, upTo: Limits.chunkLine, beyond: .malformed) else { return false }
         let size = try Self.chunkSize(buffer.readableBytesUInt8Span.extracting(0..<length))
@@ -279,7 +276,7 @@ extension RequestParser {
         return true
     }
 
-    /// - Returns: nil for a number beyond all numbers (RFC 9112 §7.1 warns of these).
+    /// - Returns: nil for a number that overflows (RFC 9112 §7.1 warns of these).
     private static func chunkSize(_ line: Span<UInt8>) throws(EdgeRefusal) -> Int? {
         var size: Int? = 0
         var index = 0
@@ -299,7 +296,7 @@ extension RequestParser {
 }
 
 extension ByteBuffer {
-    /// - Parameter range: counted from the first readable byte. What is no UTF-8 is replaced.
+    /// - Parameter range: counted from the first readable byte. Invalid UTF-8 is replaced.
     fileprivate func text(in range: Range<Int>) -> String {
         getString(at: readerIndex + range.lowerBound, length: range.count) ?? ""
     }

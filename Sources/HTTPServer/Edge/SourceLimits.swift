@@ -5,7 +5,7 @@ internal import HTTPTypes
 package import Settings
 internal import Synchronization
 
-/// One source of connections: an IPv4 address, or the /64 that one customer's line has in IPv6 (RFC 6177).
+/// One source of connections: an IPv4 address, or an IPv6 /64, which one customer's line has (RFC 6177).
 struct SourceAddress: Hashable, Sendable {
     private let family: NetworkAddress.Family
     private let prefix: UInt64
@@ -16,9 +16,9 @@ struct SourceAddress: Hashable, Sendable {
     }
 }
 
-/// The number that each source holds of something there is a limit for, as a value.
+/// The number of limited items that each source holds, as a value.
 struct SourceCounts {
-    /// The most that one source may hold.
+    /// The maximum for one source.
     let maximum: Int
     private var counts: [SourceAddress: Int] = [:]
 
@@ -26,10 +26,10 @@ struct SourceCounts {
         self.maximum = maximum
     }
 
-    /// The sources that hold something.
+    /// The number of sources that hold something.
     var sources: Int { counts.count }
 
-    /// Takes one for a source; false, and nothing taken, where it holds all it may.
+    /// Takes one item for a source. Returns false, and takes nothing, at the maximum.
     mutating func acquire(_ source: SourceAddress) -> Bool {
         let count = counts[source, default: 0]
         guard count < maximum else { return false }
@@ -37,14 +37,13 @@ struct SourceCounts {
         return true
     }
 
-    /// Gives one back.
     mutating func release(_ source: SourceAddress) {
         guard let count = counts[source] else { return }
         counts[source] = count > 1 ? count - 1 : nil
     }
 }
 
-/// Counts that all event loops share. The lock is held for one look into a dictionary.
+/// The counts that all event loops share. The lock is held for one dictionary access.
 final class SharedSourceCounts: Sendable {
     private let counts: Mutex<SourceCounts>
 
@@ -56,26 +55,25 @@ final class SharedSourceCounts: Sendable {
 
     func release(_ source: SourceAddress) { counts.withLock { $0.release(source) } }
 
-    /// The sources that hold something.
     var sources: Int { counts.withLock { $0.sources } }
 }
 
-/// The limits for one source on one listener: one peer must not take the connections of all others.
+/// The limits for one source on one listener, so that one peer cannot take the connections of all others.
 package final class SourceLimits: Sendable {
     private let addresses: RemoteAddressRule
-    /// The connections of each address that connects.
+    /// The connections of each connecting address.
     let connections: SharedSourceCounts
-    /// The requests in flight of each address that trusted proxies name.
+    /// The requests in flight of each address named by a trusted proxy.
     let requests: SharedSourceCounts
 
-    /// - Parameter addresses: whose word counts for where requests come from.
+    /// - Parameter addresses: the proxies whose forwarding header is trusted.
     package init(_ limits: HTTPLimits, _ addresses: RemoteAddressRule) {
         self.addresses = addresses
         connections = SharedSourceCounts(maximum: limits.connectionsOfOneAddress)
         requests = SharedSourceCounts(maximum: limits.requestsOfOneAddress)
     }
 
-    /// The source of a connection that was just accepted.
+    /// Returns the source of an accepted connection.
     func source(of peer: NetworkAddress?) -> ConnectionSource {
         guard let peer else { return .unknown }
         if addresses.trustedProxies.contains(peer) { return .proxy(peer) }
@@ -83,12 +81,12 @@ package final class SourceLimits: Sendable {
         return connections.acquire(source) ? .address(source) : .refused
     }
 
-    /// Gives back what a connection held.
+    /// Releases what a connection held.
     func end(_ source: ConnectionSource) {
         if case .address(let address) = source { connections.release(address) }
     }
 
-    /// The address that a proxy sends a request for; nil if that is a proxy too.
+    /// Returns the address that a proxy forwards a request for; nil if that is a proxy too.
     fileprivate func address(behind proxy: NetworkAddress, _ header: RequestHeader) -> SourceAddress? {
         guard let address = addresses.address(from: proxy, header), !addresses.trustedProxies.contains(address)
         else { return nil }
@@ -96,32 +94,32 @@ package final class SourceLimits: Sendable {
     }
 }
 
-/// The other end of a connection, as the limits see it.
+/// The other end of a connection, as classified by the limits.
 enum ConnectionSource: Hashable, Sendable {
-    /// It has no address; it may be a test.
+    /// No address, as in tests.
     case unknown
-    /// It holds one of this address's connections.
+    /// An address, which holds one of its connections.
     case address(SourceAddress)
-    /// Its address holds all the connections it may.
+    /// An address that holds its maximum of connections.
     case refused
     /// A trusted proxy, which may hold any number. Its requests count for the addresses it names.
     case proxy(NetworkAddress)
 }
 
-/// The place that the request of a proxy's connection takes among those of the address it is sent for.
+/// The concurrency slot of a proxied request, counted for the address it is sent for.
 struct ForwardedRequest {
     private let limits: SourceLimits
     private let proxy: NetworkAddress
     private var held: SourceAddress?
 
-    /// - Returns: nil for a connection that comes from no proxy.
+    /// - Returns: nil for a connection that is not from a proxy.
     init?(_ source: ConnectionSource, _ limits: SourceLimits) {
         guard case .proxy(let proxy) = source else { return nil }
         self.limits = limits
         self.proxy = proxy
     }
 
-    /// Takes a place for a request; false if there is none left for its address.
+    /// Takes a slot for a request. Returns false if its address has none left.
     mutating func begin(_ header: RequestHeader) -> Bool {
         guard held == nil, let address = limits.address(behind: proxy, header) else { return true }
         guard limits.requests.acquire(address) else { return false }
@@ -129,7 +127,6 @@ struct ForwardedRequest {
         return true
     }
 
-    /// The request is over.
     mutating func end() {
         if let held { limits.requests.release(held) }
         held = nil

@@ -4,19 +4,17 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Lets the verifications of one event loop take turns with everything else it does.
+/// The scheduler that shares one event loop between verifications and all its other work. It is used on that loop only.
 ///
-/// A verification computes for a good while; a known answer takes no time to speak of. Were each made as it arrives, a
-/// flood of new receipts would delay every request whose answer is known. So after a turn's worth of verifications the
-/// event loop first reads what has arrived meanwhile, and answers what it can.
-///
-/// It belongs to one event loop, and is used on it only.
+/// A verification computes for a while; a cached answer takes almost no time. If each verification ran on arrival, a
+/// flood of new receipts would delay every request with a cached answer. So after each time slice of verifications the
+/// event loop first reads new input and answers what it can.
 final class VerificationScheduler: Sendable {
-    /// The times of a turn and of the pause behind it.
     enum Limits {
-        /// Half a dozen receipts of an ordinary size: long enough that looking at the sockets in between costs little.
+        /// The time slice: half a dozen receipts of ordinary size, so that polling the sockets in between costs little.
         static let turn = TimeAmount.microseconds(500)
-        /// The event loop does all that is due before it looks at its sockets again, so the next turn must not be due yet.
+        /// The pause after a slice. The event loop runs everything that is due before it polls its sockets again, so
+        /// the next slice must not be due yet.
         static let pause = TimeAmount.microseconds(20)
     }
 
@@ -31,14 +29,14 @@ final class VerificationScheduler: Sendable {
     private let now: @Sendable () -> NIODeadline
     private let state: NIOLoopBoundBox<State>
 
-    /// - Parameter now: the time, which tests set.
+    /// - Parameter now: the clock, which tests replace.
     init(on loop: any EventLoop, now: @escaping @Sendable () -> NIODeadline = { .now() }) {
         self.loop = loop
         self.now = now
         state = NIOLoopBoundBox(State(), eventLoop: loop)
     }
 
-    /// Runs a verification, at once or when it is its turn.
+    /// Runs a verification, at once or in a later time slice.
     func run(_ verification: @escaping () -> Void) {
         guard !state.value.isPausing, state.value.waiting.isEmpty else {
             return state.value.waiting.append(verification)

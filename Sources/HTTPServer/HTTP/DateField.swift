@@ -10,7 +10,7 @@ internal import Synchronization
 final class DateField: Sendable {
     private let latest = Mutex<(second: Int64, field: HTTPField?)>((.min, nil))
 
-    /// The field at this time; nil for years without four digits.
+    /// Returns the field at this time; nil for years without four digits.
     func field(at now: Timestamp) -> HTTPField? {
         let second = now.millisecondsSince1970 / 1000
         return latest.withLock { latest in

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Duration {
-    /// Whole seconds, not fewer: who waits so long does not come too early.
+    /// The whole seconds, rounded up so that a client that waits so long does not return too early.
     package var secondsRoundedUp: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) + (attoseconds > 0 ? 1 : 0)

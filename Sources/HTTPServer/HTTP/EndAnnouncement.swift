@@ -6,19 +6,19 @@ package import Gateway
 internal import HTTPTypes
 internal import Receipts
 
-// Apple announces the end of its endpoints to us; these fields pass it on to our callers. `POST /verifyReceipt` is on its
-// way out together with Apple's, and `GET /v1/status` is about nothing else: their answers always announce. `POST
-// /v1/verify` goes on past that day without Apple's part, so there only answers that came from Apple do.
+// Apple announces the end of its endpoints to us; these fields pass it on to clients. `POST /verifyReceipt` ends with
+// Apple's endpoint, and `GET /v1/status` reports only that: their answers always announce it. `POST /v1/verify` works
+// after that day without Apple, so there only answers that came from Apple announce it.
 
-/// The most of Apple's words that is passed on: callers have limits for a header of their own.
+/// The limits of what is passed on from Apple: clients limit the size of a header.
 enum EndAnnouncementLimits {
-    /// Bytes of `Link`; the links that do not fit are left out.
+    /// The maximum bytes of `Link`; links that do not fit are left out.
     static let linkBytes = 2048
 }
 
 extension HTTPFields {
-    /// Adds what is known of the end of the endpoint an answer depends on: `Deprecation` (RFC 9745), `Sunset` (RFC 8594)
-    /// and `Link` (RFC 8288). Nothing where nothing is known.
+    /// Adds what is known of the end of the endpoint an answer depends on: `Deprecation` (RFC 9745), `Sunset` (RFC
+    /// 8594) and `Link` (RFC 8288).
     package mutating func announce(_ state: UpstreamLifecycle.State) {
         guard state.dates != LifecycleDates() || !state.links.isEmpty else { return }
         self[.deprecation] = state.dates.deprecationField
@@ -31,7 +31,8 @@ extension LifecycleDates {
     /// A date of structured fields (RFC 9651 §3.3.7), in whole seconds.
     fileprivate var deprecationField: String? {
         guard let deprecation else { return nil }
-        // RFC 9745 §4: the sunset is not earlier than the deprecation. Whatever is gone then is deprecated by then.
+        // RFC 9745 §4: the sunset is not earlier than the deprecation. An endpoint is deprecated at its sunset at the
+        // latest.
         return "@\(min(deprecation, sunset ?? deprecation).millisecondsSince1970 / 1000)"
     }
 }

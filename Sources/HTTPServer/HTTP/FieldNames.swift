@@ -6,11 +6,11 @@ package import HTTPTypes
 extension HTTPField.Name {
     /// `Cache-Status` (RFC 9211).
     package static let cacheStatus = known("Cache-Status")
-    /// `Gateway-Source`: who answered `POST /verifyReceipt`, `apple` or `local`.
+    /// `Gateway-Source`: the source of an answer to `POST /verifyReceipt`, `apple` or `local`.
     package static let gatewaySource = known("Gateway-Source")
-    /// `Gateway-Degraded`: why Apple did not answer although it was asked.
+    /// `Gateway-Degraded`: the reason why Apple's answer is missing.
     package static let gatewayDegraded = known("Gateway-Degraded")
-    /// `Gateway-Reason`: what Apple's status does not tell, such as the rule a receipt breaks.
+    /// `Gateway-Reason`: the part that Apple's status does not tell, such as the rule a receipt breaks.
     package static let gatewayReason = known("Gateway-Reason")
     /// `Deprecation` (RFC 9745).
     static let deprecation = known("Deprecation")
@@ -19,7 +19,7 @@ extension HTTPField.Name {
     /// `Sunset` (RFC 8594).
     static let sunset = known("Sunset")
 
-    /// `Referrer-Policy`: who learns where a link was followed.
+    /// `Referrer-Policy`.
     package static let referrerPolicy = known("Referrer-Policy")
 
     /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
@@ -30,7 +30,6 @@ extension HTTPField.Name {
     static let xRateLimitRemaining = known("X-RateLimit-Remaining")
     static let xRateLimitReset = known("X-RateLimit-Reset")
 
-    /// A name that stands in this file and is therefore valid.
     private static func known(_ name: String) -> HTTPField.Name {
         guard let fieldName = HTTPField.Name(name) else { preconditionFailure("\(name) is no field name") }
         return fieldName

@@ -5,7 +5,7 @@ package import JSON
 package import Receipts
 
 extension JSONWriter {
-    /// Writes a date and its twin in milliseconds, or nothing at all.
+    /// Writes a date and its twin in milliseconds; nothing for nil.
     package mutating func member(_ name: String, _ value: Timestamp?) {
         guard let value else { return }
         key(name)

@@ -3,7 +3,7 @@
 
 /// The `Content-Type` of requests (RFC 9110 §8.3).
 package enum RequestMediaType {
-    /// Whether it says JSON in UTF-8: `application/json`, parameters allowed, `charset` only as `utf-8`.
+    /// Returns true for JSON in UTF-8: `application/json`, parameters allowed, `charset` only as `utf-8`.
     package static func isJSON(_ contentType: String?) -> Bool {
         guard let contentType, contentType != "application/json" else { return contentType != nil }
         let parts = contentType.split(separator: ";", omittingEmptySubsequences: false).map(trimmed)
@@ -13,7 +13,7 @@ package enum RequestMediaType {
         }
     }
 
-    /// In lower case and without white space at its ends; types, names and charsets ignore case.
+    /// Returns the text in lower case without white space at its ends; types, names and charsets ignore case.
     private static func trimmed(_ text: Substring) -> String {
         let start = text.lowercased().drop { $0 == " " || $0 == "\t" }
         return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())

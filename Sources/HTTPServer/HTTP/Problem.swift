@@ -6,34 +6,32 @@ internal import JSON
 
 /// An error as the client sees it: problem details (RFC 9457).
 ///
-/// `type` is `about:blank` unless IANA has registered one, so `title` is the status phrase; `code` tells problems of
-/// one status apart and is what programs should look at.
+/// `type` is `about:blank` unless IANA has registered one, so `title` is the status phrase. `code` tells problems of
+/// one status apart; programs should evaluate it.
 package struct Problem: Error, Hashable, Sendable {
-    /// The HTTP status.
     let status: HTTPResponse.Status
-    /// Which problem of this status.
+    /// The kind of problem within the status.
     let code: Code
-    /// What is wrong with this request, for people. Never a part of a value that was sent.
+    /// The fault of this request, for people. Never contains a part of a value that was sent.
     package let detail: String
-    /// The field of the request body that is at fault.
+    /// The faulty field of the request body.
     package var field: String?
-    /// Where in the body, in bytes from 0.
+    /// The position of the fault in the body, in bytes from 0.
     var position: Int?
-    /// What the field or body gets wrong: the name of the broken rule.
+    /// The name of the broken rule.
     package var fault: String?
-    /// The limits of the client that are reached.
+    /// The client's limits that are exceeded.
     var violatedPolicies: [String] = []
     /// Header fields of the answer: `Allow`, `Retry-After`, `WWW-Authenticate`.
     package var headerFields: HTTPFields = [:]
 
-    /// A problem.
     package init(_ status: HTTPResponse.Status, _ code: Code, _ detail: String) {
         self.status = status
         self.code = code
         self.detail = detail
     }
 
-    /// All problems there are.
+    /// The codes of all problems.
     package enum Code: String, CaseIterable, Sendable {
         case malformedRequest = "malformed_request"
         case versionNotSupported = "version_not_supported"
@@ -67,7 +65,7 @@ extension Problem {
     /// The media type of problem details.
     static let contentType = "application/problem+json"
 
-    /// The body of the answer.
+    /// Returns the body of the answer.
     func json(requestID: String?) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
@@ -91,7 +89,7 @@ extension Problem {
 }
 
 extension Problem.Code {
-    /// IANA's registry of HTTP problem types knows two of ours.
+    /// IANA's registry of HTTP problem types defines two of ours.
     fileprivate var type: String {
         let registry = "https://iana.org/assignments/http-problem-types"
         return switch self {
@@ -103,7 +101,7 @@ extension Problem.Code {
 }
 
 extension JSONWriter {
-    /// The member that IANA's registry defines for `quota-exceeded`; nothing where no policy is violated.
+    /// Writes the member that IANA's registry defines for `quota-exceeded`; nothing if no policy is violated.
     fileprivate mutating func violatedPolicies(_ names: [String]) {
         guard !names.isEmpty else { return }
         key("violated-policies")

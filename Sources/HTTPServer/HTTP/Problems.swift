@@ -8,18 +8,18 @@ internal import RateLimits
 internal import Receipts
 internal import Settings
 
-// Every error that reaches the edge of the gateway, and the status and problem it becomes. Nothing else in the
-// project knows HTTP statuses of errors.
+// The status and problem for every error that reaches the edge of the gateway. No other file knows HTTP statuses of
+// errors.
 
 extension Problem {
-    /// The problem an error becomes. What is not known here is our fault: 500, without a word about the inside.
+    /// Returns the problem for an error. An unknown error is the gateway's fault: 500, without internal details.
     package init(_ error: any Error) {
         switch error {
         case let problem as Problem: self = problem
         case let fault as JSONFault: self.init(fault)
         case let error as GatewayError: self.init(error)
         case is StoreUnreachable: self = .storeUnreachable
-        default: self.init(.internalServerError, .internalError, "The gateway failed; the request may be repeated.")
+        default: self.init(.internalServerError, .internalError, "Internal error in the gateway. Retry the request.")
         }
     }
 
@@ -33,17 +33,17 @@ extension Problem {
     private init(_ error: GatewayError) {
         switch error {
         case .appNotPermitted:
-            self.init(.forbidden, .appNotPermitted, "This client may not ask about this app.")
+            self.init(.forbidden, .appNotPermitted, "This client is not permitted to use this app.")
         case .rateLimited(let admission): self.init(admission)
         case .tooManyInFlight:
-            self.init(.tooManyRequests, .quotaExceeded, "As many requests of this client are in flight as may be.")
+            self.init(.tooManyRequests, .quotaExceeded, "Concurrency limit exceeded. Retry later.")
             violatedPolicies = [ClientsFile.LimitBounds.concurrencyName]
             headerFields[.retryAfter] = "1"
         }
     }
 
     private init(_ admission: RateAdmission) {
-        self.init(.tooManyRequests, .quotaExceeded, "This client has asked as often as it may for now.")
+        self.init(.tooManyRequests, .quotaExceeded, "Rate limit exceeded. Retry later.")
         violatedPolicies = admission.policies(where: \.isEnforcedRefusal)
         headerFields[.retryAfter] = admission.retryAfter.map { String(max(1, $0.secondsRoundedUp)) }
     }
@@ -52,7 +52,7 @@ extension Problem {
 // MARK: - Of the request
 
 extension Problem {
-    /// The same text whatever was wrong with the key.
+    /// Has the same text for every fault of the key.
     static let unauthenticated: Problem = {
         var problem = Problem(.unauthorized, .unauthenticated, "A valid API key is required.")
         problem.headerFields[.wwwAuthenticate] = #"Bearer realm="receipt-gateway""#
@@ -60,27 +60,27 @@ extension Problem {
     }()
 
     package static let operationNotPermitted = Problem(
-        .forbidden, .operationNotPermitted, "This client may not do that.")
+        .forbidden, .operationNotPermitted, "This client is not permitted to do this.")
 
     package static let onlyFromThisMachine = Problem(
-        .forbidden, .operationNotPermitted, "This is for who is on this machine: ask at 127.0.0.1.")
+        .forbidden, .operationNotPermitted, "Only loopback clients may do this. Connect to 127.0.0.1.")
 
     package static let invalidTransactionID = Problem(
         .badRequest, .invalidTransactionID, "A transaction ID has 1 to 20 digits and nothing else.")
 
     static let storeUnreachable: Problem = {
         var problem = Problem(
-            .serviceUnavailable, .storeUnreachable, "The store that all nodes share cannot be reached now.")
+            .serviceUnavailable, .storeUnreachable, "The shared store is unreachable. Retry later.")
         problem.headerFields[.retryAfter] = "1"
         return problem
     }()
 
-    static let notFound = Problem(.notFound, .notFound, "There is nothing at this path.")
+    static let notFound = Problem(.notFound, .notFound, "There is no resource at this path.")
 
     /// `Allow` is required with 405 (RFC 9110 §15.5.6).
     static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> Problem {
         let names = allowed.map(\.rawValue).joined(separator: ", ")
-        var problem = Problem(.methodNotAllowed, .methodNotAllowed, "This path takes \(names).")
+        var problem = Problem(.methodNotAllowed, .methodNotAllowed, "This path allows only \(names).")
         problem.headerFields[.allow] = names
         return problem
     }
@@ -98,7 +98,7 @@ extension Problem {
 // MARK: - Of the connection
 
 extension Problem {
-    /// What the edge refuses before a request is complete.
+    /// Returns the problem for a refusal by the edge, before a request is complete.
     package init(_ refusal: EdgeRefusal) {
         switch refusal {
         case .unauthenticated: self = .unauthenticated
@@ -106,9 +106,9 @@ extension Problem {
         case .version:
             self.init(.httpVersionNotSupported, .versionNotSupported, "Send the request in HTTP/1.1.")
         case .notImplemented:
-            self.init(.notImplemented, .notImplemented, "The method or the transfer coding is not implemented here.")
+            self.init(.notImplemented, .notImplemented, "The method or transfer coding is not supported.")
         case .transferCoding:
-            self.init(.badRequest, .malformedRequest, "The one transfer coding that is read is chunked, in HTTP/1.1.")
+            self.init(.badRequest, .malformedRequest, "Only the transfer coding chunked is supported, in HTTP/1.1.")
         case .targetTooLong:
             self.init(.uriTooLong, .targetTooLong, "The request target is longer than this server accepts.")
         case .misdirected:
@@ -116,7 +116,7 @@ extension Problem {
                 .misdirectedRequest, .misdirectedRequest,
                 "This host is not served here. Use an IP address, localhost, or a configured host name.")
         case .foreignOrigin:
-            self.init(.forbidden, .foreignOrigin, "Pages of other sites may change nothing here.")
+            self.init(.forbidden, .foreignOrigin, "Pages of other sites may not send this request.")
         case .tooManyOfAddress:
             self.init(
                 .tooManyRequests, .quotaExceeded, "Too many requests of this address are in flight. Retry later.")
@@ -129,9 +129,9 @@ extension Problem {
             self.init(.badRequest, .malformedRequest, "The request body comes in too many small chunks.")
         case .headersLate: self.init(.requestTimeout, .requestTimeout, "The request header took too long to arrive.")
         case .bodyLate: self.init(.requestTimeout, .requestTimeout, "The request body took too long to arrive.")
-        case .overloaded: self.init(.serviceUnavailable, .overloaded, "Too many request bodies are in flight.")
-        case .answerLate: self.init(.serviceUnavailable, .answerTimeout, "The answer took too long.")
-        case .expectation: self.init(.expectationFailed, .expectationFailed, "Only 100-continue can be expected.")
+        case .overloaded: self.init(.serviceUnavailable, .overloaded, "Too many request bodies in flight. Retry later.")
+        case .answerLate: self.init(.serviceUnavailable, .answerTimeout, "The answer took too long. Retry later.")
+        case .expectation: self.init(.expectationFailed, .expectationFailed, "Expect supports only 100-continue.")
         }
         if status == .serviceUnavailable { headerFields[.retryAfter] = "1" }
     }

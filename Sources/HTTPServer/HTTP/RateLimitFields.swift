@@ -5,18 +5,17 @@ internal import Gateway
 package import HTTPTypes
 package import RateLimits
 
-/// What a client is told of its limits in the header fields of an answer: `RateLimit-Policy` and `RateLimit`
-/// (draft-ietf-httpapi-ratelimit-headers), lists of structured fields (RFC 9651). Policies in shadow mode are not shown.
+/// The header fields that tell a client its limits: `RateLimit-Policy` and `RateLimit`
+/// (draft-ietf-httpapi-ratelimit-headers), lists of structured fields (RFC 9651). Policies in shadow mode are left out.
 package struct RateLimitFields {
     private let shown: [RateAdmission.Outcome]
 
-    /// What is told of this admission.
     package init(_ admission: RateAdmission) {
         shown = admission.outcomes.filter { !$0.charge.bucket.policy.isShadow }
     }
 
-    /// The fields; none where every policy is in shadow mode.
-    /// - Parameter withLegacy: adds the three fields that were common before, which say the same of one policy.
+    /// Returns the fields; none if every policy is in shadow mode.
+    /// - Parameter withLegacy: adds the three older `X-RateLimit` fields, with the same values for one policy.
     package func fields(withLegacy: Bool) -> HTTPFields {
         var fields: HTTPFields = [:]
         if !shown.isEmpty { fields[.rateLimitPolicy] = shown.map(Self.policyItem).joined(separator: ", ") }
@@ -29,13 +28,13 @@ package struct RateLimitFields {
         return fields
     }
 
-    /// The name is one that needs no escapes: the clients file takes no other.
+    /// The name needs no escapes: the clients file accepts no others.
     private static func policyItem(_ outcome: RateAdmission.Outcome) -> String {
         "\"\(outcome.policy.name)\";q=\(outcome.policy.quota);w=\(outcome.policy.window.secondsRoundedUp)"
     }
 
-    /// The policy that ends the request, or will be the first to end another: the one that refused for the longest time, else
-    /// the one with the fewest tokens left. A policy that could not be asked and lets everything pass says nothing.
+    /// The policy that refused for the longest time, else the one with the fewest tokens left. A policy whose store
+    /// failed and that lets everything pass is left out.
     private var tightest: RateAdmission.Outcome? {
         let known = shown.filter { $0.source != .open }
         let refusals = known.filter(\.isEnforcedRefusal)
@@ -47,7 +46,7 @@ package struct RateLimitFields {
 extension RateAdmission.Outcome {
     fileprivate var policy: RatePolicy { charge.bucket.policy }
 
-    /// Until the bucket is full; of one that refused, until it has enough for the same request.
+    /// The time until the bucket is full; after a refusal, until it has enough tokens for the same request.
     fileprivate var secondsUntilReset: Int {
         guard case .refused(let wait?) = decision else { return timeUntilFull.secondsRoundedUp }
         return wait.secondsRoundedUp
@@ -55,7 +54,7 @@ extension RateAdmission.Outcome {
 }
 
 extension RateAdmission {
-    /// The names of the policies with such an outcome.
+    /// Returns the names of the policies with a matching outcome.
     package func policies(where isMeant: (Outcome) -> Bool) -> [String] {
         outcomes.filter(isMeant).map(\.charge.bucket.policy.name)
     }

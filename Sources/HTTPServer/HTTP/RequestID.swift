@@ -6,18 +6,18 @@ internal import NIOCore
 internal import Settings
 internal import Synchronization
 
-/// Joins the log lines and answers of one request: 1 to 64 characters of `[A-Za-z0-9._-]`, safe in headers and logs.
-/// Taken from the client if it is harmless, made up otherwise.
+/// The ID that joins the log lines and answers of one request: 1 to 64 characters of `[A-Za-z0-9._-]`, safe in headers
+/// and logs. The client's if it is valid, generated otherwise.
 enum RequestID: Hashable, Sendable {
-    /// What the client sent.
+    /// The ID that the client sent.
     case sent(String)
-    /// A number that no other request of this process has. It becomes text where somebody wants to read it.
+    /// A number unique in this process. It becomes text only when it is written.
     case made(UInt64)
 
-    /// The longest identifier that is taken over, in bytes.
+    /// The maximum bytes of an ID from a client.
     static let maximumBytes = 64
 
-    /// The identifier that was sent in `X-Request-Id`, or a new one.
+    /// Takes the ID from `X-Request-Id`, or generates one.
     init(sent: String?) {
         if let sent, Self.isValid(sent) {
             self = .sent(sent)
@@ -26,18 +26,18 @@ enum RequestID: Hashable, Sendable {
         }
     }
 
-    /// As it stands in the log.
+    /// The ID as in the log.
     var text: String {
         var bytes = ByteBuffer()
         bytes.write(self)
         return String(buffer: bytes)
     }
 
-    /// A number that no other process has.
+    /// Random digits that tell this process from all others.
     fileprivate static let process = ASCII.hexadecimal((0..<10).map { _ in UInt8.random(in: .min ... .max) })
     private static let counter = Atomic<UInt64>(0)
 
-    /// Appends the digits that `ByteBuffer.write` writes of a number.
+    /// Appends the digits that `ByteBuffer.write` writes for a number.
     static func append(made number: UInt64, to text: inout [UInt8]) {
         text.append(contentsOf: process.utf8)
         for shift: UInt64 in [32, 16, 0] {
@@ -46,7 +46,7 @@ enum RequestID: Hashable, Sendable {
         }
     }
 
-    /// An API key could pass for one; who sends it here must not find it in the log.
+    /// Rejects API keys: a client that sends its key here must not find it in the log.
     private static func isValid(_ text: String) -> Bool {
         (1...maximumBytes).contains(text.utf8.count) && !text.hasPrefix(APIKey.prefix)
             && text.utf8.allSatisfy { byte in
@@ -61,7 +61,7 @@ enum RequestID: Hashable, Sendable {
 }
 
 extension ByteBuffer {
-    /// Writes an identifier; of a number six bytes, in hexadecimal digits.
+    /// Writes an ID; a number as six bytes in hexadecimal digits.
     mutating func write(_ identifier: RequestID) {
         switch identifier {
         case .sent(let text): writeString(text)

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// Where the process is in its life. The listeners and `/readyz` look at it; it only ever moves forward.
+/// The stage of the process, for the listeners and `/readyz`. It only moves forward.
 package final class ServerLifecycle: Sendable {
     /// The stages, in order.
     package enum Stage: Int, CaseIterable, Comparable, Sendable {
@@ -14,10 +14,8 @@ package final class ServerLifecycle: Sendable {
 
     private let current = Mutex(Stage.starting)
 
-    /// A process that is starting.
     package init() {}
 
-    /// The stage now.
     package var stage: Stage { current.withLock { $0 } }
 
     /// Moves to a later stage; an earlier one is ignored.

@@ -6,12 +6,12 @@ internal import NIOCore
 package import PrometheusExport
 internal import Telemetry
 
-/// Counts what the edge of the data plane sees: each answer exactly once, whoever gave it.
+/// The metrics at the edge of the data plane. Each answer counts exactly once, whether the edge or a handler gave it.
 package final class EdgeMetrics: Sendable {
     private let connections: PrometheusGauge
     private let connectionsRefused: PrometheusCounter
     private let requestsInFlight: PrometheusGauge
-    /// Together, because both are wanted for each request, and looking them up is most of the work.
+    /// Counter and histogram together: each request needs both, and the look-up is most of the work.
     private let answers: [AnswerLabels: (count: PrometheusCounter, duration: PrometheusHistogram)]
     private let refusals: [RefusalCause: PrometheusCounter]
 
@@ -28,27 +28,25 @@ package final class EdgeMetrics: Sendable {
         refusals = registry.counters(MetricCatalogue.refusals)
     }
 
-    /// A connection was accepted.
     func connectionOpened() {
         connections.increment(by: 1)
     }
 
-    /// A connection was closed at once, because its address has too many.
+    /// Counts a connection that was closed at once, because its address has too many.
     func connectionRefused() {
         connectionsRefused.increment()
     }
 
-    /// A connection is gone.
     func connectionClosed() {
         connections.decrement(by: 1)
     }
 
-    /// A request is complete, or its answer is over.
+    /// Changes the gauge when a request is complete, or its answer is over.
     func requestsInFlightChanged(by amount: Int) {
         requestsInFlight.increment(by: Double(amount))
     }
 
-    /// An answer begins.
+    /// Counts and times an answer that begins.
     func answered(_ request: IncomingRequest, _ status: HTTPResponse.Status, at now: NIODeadline) {
         guard let answer = answers[AnswerLabels(request, status)] else { return }
         answer.count.increment()
@@ -56,7 +54,7 @@ package final class EdgeMetrics: Sendable {
         answer.duration.recordNanoseconds((now - completion).nanoseconds)
     }
 
-    /// The edge answers itself. Not timed: how long it took was not up to the gateway.
+    /// Counts an answer by the edge itself. It is not timed: the client determines its duration.
     func refused(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ status: HTTPResponse.Status) {
         refusals[RefusalCause(refusal)]?.increment()
         answers[AnswerLabels(request, status)]?.count.increment()
@@ -64,7 +62,7 @@ package final class EdgeMetrics: Sendable {
 }
 
 extension AnswerLabels {
-    /// The answer to a request; nil for bytes that are none.
+    /// Returns nil for bytes that are no request.
     fileprivate init(_ request: IncomingRequest?, _ status: HTTPResponse.Status) {
         self.init(
             route: request?.match.label ?? .other, method: MethodLabel(request?.header.method), code: CodeLabel(status))

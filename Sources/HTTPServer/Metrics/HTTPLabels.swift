@@ -51,7 +51,7 @@ struct CodeLabel: CaseIterable, Hashable, Sendable {
     var rawValue: String { code.map { String($0) } ?? "other" }
 }
 
-/// One answer.
+/// The labels of one answer.
 package struct AnswerLabels: SeriesLabels {
     package let route: RouteLabel
     let method: MethodLabel
@@ -67,9 +67,9 @@ package struct AnswerLabels: SeriesLabels {
     }
 }
 
-/// What answers are timed by. A histogram is many series, so the class of the code must do.
+/// The labels of an answer's duration. A histogram is many series, so only the class of the code is a label.
 package struct DurationLabels: SeriesLabels {
-    /// The first digit of a code tells it.
+    /// The first digit of a code, as a class.
     package enum CodeClass: String, CaseIterable, Sendable {
         case success = "2xx"
         case clientError = "4xx"
@@ -88,20 +88,19 @@ package struct DurationLabels: SeriesLabels {
 }
 
 extension DurationLabels {
-    /// What such an answer is timed by.
     package init(_ answer: AnswerLabels) {
         self.init(route: answer.route, codeClass: CodeClass(answer.code))
     }
 }
 
 extension DurationLabels.CodeClass {
-    /// Whatever a code without a name of its own might be, it is no success.
+    /// Counts a code outside the list as a server error.
     init(_ code: CodeLabel) {
         self = Self.allCases.first { $0.rawValue.first == code.rawValue.first } ?? .serverError
     }
 }
 
-/// Which limit of the edge was met.
+/// The limit of the edge that a request exceeded.
 package enum RefusalCause: String, SeriesLabels {
     case malformed
     case version

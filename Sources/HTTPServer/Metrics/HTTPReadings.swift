@@ -5,7 +5,7 @@ package import PrometheusExport
 internal import Telemetry
 
 extension BodyBudget {
-    /// What is read at each scrape.
+    /// The readings taken at each scrape.
     package var readings: [MetricReading] {
         [
             MetricReading(MetricCatalogue.bodiesInFlight) { Double(self.reserved) },
@@ -15,7 +15,7 @@ extension BodyBudget {
 }
 
 extension ServerLifecycle {
-    /// What is read at each scrape.
+    /// The readings taken at each scrape.
     package var readings: [MetricReading] {
         Stage.allCases.map { stage in
             MetricReading(MetricCatalogue.lifecycle, stage.labelValues) { self.stage == stage ? 1 : 0 }

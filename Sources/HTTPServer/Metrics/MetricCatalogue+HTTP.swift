@@ -9,22 +9,22 @@ extension MetricCatalogue {
         "receipt_gateway_http_requests_total", .counter, "Requests answered.", by: AnswerLabels.self)
     package static let requestDuration = MetricFamily(
         "receipt_gateway_http_request_duration_seconds", .histogram(buckets: durationBuckets),
-        "From the end of a request to the beginning of its answer.", by: DurationLabels.self)
+        "Time from the end of a request to the beginning of its answer.", by: DurationLabels.self)
     package static let requestsInFlight = MetricFamily(
         "receipt_gateway_http_requests_in_flight", .gauge, "Requests being answered.")
     package static let connections = MetricFamily("receipt_gateway_http_connections", .gauge, "Connections open.")
     static let connectionsRefused = MetricFamily(
         "receipt_gateway_http_connections_refused_total", .counter,
-        "Connections closed at once, because their address holds as many as it may.")
+        "Connections closed at once because their address reached its limit.")
     static let bodiesInFlight = MetricFamily(
-        "receipt_gateway_http_bodies_in_flight_bytes", .gauge, "Memory taken by request bodies.")
+        "receipt_gateway_http_bodies_in_flight_bytes", .gauge, "Memory used by request bodies.")
     static let bodiesInFlightLimit = MetricFamily(
-        "receipt_gateway_http_bodies_in_flight_limit_bytes", .gauge, "Memory that request bodies may take.")
+        "receipt_gateway_http_bodies_in_flight_limit_bytes", .gauge, "Memory limit of all request bodies.")
     package static let refusals = MetricFamily(
         "receipt_gateway_http_refusals_total", .counter,
-        "Requests refused because of a limit of the edge, before a route saw them.", by: RefusalCause.self)
+        "Requests refused by a limit of the edge, before routing.", by: RefusalCause.self)
     static let lifecycle = MetricFamily(
-        "receipt_gateway_lifecycle_stage", .gauge, "1 for the stage the process is in, 0 for the others.",
+        "receipt_gateway_lifecycle_stage", .gauge, "1 for the current stage of the process, 0 for the others.",
         by: ServerLifecycle.Stage.self)
     /// The families of the HTTP server: the data plane only, and the stage of the process.
     package static let http = [
@@ -32,7 +32,7 @@ extension MetricCatalogue {
         bodiesInFlightLimit, refusals, lifecycle,
     ]
 
-    /// In seconds: finer where answers come from memory, up to where clients have given up.
+    /// In seconds: finer for answers from memory, up to the time at which clients have given up.
     private static let durationBuckets = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5,
         10,

@@ -6,30 +6,27 @@ package import NIOCore
 
 /// The answer to a request, before the fields that every answer has.
 package struct Reply: Sendable {
-    /// The status.
     package var status: HTTPResponse.Status = .ok { didSet { writtenHead = nil } }
-    /// The header fields of this answer.
     package var fields: HTTPFields = [.contentType: "application/json"] { didSet { writtenHead = nil } }
     /// The body; empty for a stream.
     package var body: ByteBuffer { didSet { writtenHead = nil } }
-    /// The fields that differ when the reply is given again.
+    /// The fields that differ each time the reply is sent.
     package var added: [HTTPField] = []
-    /// What follows the header instead of `body`, part by part; nil for a complete answer.
+    /// The parts that follow the header in place of `body`; nil for a complete answer.
     var stream: ReplyStream? { didSet { writtenHead = nil } }
-    /// The value of `head`, where it is kept.
+    /// The cached value of `head`.
     private var writtenHead: ByteBuffer?
 
-    /// The status line, `fields` and the framing of the body, as they are sent.
+    /// The status line, `fields` and the framing of the body, as sent.
     var head: ByteBuffer { writtenHead ?? writeHead() }
 
-    /// The reply as one that is given many times.
+    /// The reply with its head written once, for sending it many times.
     package var repeatable: Reply {
         var reply = self
         reply.writtenHead = head
         return reply
     }
 
-    /// Creates a complete answer.
     package init(
         status: HTTPResponse.Status = .ok, fields: HTTPFields = [.contentType: "application/json"], body: ByteBuffer
     ) {
@@ -38,23 +35,21 @@ package struct Reply: Sendable {
         self.body = body
     }
 
-    /// Creates an answer that goes on for as long as its stream has parts.
     package init(fields: HTTPFields, stream: ReplyStream) {
         self.init(fields: fields, body: ByteBuffer())
         self.stream = stream
     }
 }
 
-/// The parts of an answer that goes on.
+/// The parts of a streamed answer.
 package final class ReplyStream: Sendable {
     /// The first part, which is sent with the header.
     let first: ByteBuffer
-    /// The parts behind it. The stream is terminated when the client is gone.
+    /// The later parts. The stream is terminated when the client has gone.
     let parts: AsyncStream<ByteBuffer>
-    /// The time from one part to the next after which the connection is closed, because the client takes none.
+    /// The time between two parts after which the connection is closed, because the client does not read them.
     let partDeadline: TimeAmount
 
-    /// Creates a stream.
     package init(first: ByteBuffer, parts: AsyncStream<ByteBuffer>, partDeadline: TimeAmount) {
         self.first = first
         self.parts = parts
@@ -63,7 +58,6 @@ package final class ReplyStream: Sendable {
 }
 
 extension Reply {
-    /// Creates the answer that reports a problem.
     init(_ problem: Problem, requestID: String?) {
         var fields = problem.headerFields
         fields[.contentType] = Problem.contentType
@@ -71,7 +65,6 @@ extension Reply {
             status: problem.status, fields: fields, body: ByteBuffer(bytes: problem.json(requestID: requestID)))
     }
 
-    /// Creates an answer with a JSON body.
     package init(json body: [UInt8]) {
         self.init(body: ByteBuffer(bytes: body))
     }

@@ -11,24 +11,23 @@ internal import Synchronization
 internal import Telemetry
 internal import Tracing
 
-/// One request from its header to its answer. All work for a request holds it: handlers read what was sent and record
-/// what became of it; the log, traces and header fields of the answer are made of the record.
+/// One request from its header to its answer. Handlers read the request here and record facts; the log, traces and
+/// header fields of the answer are made from them.
 ///
-/// A class, because it is handed on many times.
+/// A class, because it is passed on many times.
 package final class RequestContext: Sendable {
-    /// The context of the request that the current task works for. Log lines and spans that are written far from the
-    /// request, by the connection to Apple or to Redis, find it here.
+    /// The context of the current task's request. Log lines and spans written far from it, by the connections to Apple
+    /// and Redis, find it here.
     @TaskLocal static var current: RequestContext?
 
-    /// The header, as the edge let it pass.
+    /// The header, as the edge accepted it.
     package let header: RequestHeader
-    /// The result of the search in the route table.
+    /// The result of the route search.
     package let match: RouteMatch
-    /// The client.
     package let client: Client
-    /// The other end of the connection; a proxy, perhaps.
+    /// The other end of the connection, which may be a proxy.
     package let peer: Peer
-    /// The start of the work.
+    /// The time at which the work began.
     let start = ContinuousClock.now
 
     private let isLogged: Bool
@@ -41,7 +40,6 @@ package final class RequestContext: Sendable {
         var span: (any Span)?
     }
 
-    /// Creates the context of a request.
     /// - Parameter isLogged: false if facts need not be recorded, because no log line or span is made of them.
     init(header: RequestHeader, match: RouteMatch, client: Client, peer: Peer, isLogged: Bool = true) {
         self.header = header
@@ -51,22 +49,20 @@ package final class RequestContext: Sendable {
         self.isLogged = isLogged
     }
 
-    /// Joins the log lines and the answer of this request.
+    /// The ID that joins the log lines and the answer of this request.
     var requestID: RequestID { header.requestID }
 }
 
 // MARK: - Record
 
 extension RequestContext {
-    /// Adds facts for the log.
     package func record(_ change: (inout RequestFacts) -> Void) {
         if isLogged { record.withLock { change(&$0.facts) } }
     }
 
-    /// The facts so far.
     var facts: RequestFacts { record.withLock { $0.facts } }
 
-    /// The fields of the answer about the client's limits.
+    /// The header fields that tell the client its limits.
     package var rateLimitFields: [HTTPField] {
         get { record.withLock { $0.rateLimitFields } }
         set { record.withLock { $0.rateLimitFields = newValue } }
@@ -78,8 +74,8 @@ extension RequestContext {
         set { record.withLock { $0.span = newValue } }
     }
 
-    /// The trace that log lines name. A trace begins here if the sender began none; but only on the first use, for most
-    /// requests are answered without one.
+    /// The trace that log lines name. Without one from the sender, a trace begins here on first use, because most
+    /// requests are answered without needing it.
     var traceIDs: TraceIDs {
         get {
             record.withLock { record in
@@ -91,7 +87,7 @@ extension RequestContext {
         set { record.withLock { $0.traceIDs = newValue } }
     }
 
-    /// Makes a request to Apple for the current request, if there is one, and records it.
+    /// Sends a request to Apple for the current request, if there is one, and records it.
     package static func recording(
         _ endpoint: UpstreamEndpoint, _ request: () async -> UpstreamResponse
     ) async -> UpstreamResponse {
@@ -107,7 +103,7 @@ extension RequestContext {
         return response
     }
 
-    /// Does work in the name of this request.
+    /// Runs work with this request as the current one.
     package func run<Value>(_ work: () throws -> Value) rethrows -> Value {
         try Self.$current.withValue(self) {
             guard let span else { return try work() }
@@ -115,7 +111,7 @@ extension RequestContext {
         }
     }
 
-    /// Does work in the name of this request that may wait.
+    /// Runs asynchronous work with this request as the current one.
     func run<Value>(_ work: () async throws -> Value) async rethrows -> Value {
         try await Self.$current.withValue(self) {
             guard let span else { return try await work() }
@@ -125,7 +121,7 @@ extension RequestContext {
 }
 
 extension Logger.MetadataProvider {
-    /// The request and trace that a log line belongs to, if it belongs to a request.
+    /// The IDs of the request and trace that a log line belongs to.
     package static let currentRequest = Logger.MetadataProvider {
         guard let context = RequestContext.current else { return [:] }
         let ids = context.traceIDs
@@ -139,12 +135,11 @@ extension Logger.MetadataProvider {
 package struct Peer: Sendable {
     private let socketAddress: SocketAddress?
 
-    /// Creates the peer of a channel, which forgets the address when it is closed.
+    /// Creates the peer of a channel, which drops the address when it is closed.
     init(_ channel: any Channel) {
         socketAddress = channel.remoteAddress
     }
 
-    /// Its address.
     package var address: NetworkAddress? {
         socketAddress?.ipAddress.flatMap { NetworkAddress($0) }
     }
@@ -152,22 +147,20 @@ package struct Peer: Sendable {
 
 /// The facts of a log line beside status and duration.
 package struct RequestFacts: Sendable {
-    /// The client's name in the clients file.
+    /// The client's name from the clients file.
     var client: String?
-    /// The bytes of the body.
+    /// The number of bytes of the body.
     var bodyBytes: Int?
-    /// The answer.
     package var answer: AnswerFacts?
-    /// The last request to Apple that was made for it. A request that joined another's flight has none.
+    /// The last request to Apple for it. A coalesced request has none.
     var upstream: UpstreamFacts?
-    /// The problem that was answered instead.
+    /// The problem that was answered.
     var problem: Problem.Code?
-    /// The limits that were reached.
+    /// The limits that were exceeded.
     var limitedBy: [String] = []
-    /// The limits in shadow mode that would have been reached.
+    /// The limits in shadow mode that would have been exceeded.
     package var limitedInShadowBy: [String] = []
 
-    /// Adds a problem.
     mutating func add(_ problem: Problem) {
         self.problem = problem.code
         limitedBy = problem.violatedPolicies
@@ -176,20 +169,15 @@ package struct RequestFacts: Sendable {
 
 /// The facts of an answer.
 package struct AnswerFacts: Sendable {
-    /// The name of the verdict.
     let verdict: String
-    /// The reason for the verdict.
     let reason: String?
-    /// The environment of the receipt.
     let environment: String?
-    /// The source of the verdict.
     let source: String
-    /// The cache in which it was found.
+    /// The cache that held it.
     let cache: String
     /// The reason why the preferred source did not answer.
     let degraded: String?
 
-    /// Creates the facts of an answer.
     package init(
         verdict: String, reason: String?, environment: String?, source: String, cache: String, degraded: String?
     ) {
@@ -202,16 +190,14 @@ package struct AnswerFacts: Sendable {
     }
 }
 
-/// The facts of a request to Apple, in the words of the metrics.
+/// The facts of a request to Apple, with the same values as in the metrics.
 package struct UpstreamFacts: Sendable {
-    /// The environment that was asked.
     let environment: String
     /// The outcome; nil while there is none.
     var outcome: String?
     /// The duration; nil while there is no outcome.
     var took: Duration?
 
-    /// Creates the facts of a request to Apple.
     package init(environment: String, outcome: String? = nil, took: Duration? = nil) {
         self.environment = environment
         self.outcome = outcome

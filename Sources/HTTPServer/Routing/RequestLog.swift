@@ -7,24 +7,24 @@ package import Receipts
 internal import Settings
 package import Telemetry
 
-/// The request log: what was asked and what became of it. Never a query, a key, or a byte of a body.
+/// The request log: requests and their outcome. It never contains a query, a key, or a byte of a body.
 ///
-/// Its lines look like those of `JSONLogHandler`, and are written without it: most of what a logger does for a line, it
-/// does to be ready for any metadata, and that costs more than many a request.
+/// Its lines look like those of `JSONLogHandler`, and are written without it: preparing a logger's line for any metadata
+/// costs more than many requests do.
 package struct RequestLog: Sendable {
     private let logger: Logger?
     private let lines: LogBatcher?
     private let settings: LogSettings
     private let sampler: RequestSampler
     private let clock: @Sendable () -> Timestamp
-    /// The members that all lines share.
+    /// The members common to all lines.
     private let fixedMembers: ArraySlice<UInt8>
-    /// Where the spans of the same requests are kept.
+    /// The tracing of the same requests.
     let tracing: RequestTracing
 
     /// - Parameters:
-    ///   - logger: The level and the label of the lines.
-    ///   - lines: Takes the lines; with nil, as without a logger, there are none.
+    ///   - logger: the level and label of the lines.
+    ///   - lines: receives the lines; with nil, as without a logger, there are none.
     package init(
         logger: Logger?, lines: LogBatcher? = nil, settings: LogSettings = LogSettings(),
         sampler: RequestSampler = RequestSampler(), tracing: RequestTracing = .off,
@@ -49,41 +49,41 @@ package struct RequestLog: Sendable {
         return json.bytes.dropFirst().dropLast()
     }
 
-    /// One request.
+    /// The log line of one request.
     struct Line: Sendable {
         var requestID: RequestID?
         var trace: TraceIDs?
         var method: String?
-        /// The route's template, from a closed set; nil where no route was found.
+        /// The route's template, from a closed set; nil without a route.
         var route: String?
         var status: Int
-        /// From the end of the request to the beginning of the answer.
+        /// The time from the end of the request to the beginning of the answer.
         var duration: Duration
         var answerBytes: Int?
         var facts = RequestFacts()
-        /// Nil where every request gets a line.
+        /// Nil if every request is logged.
         var sampling: Sampling?
     }
 
-    /// The reason why this line was written, where requests are sampled.
+    /// The reason why this line was written, if requests are sampled.
     struct Sampling: Sendable {
         let occasion: RequestSampler.Occasion
-        /// The number of requests that this one stands for; nil for one that was not chosen by its number.
+        /// The number of requests that this one stands for; nil for one logged for another reason.
         let oneIn: Int?
-        /// The lines of this kind that were left out since the last one.
+        /// The number of lines of this kind left out since the last one.
         let suppressed: Int
     }
 
-    /// Whether anybody wants to know what becomes of requests.
+    /// True if facts of requests are needed, for the log or for traces.
     var isKept: Bool { isOn || tracing.isOn }
 
     private var isOn: Bool {
         lines != nil && settings.requests != .none && logger.map { $0.logLevel <= .info } ?? false
     }
 
-    /// Writes the line of a request that was answered with this status, if it is to have one.
+    /// Writes the line of an answered request, if sampling selects it.
     /// - Parameters:
-    ///   - took: how long the answer took; asked for only if that is of interest.
+    ///   - took: the duration of the answer; evaluated only if needed.
     ///   - line: makes the line.
     func write(_ status: Int, took: @autoclosure () -> Duration, _ line: (Duration) -> Line) {
         guard let lines, isOn else { return }
@@ -112,7 +112,7 @@ package struct RequestLog: Sendable {
 // MARK: - Members
 
 extension RequestLog.Line {
-    /// What it says in words.
+    /// The text members of the line.
     var texts: [String: String] {
         let texts = [
             "request_id": requestID?.text, "trace_id": trace?.traceID, "span_id": trace?.spanID, "method": method,
@@ -126,7 +126,7 @@ extension RequestLog.Line {
         return texts.compactMapValues(\.self)
     }
 
-    /// Writes what it says in words and in numbers, in the order of the members' names, as other lines have theirs.
+    /// Writes all members in the order of their names, as in other lines.
     fileprivate func writeMembers(to json: inout JSONWriter) {
         let names = MemberNames.all
         json.member(names.answerBytes, answerBytes)
@@ -161,7 +161,7 @@ extension [String] {
     fileprivate var joinedIfAny: String? { isEmpty ? nil : joined(separator: ", ") }
 }
 
-/// The names of the members. An object, so that they are looked up once for a line and not one by one.
+/// The names of the members. An object, so that they are looked up once per line and not one by one.
 private final class MemberNames: Sendable {
     static let all = MemberNames()
 

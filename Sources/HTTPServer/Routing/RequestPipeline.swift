@@ -9,40 +9,35 @@ internal import Receipts
 internal import Settings
 internal import Telemetry
 
-/// The one path of every request that the edge lets pass: dispatch, handler, problem, log, trace, common header fields.
+/// The path of every request that the edge accepts: dispatch, handler, problem, log, trace, common header fields.
 package final class RequestPipeline: Sendable {
     /// The limits of the work on an event loop.
     enum Limits {
-        /// Reading a body takes about one step for each byte (`JSONReader.work`), whatever is in it. So this bounds the time
-        /// for which other connections of the event loop wait: about a millisecond for the worst body, a tenth of that
-        /// for an ordinary receipt. Larger bodies are read on a thread of their own.
+        /// The largest body read on the event loop. Reading takes about one step per byte (`JSONReader.work`), so this
+        /// bounds the delay for other connections: about a millisecond for the worst body, a tenth of that for an
+        /// ordinary receipt. Larger bodies are read on another thread.
         static let eventLoopBodyBytes = 64 << 10
     }
 
-    /// The routes of the listener.
     let routes: RouteTable
     private let log: RequestLog
     private let logger: Logger
     private let date = DateField()
 
-    /// Creates the pipeline of one listener.
-    /// - Parameters:
-    ///   - log: the request log.
-    ///   - logger: receives failures of the gateway itself.
+    /// - Parameter logger: receives failures of the gateway itself.
     package init(routes: RouteTable, log: RequestLog, logger: Logger) {
         self.routes = routes
         self.log = log
         self.logger = logger
     }
 
-    /// Returns the context of a request that the edge let pass; nil for one without a client.
+    /// Returns the context of a request that the edge accepted; nil without a client.
     func context(of request: IncomingRequest, over channel: any Channel) -> RequestContext? {
         guard let client = request.client else { return nil }
         return RequestContext(
             header: request.header, match: request.match, client: client, peer: Peer(channel), isLogged: log.isKept)
     }
 
-    /// Begins to answer a request.
     func begin(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, Never> {
         step(context) {
             try log.tracing.begin(context) {
@@ -59,7 +54,7 @@ package final class RequestPipeline: Sendable {
         return .done(Reply(allowing: path.allowed))
     }
 
-    /// Takes one step, and makes a reply of whatever it ends with.
+    /// Takes one step, and turns its outcome or error into a reply.
     private func step(_ context: RequestContext, _ take: () throws -> Step<Reply, any Error>) -> Step<Reply, Never> {
         do {
             switch try take() {
@@ -109,7 +104,7 @@ package final class RequestPipeline: Sendable {
         return reply
     }
 
-    /// Logs the reply, and adds the fields that every answer has.
+    /// Logs the reply, and adds the fields common to all answers.
     private func finish(_ reply: consuming Reply, _ context: RequestContext) -> Reply {
         let (status, answerBytes) = (reply.status.code, reply.body.readableBytes)
         log.write(status, took: .now - context.start) { context.line(status, answerBytes, took: $0) }
@@ -121,7 +116,6 @@ package final class RequestPipeline: Sendable {
 }
 
 extension RequestContext {
-    /// The line of this request in the log.
     fileprivate func line(_ status: Int, _ answerBytes: Int, took: Duration) -> RequestLog.Line {
         RequestLog.Line(
             requestID: requestID, trace: traceIDs, method: header.method.rawValue, route: match.template,
@@ -130,7 +124,7 @@ extension RequestContext {
 }
 
 extension RequestLog.Line {
-    /// The line of a request that the edge refused.
+    /// Creates the line of a request that the edge refused.
     fileprivate init(
         _ problem: Problem, to request: IncomingRequest?, _ requestID: RequestID, took: Duration, answerBytes: Int
     ) {

@@ -6,14 +6,14 @@ internal import Telemetry
 internal import Tracing
 
 extension RequestTracing {
-    /// Does the first part of the work for a request, in a span that goes on until `end`.
+    /// Runs the first part of the work for a request, in a span that lasts until `end`.
     func begin<Value>(_ context: RequestContext, _ work: () throws -> Value) rethrows -> Value {
         guard let tracer else { return try work() }
         start(tracer, context)
         return try context.run(work)
     }
 
-    /// Does a later part of the work for a request, in the same span.
+    /// Runs a later part of the work for a request, in the same span.
     func resume<Value>(_ context: RequestContext, _ work: () throws -> Value) rethrows -> Value {
         isOn ? try context.run(work) : try work()
     }
@@ -24,14 +24,14 @@ extension RequestTracing {
         tracer.extract(TraceCarrier.sent(context.header), into: &parent, using: TraceCarrier())
         let span = tracer.startSpan("HTTP", context: parent, ofKind: .server)
         context.span = span
-        // Log lines name the tracer's span, if it says in the words of the standard which that is.
+        // Log lines name the tracer's span, if the tracer injects a valid `traceparent`.
         var carrier: [String: String] = [:]
         tracer.inject(span.context, into: &carrier, using: TraceCarrier())
         guard let own = carrier[TraceCarrier.traceparent].flatMap({ TraceContext(traceparent: $0) }) else { return }
         context.traceIDs = TraceIDs(span: own)
     }
 
-    /// Ends the span of a request that is answered.
+    /// Ends the span of an answered request.
     func end(_ context: RequestContext, _ line: () -> RequestLog.Line) {
         guard isOn, let span = context.span else { return }
         let line = line()
@@ -54,7 +54,7 @@ extension RequestTracing {
         span.end()
     }
 
-    /// What the log says, and the span says in the convention's words or by itself.
+    /// The members of a log line that a span has under a conventional name or implicitly.
     private static let saidOtherwise: Set<String> = ["method", "route", "trace_id", "span_id"]
 }
 
@@ -63,7 +63,7 @@ extension MethodLabel {
     fileprivate var conventionalName: String { self == .other ? "_OTHER" : rawValue }
 }
 
-/// The trace of a request on its way to the tracer: what is valid of it, and no other header field.
+/// The carrier of a request's trace to the tracer: only valid values, and no other header field.
 struct TraceCarrier: Extractor, Injector {
     static let traceparent = "traceparent"
     static let tracestate = "tracestate"
@@ -82,7 +82,7 @@ struct TraceCarrier: Extractor, Injector {
 }
 
 extension TraceContext {
-    /// What the header of a request says; nil if it says nothing, nothing valid, or several things.
+    /// Reads the header of a request; nil without exactly one valid `traceparent`.
     init?(_ header: RequestHeader) {
         guard let text = header.traceparent else { return nil }
         self.init(traceparent: text)

@@ -4,18 +4,18 @@
 package import Gateway
 package import HTTPTypes
 
-/// One endpoint of a listener: a method, a path, what a request must bring, and the handler.
+/// One endpoint of a listener: a method, a path, the required credentials, and the handler.
 ///
 /// A class, because each request refers to its route and never changes it.
 package final class Route: Sendable {
     /// Answers a request, step by step.
     package typealias Handler = @Sendable (RequestContext, ReservedBody) throws -> Step<Reply, any Error>
 
-    /// The credentials that a request must bring.
+    /// The credentials that a request must have.
     package enum Authentication: Sendable {
         /// A client's API key, in `Authorization: Bearer`, `X-API-Key` or `Authorization: Basic`.
         case apiKey
-        /// None: the listener is reached by operators only.
+        /// None: only operators reach the listener.
         case none
     }
 
@@ -29,18 +29,14 @@ package final class Route: Sendable {
 
     /// The method. A route for GET also takes HEAD.
     let method: HTTPRequest.Method
-    /// The path, with `{id}` for a last segment that the client chooses, or `*` for every path; the log's `route`.
+    /// The path, with `{id}` for a variable last segment, or `*` for every path; the log's `route`.
     let path: String
-    /// The label of the path in metrics.
     let label: RouteLabel
-    /// The credentials that a request must bring.
     let authentication: Authentication
-    /// The threads on which the handler runs.
     let place: Place
-    /// Answers a request.
     let handler: Handler
 
-    /// Creates a route whose handler may compute and wait.
+    /// Creates a route with a handler that may compute and wait.
     package init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
         on place: Place = .eventLoop, handler: @escaping Handler
@@ -53,7 +49,7 @@ package final class Route: Sendable {
         label = RouteLabel(rawValue: path) ?? .other
     }
 
-    /// Creates a route whose reply is known at once.
+    /// Creates a route with an immediate reply.
     package convenience init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
         on place: Place = .eventLoop, reply: @escaping @Sendable (RequestContext) throws -> Reply
@@ -64,13 +60,13 @@ package final class Route: Sendable {
 
 /// The routes of one path, at least one.
 final class RoutePath: Sendable {
-    /// The path as it stands in the table.
+    /// The path as in the table.
     let template: String
-    /// The routes, one for each method.
+    /// The routes, one per method.
     let routes: [Route]
     /// The methods that are answered (RFC 9110 §10.2.1).
     let allowed: [HTTPRequest.Method]
-    /// The part of the template in front of `{id}`; nil for a path without parameter.
+    /// The part of the template before `{id}`; nil for a path without parameter.
     private let prefix: String?
 
     fileprivate init(_ template: String, _ routes: [Route]) {
@@ -81,7 +77,7 @@ final class RoutePath: Sendable {
         prefix = template.hasSuffix("{id}") ? String(template.dropLast(4)) : nil
     }
 
-    /// Returns the parameter in a path; empty for a path without one; nil for a path that does not match.
+    /// Returns the parameter in a path: empty for a path without one, nil for a path that does not match.
     fileprivate func parameter(in path: String) -> String? {
         guard let prefix else { return path == template || template == "*" ? "" : nil }
         guard path.hasPrefix(prefix) else { return nil }
@@ -95,13 +91,12 @@ final class RoutePath: Sendable {
     }
 }
 
-/// The routes of one listener. The same table yields dispatch, the `Allow` field, and the labels of logs and metrics.
+/// The routes of one listener. The table determines dispatch, the `Allow` field, and the labels of logs and metrics.
 package struct RouteTable: Sendable {
     private let paths: [RoutePath]
     /// The credentials for paths without a route, so that a client without a key does not learn which paths exist.
     private let authenticationElsewhere: Route.Authentication
 
-    /// Creates a table.
     /// - Parameter authenticationElsewhere: the credentials for paths without a route.
     package init(_ routes: [Route], authenticationElsewhere: Route.Authentication = .apiKey) {
         self.authenticationElsewhere = authenticationElsewhere
@@ -110,12 +105,13 @@ package struct RouteTable: Sendable {
         paths = templates.map { template in RoutePath(template, routes.filter { $0.path == template }) }
     }
 
-    /// Every path that has a route.
+    /// The templates of all routes.
     var templates: [String] { paths.map(\.template) }
 
     /// Returns the route for a request.
-    /// - Parameter path: the path that was sent, without its query. It matches byte by byte: a path with an empty segment
-    ///   or another case is another path.
+    /// - Parameter path: the path as sent, without its query. It must match byte by byte: an empty segment or another
+    /// case
+    ///   makes another path.
     func match(_ method: HTTPRequest.Method, _ path: String) -> RouteMatch {
         for candidate in paths {
             guard let parameter = candidate.parameter(in: path) else { continue }
@@ -134,13 +130,12 @@ package struct RouteMatch: Sendable {
     let path: RoutePath?
     /// The route; nil if the path has none for the method.
     let route: Route?
-    /// The path segment that the client chose; empty for a path without one.
+    /// The variable path segment; empty for a path without one.
     package let parameter: String
-    /// The credentials that the request must bring.
+    /// The credentials that the request must have.
     let authentication: Route.Authentication
 
-    /// The path as it stands in the table; nil for a path without a route.
+    /// The path as in the table; nil for a path without a route.
     var template: String? { path?.template }
-    /// The label of the path in metrics.
     var label: RouteLabel { path?.routes[0].label ?? .other }
 }

@@ -3,10 +3,10 @@
 
 internal import CCurl
 
-/// libcurl's verdict on a transfer.
+/// libcurl's result of a transfer.
 typealias CurlCode = CURLcode
 
-/// One transfer of libcurl's: the owner of one `CURL` handle and of everything the handle points to.
+/// One transfer of libcurl: the owner of one `CURL` handle and of everything that it points to.
 ///
 /// SAFETY: libcurl calls back into this object only from `MultiHandle.perform` and `remove`, while the loop holds it;
 /// the handle is freed once, after it was removed from its multi handle.
@@ -14,13 +14,12 @@ typealias CurlCode = CURLcode
     private let handle: UnsafeMutableRawPointer
     private let headers: HeaderList
     private let slot: RequestSlot
-    /// What has arrived.
     fileprivate var collector: ResponseCollector
     private let usesProxy: Bool
     fileprivate let allowsPrivateAddresses: Bool
     fileprivate var hasMetForbiddenAddress = false
 
-    /// Makes a handle that is ready to be added to a multi handle.
+    /// Creates a handle that is ready to be added to a multi handle.
     init(for assignment: Assignment, _ configuration: TransportConfiguration) throws(TransportError) {
         slot = assignment.slot
         collector = ResponseCollector(
@@ -28,7 +27,7 @@ typealias CurlCode = CURLcode
         usesProxy = configuration.proxy != nil
         allowsPrivateAddresses = configuration.allowsPrivateAddresses || usesProxy
         headers = try HeaderList(assignment.request.headerLines)
-        // Last of all: from here on, whatever throws, `deinit` runs.
+        // Last: if a later statement throws, `deinit` runs.
         guard let handle = unsafe curl_easy_init() else { throw .internal(code: 0) }
         unsafe self.handle = handle
         try setCallbacks()
@@ -41,7 +40,6 @@ typealias CurlCode = CURLcode
         unsafe curl_easy_cleanup(handle)
     }
 
-    /// Lends the handle.
     func withHandle<Value>(_ body: (UnsafeMutableRawPointer) -> Value) -> Value {
         unsafe body(handle)
     }
@@ -77,7 +75,7 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        // libcurl reads the authorities once for all connections only when it is told of no folder of them.
+        // libcurl caches the authorities for all connections only if no folder of them is set.
         try set(CURLOPT_CAPATH, nil)
         if let caFile = configuration.caFile { try set(CURLOPT_CAINFO, caFile) }
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -89,11 +87,11 @@ extension EasyHandle {
         try set(CURLOPT_LOW_SPEED_LIMIT, configuration.lowSpeedBytesPerSecond)
         try set(CURLOPT_LOW_SPEED_TIME, Int(configuration.lowSpeedTime.components.seconds))
         try set(CURLOPT_MAXLIFETIME_CONN, Int(configuration.maximumConnectionAge.components.seconds))
-        // Otherwise giving up on a name waits for the resolver, and every transfer with it.
+        // Otherwise a cancelled name resolution blocks the loop until the resolver returns.
         try set(CURLOPT_QUICK_EXIT, 1)
     }
 
-    /// An empty text, unlike none, also means that the environment is not asked.
+    /// An empty string, unlike nil, also keeps libcurl from reading the environment.
     private func setProxy(_ proxy: String?) throws(TransportError) {
         try set(CURLOPT_PROXY, proxy ?? "")
         try set(CURLOPT_NOPROXY, "")
@@ -102,14 +100,14 @@ extension EasyHandle {
 
     private func set(_ request: CheckedRequest) throws(TransportError) {
         try set(CURLOPT_URL, request.url)
-        // Wait whether the connection that is being made can be shared. TLS says so in its handshake (ALPN); without
-        // TLS only the first answer would, however long it takes.
+        // Wait to see if the new connection can be shared. With TLS the handshake decides (ALPN); without it,
+        // only the first answer would.
         try set(CURLOPT_PIPEWAIT, request.isSecure ? 1 : 0)
         unsafe try check(headers.withList { unsafe CCurl_set_list(handle, CURLOPT_HTTPHEADER, $0) })
         guard request.method != .get else { return }
         try set(CURLOPT_POST, 1)
         try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
-        // The size first: it says how much libcurl copies. The copy is libcurl's, so that no pointer of ours is kept.
+        // The size first: it limits libcurl's copy. With the copy, no pointer of ours is kept.
         unsafe try check(CCurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
         let code = unsafe request.body.withUnsafeBytes { bytes in
             unsafe CCurl_set_pointer(
@@ -126,7 +124,7 @@ extension EasyHandle {
         unsafe try check(CCurl_set_text(handle, option, value))
     }
 
-    /// Every option matters: one that this libcurl does not know is a failure.
+    /// Throws for any option that this libcurl does not know: every option matters.
     private func check(_ code: CURLcode) throws(TransportError) {
         if code != CURLE_OK { throw .internal(code: Int32(code.rawValue)) }
     }
@@ -135,7 +133,7 @@ extension EasyHandle {
 // MARK: - Results
 
 extension EasyHandle {
-    /// The answer; to be asked for when there was no error.
+    /// The answer, valid if there was no error.
     var response: TransportResponse {
         unsafe TransportResponse(
             status: collector.status, headers: TransportHeaders(collector.fields), body: collector.body,
@@ -145,7 +143,6 @@ extension EasyHandle {
                 total: time(CURLINFO_TOTAL_TIME_T)))
     }
 
-    /// What went wrong; nil if nothing did.
     func error(_ code: CurlCode) -> TransportError? {
         if let failure = collector.failure { return failure }
         if code == CURLE_OPERATION_TIMEDOUT { return .timeout(wasConnected ? .stalled : .connecting) }
@@ -155,7 +152,7 @@ extension EasyHandle {
         return TransportError(code) ?? (collector.hasWholeHeader ? nil : .reset)
     }
 
-    /// Whether there was a connection to send the request on.
+    /// True if there was a connection for the request.
     var wasConnected: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     private var wasRefusedByProxy: Bool {
@@ -176,9 +173,9 @@ extension EasyHandle {
     }
 }
 
-// MARK: - What libcurl calls
+// MARK: - Callbacks of libcurl
 
-/// Returning another number than was handed over makes libcurl give up.
+/// Any return value other than the given number of bytes ends the transfer.
 private func receiveHeader(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
@@ -213,7 +210,7 @@ private func openSocket(
 }
 
 extension EasyHandle {
-    /// SAFETY: the context is the object itself, put there by `setCallbacks`, which is alive as long as it has a handle.
+    /// SAFETY: `setCallbacks` set the context to the object itself, which lives as long as its handle.
     fileprivate static func borrowed(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         unsafe context.map { unsafe Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
     }

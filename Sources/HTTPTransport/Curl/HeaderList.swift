@@ -9,7 +9,7 @@ internal import CCurl
 @safe final class HeaderList {
     private var list: UnsafeMutablePointer<curl_slist>?
 
-    /// A list of these lines; throws when there is no memory.
+    /// Creates a list of these lines; throws if memory is short.
     init(_ lines: [String]) throws(TransportError) {
         for line in lines {
             guard let longer = unsafe curl_slist_append(list, line) else { throw .internal(code: 0) }
@@ -21,7 +21,6 @@ internal import CCurl
         unsafe curl_slist_free_all(list)
     }
 
-    /// Lends the list.
     func withList<Value>(_ body: (UnsafeMutablePointer<curl_slist>?) -> Value) -> Value {
         unsafe body(list)
     }

@@ -5,8 +5,8 @@ internal import CCurl
 
 /// The owner of one `CURLM` handle: all transfers in flight, and the connections they share.
 ///
-/// SAFETY (nonisolated(unsafe) handle): `wakeUp` may be called from any thread, as curl_multi_wakeup(3) promises;
-/// everything else is called by the one loop only. The handle is freed once, when neither is left.
+/// SAFETY (nonisolated(unsafe) handle): `wakeUp` may be called from any thread, by curl_multi_wakeup(3); only the loop
+/// calls everything else. The handle is freed once, after both.
 @safe final class MultiHandle: Sendable {
     private nonisolated(unsafe) let handle: UnsafeMutableRawPointer
 
@@ -26,27 +26,27 @@ internal import CCurl
         unsafe curl_multi_cleanup(handle)
     }
 
-    /// Once for the process, before anything else of libcurl's.
+    /// Initializes libcurl once per process, before any other call.
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// Ends the wait that is going on, or else the next one. From any thread.
+    /// Ends the current wait, or else the next one. Callable from any thread.
     @Sendable func wakeUp() {
         unsafe curl_multi_wakeup(handle)
     }
 
-    /// Blocks until there is something to do, somebody wakes us, or so much time has passed.
+    /// Blocks until a transfer is ready, `wakeUp` is called, or the time has passed.
     func wait(atMost duration: Duration) {
         unsafe curl_multi_poll(handle, nil, 0, duration.milliseconds, nil)
     }
 
-    /// Does what can be done without waiting. An error concerns all transfers.
+    /// Does all work that needs no waiting. An error concerns all transfers.
     func perform() -> TransportError? {
         var running: Int32 = 0
         let code = unsafe curl_multi_perform(handle, &running)
         return code == CURLM_OK ? nil : .internal(code: Int32(code.rawValue))
     }
 
-    /// A transfer that is over, each told of once.
+    /// Returns a finished transfer, each once.
     func nextFinished() -> (Assignment.ID, CurlCode)? {
         var remaining: Int32 = 0
         while let message = unsafe curl_multi_info_read(handle, &remaining) {
@@ -62,7 +62,7 @@ internal import CCurl
         if code != CURLM_OK { throw .internal(code: Int32(code.rawValue)) }
     }
 
-    /// Takes a transfer out, finished or not. An unfinished one loses its connection, or its stream with HTTP/2.
+    /// Removes a transfer. An unfinished one loses its connection, or its stream with HTTP/2.
     func remove(_ easy: EasyHandle) {
         _ = unsafe easy.withHandle { unsafe curl_multi_remove_handle(handle, $0) }
     }

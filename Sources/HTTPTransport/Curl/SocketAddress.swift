@@ -8,14 +8,14 @@ internal import CCurl
     internal import Musl
 #endif
 
-/// Reads the addresses libcurl is about to connect to.
+/// Reads the addresses that libcurl is about to connect to.
 enum SocketAddress {
-    /// Whether the address may be connected to under the rule; only IP addresses can be.
+    /// Returns true for a globally reachable IP address; false for any other address.
     static func isGloballyReachable(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Bool {
         unsafe ipAddress(address)?.isGloballyReachable ?? false
     }
 
-    /// A socket for the address, closed on exec; libcurl makes it non-blocking and closes it.
+    /// Opens a socket for the address, closed on exec; libcurl makes it non-blocking and closes it.
     static func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         let kind = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
         return unsafe socket(address.pointee.family, kind, address.pointee.protocol)
@@ -29,8 +29,8 @@ enum SocketAddress {
         }
     }
 
-    /// SAFETY: libcurl says how many bytes of address there are (`addrlen`); they begin at `addr`, whose declared type
-    /// is shorter than an IPv6 address.
+    /// SAFETY: `addrlen` is libcurl's length of the address in bytes; they begin at `addr`, whose declared type is
+    /// shorter than an IPv6 address.
     private static func bytes<Whole, Part>(
         _ address: UnsafeMutablePointer<curl_sockaddr>, at part: KeyPath<Whole, Part>
     ) -> [UInt8] {

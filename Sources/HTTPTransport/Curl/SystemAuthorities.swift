@@ -4,9 +4,9 @@
 internal import CCurl
 
 extension HTTPTransport {
-    /// The file with the authorities to trust where no other is configured, as libcurl was built; nil if it has none.
+    /// The default file of trusted authorities that libcurl was built with; nil if it has none.
     public static var systemCAFile: String? {
-        // SAFETY: the text is libcurl's, which keeps it for as long as the process lives.
+        // SAFETY: libcurl keeps the text for the life of the process.
         unsafe CCurl_default_authorities().map { unsafe String(cString: $0) }
     }
 }

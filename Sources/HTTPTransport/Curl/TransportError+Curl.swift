@@ -4,8 +4,7 @@
 internal import CCurl
 
 extension TransportError {
-    /// What libcurl's number means to an operator; nil for success. The text that goes with a number is not used: it may
-    /// quote the URL.
+    /// Creates the error of a libcurl result; nil for success. Ignores libcurl's text, which may quote the URL.
     init?(_ code: CurlCode) {
         switch code {
         case CURLE_OK: return nil

@@ -8,14 +8,14 @@
 #endif
 internal import Synchronization
 
-/// The owner of one POSIX thread: libcurl wants one that may block, and those of Swift's concurrency must not.
+/// The owner of one POSIX thread: libcurl may block it, which the threads of Swift concurrency forbid.
 ///
 /// SAFETY: the body is retained once for the thread, which releases it; the thread is joined or detached exactly once.
 @safe final class LoopThread: Sendable {
     private let thread: pthread_t
     private let isJoined = Mutex(false)
 
-    /// Starts a thread; throws `.internal` if the system has none to give.
+    /// Starts a thread; throws `.internal` if the system refuses one.
     init(_ body: @escaping @Sendable () -> Void) throws(TransportError) {
         let body = unsafe Unmanaged.passRetained(Body(body))
         var thread = pthread_t()
@@ -30,7 +30,7 @@ internal import Synchronization
         if !isJoined.withLock(\.self) { pthread_detach(thread) }
     }
 
-    /// Waits until the thread is gone. To be called when its body has returned or is about to.
+    /// Waits for the end of the thread. Call it when the body has returned or is about to.
     func join() {
         let isFirst = isJoined.withLock { isJoined in
             defer { isJoined = true }
@@ -55,7 +55,7 @@ private func runBody(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPo
     return nil
 }
 
-/// With CURLOPT_NOSIGNAL, libcurl leaves it to us that writing to a closed socket does not end the program.
+/// Blocks SIGPIPE, so that writing to a closed socket does not end the program: with CURLOPT_NOSIGNAL that is our task.
 private func blockBrokenPipeSignal() {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)

@@ -3,18 +3,17 @@
 
 internal import Synchronization
 
-/// What the loop is asked to do.
+/// A command to the loop.
 enum Order: Sendable {
     case start(Assignment)
-    /// Nobody waits for this one any more. It may be over already, or not have begun.
+    /// Cancel a request, which may have ended or not have begun.
     case abandon(Assignment.ID)
-    /// Finish what is in flight, then end.
+    /// Finish the requests in flight, then end.
     case finish
 }
 
-/// A request that was admitted.
 struct Assignment: Sendable {
-    /// The number of a request within its transport; never 0.
+    /// The number of a request in its transport; never 0.
     typealias ID = UInt
 
     let id: ID
@@ -24,7 +23,7 @@ struct Assignment: Sendable {
     let outcome: Promise<Result<TransportResponse, TransportError>>
 }
 
-/// Orders on their way to the loop, from any thread. There are never more than two for each slot, and one.
+/// Queues commands to the loop, from any thread: at most two for each slot, and one.
 final class Mailbox: Sendable {
     private struct State {
         var orders: [Order] = []
@@ -34,22 +33,20 @@ final class Mailbox: Sendable {
     private let state = Mutex(State())
     private let wakeUp: @Sendable () -> Void
 
-    /// - Parameter wakeUp: makes the loop look; called without a lock held.
+    /// - Parameter wakeUp: wakes the loop; called without a lock held.
     init(wakeUp: @escaping @Sendable () -> Void) {
         self.wakeUp = wakeUp
     }
 
-    /// Asks for a request to be sent; false after `close()`.
     func start(_ assignment: Assignment) -> Bool {
         post(.start(assignment)) { !$0.isClosed }
     }
 
-    /// Asks for a request to be ended.
     func abandon(_ id: Assignment.ID) {
         _ = post(.abandon(id)) { _ in true }
     }
 
-    /// Takes no more requests, and asks the loop to end when those in flight are over.
+    /// Rejects further requests, and ends the loop after those in flight.
     func close() {
         _ = post(.finish) { state in
             defer { state.isClosed = true }
@@ -57,7 +54,6 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Takes all orders out, in their order.
     func takeAll() -> [Order] {
         state.withLock { state in
             let orders = state.orders
@@ -72,7 +68,7 @@ final class Mailbox: Sendable {
             state.orders.append(order)
             return (true, state.orders.count == 1)
         }
-        // One call wakes the loop for all orders it has not taken yet.
+        // One call wakes the loop for all commands not yet taken.
         if isFirst { wakeUp() }
         return isPosted
     }

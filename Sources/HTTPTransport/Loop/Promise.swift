@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// A value that comes later. The first one counts, whoever brings it; everyone who waits is resumed exactly once.
+/// A value that arrives later. The first one counts; each waiting task is resumed exactly once.
 final class Promise<Value: Sendable>: Sendable {
     private enum State {
         case open([CheckedContinuation<Value, Never>])
@@ -12,12 +12,11 @@ final class Promise<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.open([]))
 
-    /// Whether the value is there.
     var isKept: Bool {
         state.withLock { state in if case .kept = state { true } else { false } }
     }
 
-    /// Brings the value; without effect if there is one.
+    /// Sets the value, unless it is set.
     func keep(_ value: Value) {
         let waiting: [CheckedContinuation<Value, Never>] = state.withLock { state in
             guard case .open(let waiting) = state else { return [] }
@@ -27,7 +26,7 @@ final class Promise<Value: Sendable>: Sendable {
         for continuation in waiting { continuation.resume(returning: value) }
     }
 
-    /// The value, as soon as it is there. Cancellation does not end the wait.
+    /// The value, once it is set. Cancellation does not end the wait.
     var value: Value {
         get async {
             await withCheckedContinuation { continuation in

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// Admits so many requests at a time and no more.
+/// Limits the number of concurrent requests.
 final class RequestSlots: Sendable {
     private let taken = Mutex(0)
     private let maximum: Int
@@ -12,10 +12,8 @@ final class RequestSlots: Sendable {
         self.maximum = maximum
     }
 
-    /// How many slots are taken.
     var takenCount: Int { taken.withLock(\.self) }
 
-    /// A slot; nil if all are taken.
     func take() -> RequestSlot? {
         let isFree = taken.withLock { taken in
             guard taken < maximum else { return false }
@@ -30,8 +28,7 @@ final class RequestSlots: Sendable {
     }
 }
 
-/// The right to be in flight. It lives as long as the libcurl handle it was used for, so that a handle that is never
-/// freed can be seen in the count.
+/// The slot of one request. It lives as long as its libcurl handle, so that a leaked handle shows in the count.
 final class RequestSlot: Sendable {
     private let slots: RequestSlots
 

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Carries out the orders of a mailbox until it is told to finish: the one thread that runs libcurl.
+/// Runs the commands of a mailbox until the end, on the one thread that calls libcurl.
 struct TransferLoop {
     private let mailbox: Mailbox
     private let multi: MultiHandle
@@ -15,7 +15,7 @@ struct TransferLoop {
         self.configuration = configuration
     }
 
-    /// Runs until all is finished; blocks its thread.
+    /// Runs until all transfers are finished; blocks its thread.
     mutating func run() {
         let clock = ContinuousClock()
         while !(isFinishing && transfers.isEmpty) {
@@ -26,7 +26,7 @@ struct TransferLoop {
         }
     }
 
-    /// With nothing in flight only a wake-up ends the wait; this is for good measure.
+    /// A safeguard: with nothing in flight, only a wake-up ends the wait.
     private static let longestWait = Duration.seconds(60)
 
     private mutating func obey(_ order: Order, at now: ContinuousClock.Instant) {
@@ -38,7 +38,7 @@ struct TransferLoop {
     }
 
     private mutating func start(_ assignment: Assignment, at now: ContinuousClock.Instant) {
-        // Given up before it began: the order to abandon it may have come, or is still to come and will find nothing.
+        // Cancelled before it began: the command to cancel it may come before or after, and finds nothing.
         guard !assignment.outcome.isKept else { return }
         do throws(TransportError) {
             let transfer = try Transfer(assignment, configuration)
@@ -51,7 +51,7 @@ struct TransferLoop {
 
     private mutating func advance() {
         if let failure = multi.perform() {
-            // Out of memory, or worse: nothing that is in flight can be trusted to go on.
+            // Out of memory, or worse: no transfer in flight can continue.
             for id in transfers.keys { end(id, with: .failure(failure)) }
         }
         while let (id, code) = multi.nextFinished() {
@@ -60,7 +60,7 @@ struct TransferLoop {
         }
     }
 
-    /// libcurl has a timeout of its own, but 7.88 forgets it while a transfer waits for a connection (curl#13227).
+    /// Ends overdue transfers. libcurl 7.88 misses its timeout while a transfer waits for a connection (curl#13227).
     private mutating func endOverdue(at now: ContinuousClock.Instant) {
         for (id, transfer) in transfers where transfer.deadline <= now {
             end(id, with: .failure(.timeout(transfer.handle.wasConnected ? .answering : .connecting)))
@@ -74,7 +74,6 @@ struct TransferLoop {
     }
 }
 
-/// One request in flight.
 private struct Transfer {
     let deadline: ContinuousClock.Instant
     let handle: EasyHandle
@@ -86,7 +85,6 @@ private struct Transfer {
         handle = try EasyHandle(for: assignment, configuration)
     }
 
-    /// What came of it, now that libcurl says it is over.
     func outcome(_ code: CurlCode) -> Result<TransportResponse, TransportError> {
         if let error = handle.error(code) { return .failure(error) }
         return .success(handle.response)

@@ -7,10 +7,10 @@ internal import HTTPTransport
 internal import Receipts
 internal import Settings
 
-/// Looks at the way to Apple: asks each endpoint about a receipt with nothing in it.
+/// Checks the endpoints of Apple with an empty receipt each.
 ///
-/// One such question proves name, route, proxy, TLS and that Apple's service answers, and carries neither a receipt nor a
-/// secret: Apple says 21002, "malformed". Nothing short of a genuine receipt tells whether a shared secret is right.
+/// Such a request proves DNS, route, proxy, TLS and Apple's service, and carries neither a receipt nor a secret: Apple
+/// answers 21002, "malformed". Only a genuine receipt can test a shared secret.
 struct AppleCheck {
     let configuration: GatewayConfiguration
     let environment: [String: String]
@@ -18,30 +18,29 @@ struct AppleCheck {
     let clock: @Sendable () -> Timestamp
 
     enum Limits {
-        /// For a question.
+        /// The time limit of a request.
         static let timeout: Duration = .seconds(8)
-        /// `Date` has whole seconds, and an answer may have been on its way for some.
+        /// `Date` has whole seconds, and the answer takes some time to arrive.
         static let clockDifference: Duration = .seconds(10)
     }
 
-    /// An endpoint and what came of asking it.
+    /// An endpoint and its answer.
     private struct Answer: Sendable {
         let name: String
         let url: UpstreamURL
         let result: Result<VerifyReceiptReply, VerifyReceiptFailure>
-        /// When it was asked and when the answer was there.
         let times: (asked: Timestamp, answered: Timestamp)
     }
 
     func run() async {
         let apple = configuration.apple
         guard apple.isEnabled else {
-            return report.ok("endpoints", "gateway.apple.enabled is false: Apple is never asked")
+            return report.ok("endpoints", "gateway.apple.enabled is false: no requests are sent to Apple")
         }
         var transport = TransportConfiguration(apple)
         transport.totalTimeout = min(apple.deadline, Limits.timeout)
         guard let transport = try? HTTPTransport(transport) else {
-            return report.fail("endpoints", "the system gives no thread to ask on", do: "Raise its limits (ulimit -u).")
+            return report.fail("endpoints", "the system allows no further thread", do: "Raise its limits (ulimit -u).")
         }
         async let production = ask("production", apple.productionURL, transport)
         async let sandbox = ask("sandbox", apple.sandboxURL, transport)
@@ -67,28 +66,28 @@ struct AppleCheck {
         switch answer.result {
         case .success(let reply):
             let took = reply.head.took.rounded, code = reply.response.status.code
-            let way = answer.url.isPlain ? "" : ", its certificate is trusted"
+            let way = answer.url.isPlain ? "" : ", trusted certificate"
             report.ok(answer.name, "\(answer.url.text): status \(code) to an empty receipt within \(took)\(way)")
         case .failure(.throttled):
             report.warn(
                 answer.name, "\(answer.url.text): reached, and answers 429, too many requests",
-                do: "Ask less (gateway.apple.max_requests_per_second), or wait: the way there is in order.")
+                do: "Wait, or lower gateway.apple.max_requests_per_second; the connection works.")
         case .failure(.serverError(let head)):
             report.warn(
                 answer.name, "\(answer.url.text): reached, and answers HTTP \(head.httpStatus)",
                 do:
-                    "Nothing to mend here if that is Apple (see developer.apple.com/system-status); else a proxy says so."
+                    "If Apple sent this (see developer.apple.com/system-status), wait; otherwise check the proxy."
             )
         case .failure(.unexpectedStatus(let head)):
             report.fail(
-                answer.name, "\(answer.url.text): something answers HTTP \(head.httpStatus), as Apple does not",
+                answer.name, "\(answer.url.text): HTTP \(head.httpStatus), which is not Apple's answer",
                 do:
-                    "Correct the URL, or the proxy that answers in Apple's place: it may want a login or forbid the host."
+                    "Correct the URL, or the proxy that answers instead: it may require a login or block the host."
             )
         case .failure(.unusable):
             report.fail(
-                answer.name, "\(answer.url.text): something answers HTTP 200, and not as Apple does",
-                do: "Correct the URL, or find who answers in Apple's place: a proxy's page, a captive portal.")
+                answer.name, "\(answer.url.text): HTTP 200, but not Apple's answer",
+                do: "Correct the URL, or find what answers instead: a proxy's page or a captive portal.")
         case .failure(.transport(let error)):
             report.fail(answer.name, "\(answer.url.text): \(error.seen(through: proxy))", do: advice(for: error))
         }
@@ -96,7 +95,7 @@ struct AppleCheck {
 
     private var proxy: String { configuration.apple.proxy == nil ? "" : " through gateway.apple.proxy" }
 
-    /// Where the way out may be a proxy's that only the environment names, that comes first.
+    /// Returns what to do. A proxy that only the environment names is mentioned first.
     private func advice(for error: TransportError) -> String {
         let names = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
         if configuration.apple.proxy == nil, error.isMissingWay,
@@ -107,7 +106,7 @@ struct AppleCheck {
         return error.advice
     }
 
-    /// By the first answer with a date.
+    /// Checks the clock by the first answer with a date.
     private func noteClock(_ answers: [Answer]) {
         let seen = answers.lazy.compactMap { answer -> Duration? in
             let head =
@@ -121,61 +120,60 @@ struct AppleCheck {
         let skew = configuration.verification.clockSkew
         switch difference.magnitude {
         case ...Limits.clockDifference:
-            report.ok("clock", "the same as here, within \(Limits.clockDifference.configurationText)")
+            report.ok("clock", "differs from Apple's by less than \(Limits.clockDifference.configurationText)")
         case ...skew:
             report.warn("clock", "Apple is \(difference.ahead) this machine", do: "Synchronise the clock (NTP).")
         default:
             report.fail(
                 "clock",
                 "Apple is \(difference.ahead) this machine, more than gateway.verification.clock_skew: new receipts "
-                    + "may seem to be from the future", do: "Synchronise the clock (NTP).")
+                    + "may appear to be from the future", do: "Synchronise the clock (NTP).")
         }
     }
 }
 
 extension TransportError {
-    /// What was seen, which is never about a secret: none was sent.
+    /// The observation. It contains no secret, because none was sent.
     fileprivate func seen(through proxy: String) -> String {
         switch self {
         case .resolve: "the name has no address\(proxy)"
-        case .forbiddenAddress: "the name stands for a private address"
-        case .connect: "no connection\(proxy): refused, or no route"
-        case .proxy: "gateway.apple.proxy cannot be reached, or refuses"
-        case .tlsHandshake: "connected\(proxy), and no TLS came about"
+        case .forbiddenAddress: "the name resolves to a private address"
+        case .connect: "no connection\(proxy): refused or no route"
+        case .proxy: "gateway.apple.proxy is unreachable or refuses the connection"
+        case .tlsHandshake: "connected\(proxy), but the TLS handshake failed"
         case .tlsVerification:
-            "connected\(proxy), and the certificate is not trusted, not for this host, or not valid now"
-        case .trustStore: "the authorities to trust cannot be read"
-        case .timeout(.connecting): "no connection in time\(proxy): packets seem to be dropped"
-        case .timeout: "connected\(proxy), and no answer in time"
+            "connected\(proxy), but the certificate is not trusted, not for this host or not valid now"
+        case .trustStore: "the trusted CA certificates cannot be read"
+        case .timeout(.connecting): "connecting\(proxy) timed out: packets seem to be dropped"
+        case .timeout: "connected\(proxy), but the answer timed out"
         case .reset: "the connection\(proxy) ended before the answer"
-        case .tooLarge, .protocolViolation: "what answers\(proxy) is not Apple"
+        case .tooLarge, .protocolViolation: "the answer\(proxy) is not Apple's"
         case .invalidURL, .insecureURL, .invalidHeader, .tooManyRequests, .cancelled, .shuttingDown:
-            "could not be asked"
-        case .internal(let code): "could not be asked: libcurl's error \(code)"
+            "the request was not sent"
+        case .internal(let code): "the request was not sent: libcurl error \(code)"
         }
     }
 
-    /// What to do.
     fileprivate var advice: String {
         switch self {
-        case .resolve: "Mend DNS (/etc/resolv.conf), or set GATEWAY_APPLE_PROXY if only a proxy leads out."
+        case .resolve: "Fix DNS (/etc/resolv.conf), or set GATEWAY_APPLE_PROXY if only a proxy has Internet access."
         case .forbiddenAddress:
-            "Find out why DNS answers so; GATEWAY_APPLE_ALLOW_PRIVATE_ADDRESSES=true if it is meant."
+            "Check DNS; set GATEWAY_APPLE_ALLOW_PRIVATE_ADDRESSES=true if this is intended."
         case .connect, .timeout(.connecting):
-            "Allow this machine out to Apple on port 443 (firewall, egress policy), or set GATEWAY_APPLE_PROXY."
+            "Allow connections to Apple on port 443 (firewall, egress policy), or set GATEWAY_APPLE_PROXY."
         case .proxy: "Check its address, and that it allows CONNECT to Apple on port 443."
         case .tlsHandshake, .tlsVerification:
-            "If a proxy opens TLS here, trust its authority with GATEWAY_APPLE_CA_FILE; else look who answers, and at the "
+            "If a proxy intercepts TLS, trust its CA with GATEWAY_APPLE_CA_FILE; otherwise check the endpoint and the "
                 + "clock."
         case .trustStore: "Install ca-certificates, or set GATEWAY_APPLE_CA_FILE."
         case .timeout, .reset, .tooLarge, .protocolViolation:
-            "Look again; if it stays, ask who runs the network what stands between this machine and Apple."
+            "Run the doctor again; if it persists, check the network's proxies and firewalls."
         case .invalidURL, .insecureURL, .invalidHeader, .tooManyRequests, .cancelled, .shuttingDown, .internal:
-            "Look again; if it stays, report it as a bug."
+            "Run the doctor again; if it persists, report it as a bug."
         }
     }
 
-    /// Whether there was no way out at all.
+    /// True if no connection was possible at all.
     fileprivate var isMissingWay: Bool {
         switch self {
         case .resolve, .connect, .timeout(.connecting), .forbiddenAddress: true

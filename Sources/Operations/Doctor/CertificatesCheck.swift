@@ -5,17 +5,17 @@ internal import HTTPTransport
 internal import Receipts
 internal import Settings
 
-/// Looks at what certificates are checked with.
+/// Checks the trust anchors for receipts and for connections to Apple.
 struct CertificatesCheck {
     let configuration: GatewayConfiguration
     let report: CheckReport
     let now: Timestamp
 
-    /// A root that ends within this time is worth a warning.
+    /// The time before a root's end from which a warning is given.
     private static let notice: Duration = .seconds(90 * 86_400)
 
     func run() {
-        // That it offers what verifying takes was tried with the configuration.
+        // Loading the configuration has tried the algorithms.
         report.ok("openssl", "\(ReceiptVerifier.openSSLVersion), with SHA-1, SHA-256, SHA-384, RSA and ECDSA")
         noteRoots()
         if configuration.apple.isEnabled { noteAuthorities() }
@@ -34,17 +34,17 @@ struct CertificatesCheck {
         let names = ending.map { "\($0.path) on \($0.end.day)" }.listed
         report.note(
             "roots", ending.contains { $0.end <= now } ? .failed : .warning,
-            "trust roots end, and with them the receipts that are made later: \(names)",
+            "trust roots expire, and receipts created later will be rejected: \(names)",
             "Put a newer certificate into gateway.trust_roots.")
     }
 
     private func noteAuthorities() {
         guard let path = configuration.apple.caFile ?? HTTPTransport.systemCAFile else {
-            return report.ok("authorities", "those that libcurl was built with")
+            return report.ok("authorities", "libcurl's built-in CA certificates")
         }
         guard (try? TextFile.read(path))?.contains("-----BEGIN CERTIFICATE-----") == true else {
             return report.fail(
-                "authorities", "\(path) holds no certificates that can be read: no connection to Apple is trusted",
+                "authorities", "\(path) contains no readable certificates: no connection to Apple is trusted",
                 do: "Install ca-certificates, or set GATEWAY_APPLE_CA_FILE.")
         }
         report.ok("authorities", "\(path) for connections to Apple")

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// What is written down while an area is looked at. It is closed when the time is over: what comes later is dropped.
+/// The observations of one area. Closed at the time limit; later ones are dropped.
 final class CheckReport: Sendable {
     private struct State {
         var observations: [CheckResult] = []
@@ -19,13 +19,12 @@ final class CheckReport: Sendable {
     func warn(_ subject: String, _ seen: String, do advice: String) { note(subject, .warning, seen, advice) }
     func fail(_ subject: String, _ seen: String, do advice: String) { note(subject, .failed, seen, advice) }
 
-    /// Writes down what was seen.
     func note(_ subject: String, _ level: CheckResult.Level, _ seen: String, _ advice: String?) {
         let observation = CheckResult(area: area, subject: subject, level: level, seen: seen, advice: advice)
         state.withLock { if !$0.isClosed { $0.observations.append(observation) } }
     }
 
-    /// Everything that was written down.
+    /// Closes the report and returns its observations.
     func close() -> [CheckResult] {
         state.withLock { state in
             state.isClosed = true
@@ -34,7 +33,7 @@ final class CheckReport: Sendable {
     }
 }
 
-/// The value of something, unless it takes longer than a limit. It is cancelled then, and not waited for.
+/// Returns the result of an operation; nil if it exceeds a time limit. It is then cancelled, and not awaited.
 func value<Value: Sendable>(
     within limit: Duration, of body: @escaping @Sendable () async -> Value
 ) async -> Value? {

@@ -3,35 +3,34 @@
 
 internal import Settings
 
-/// One thing that was looked at, and how it is.
+/// The result of one check.
 package struct CheckResult: Hashable, Sendable {
-    /// How bad it is.
+    /// The severity.
     package enum Level: String, Sendable {
-        /// As it should be.
         case ok
-        /// It works, and there is something to know or to mend.
+        /// It works, but needs attention.
         case warning
-        /// It does not work, or will not.
+        /// It does not work, or will stop working.
         case failed
     }
 
-    /// What belongs together, in the order in which it is shown.
+    /// The areas, in the order of the report.
     enum Area: String, CaseIterable, Sendable {
         case configuration, clients, redis, apple, certificates, limits, ports
     }
 
     let area: Area
-    /// What was looked at, in a word; unique within its area but for `configuration`.
+    /// The subject, in a word; unique within its area except for `configuration`.
     let subject: String
     let level: Level
-    /// What was seen, and what it means. Never a secret.
+    /// The observation and its meaning. Never a secret.
     let seen: String
-    /// What to do about it; nil if nothing needs to be done.
+    /// The advice; nil if there is nothing to do.
     let advice: String?
 }
 
 extension ConfigurationProblems {
-    /// The problems in the form of the doctor. What is wrong and what to do stand in one sentence already.
+    /// The problems as observations. One sentence already contains the fault and what to do.
     package var observations: [CheckResult] {
         problems.prefix(Self.maximumShown).map {
             CheckResult(

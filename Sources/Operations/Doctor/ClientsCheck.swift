@@ -5,24 +5,24 @@ internal import Gateway
 internal import Receipts
 internal import Settings
 
-/// Looks at the clients file for what is right by itself and wrong soon, or surprising.
+/// Checks the clients file for valid entries that expire soon or are surprising.
 struct ClientsCheck {
     let configuration: GatewayConfiguration
     let report: CheckReport
     let now: Timestamp
 
-    /// A key that ends within this time is worth a warning: a month is enough to replace it.
+    /// The time before a key's end from which a warning is given: a month is enough to replace it.
     private static let notice: Duration = .seconds(30 * 86_400)
 
     func run() {
         let file = configuration.clientsFile.flatMap { try? ClientsFile(at: $0, now: now) }
         if let file {
             let secrets = file.sharedSecrets.count
-            report.ok("file", "clients: \(file.clients.count); apps with a shared secret of their own: \(secrets)")
+            report.ok("file", "clients: \(file.clients.count); apps with their own shared secret: \(secrets)")
             noteKeys(of: file.clients)
             noteLimits(of: file.clients)
         } else {
-            report.ok("file", "none: callers on this machine need no key, and nobody else can call")
+            report.ok("file", "none: only clients on this machine are served, without a key")
         }
         if configuration.apple.isEnabled { noteSecrets(for: file) }
     }
@@ -36,13 +36,13 @@ struct ClientsCheck {
         }
         if !locked.isEmpty {
             report.fail(
-                "keys", "no key is valid any more of \(locked.map(\.name).listed)",
-                do: "Make each of them a key with `receipt-gateway hash-key`, and restart the gateway.")
+                "keys", "clients without a valid key: \(locked.map(\.name).listed)",
+                do: "Make a key for each with `receipt-gateway hash-key`, and restart the gateway.")
         }
         if !ending.isEmpty {
             report.warn(
                 "expiry", "keys expire within 30 days: \(ending.listed)",
-                do: "Make a second key beside each with `receipt-gateway hash-key`; both work until the first expires.")
+                do: "Make a second key for each with `receipt-gateway hash-key`; both work until the first expires.")
         }
         if locked.isEmpty, ending.isEmpty {
             report.ok("keys", "none of \(keys.count { $0.1.isActive(at: now) }) expires within 30 days")
@@ -51,16 +51,16 @@ struct ClientsCheck {
 
     private func noteLimits(of clients: [Client]) {
         let free = clients.filter { $0.limits.policies.isEmpty && $0.limits.concurrency == nil }
-        if free.isEmpty { return report.ok("limits", "each client has some") }
+        if free.isEmpty { return report.ok("limits", "each client has limits") }
         report.warn(
-            "limits", "may ask as often as they like: \(free.map(\.name).listed)",
-            do: "Give them `limits`, or all clients `defaults`, if one must not use up what is for all.")
+            "limits", "clients without limits: \(free.map(\.name).listed)",
+            do: "Give them `limits`, or set `defaults`, so that one client cannot use up the capacity of all.")
     }
 
     private func noteSecrets(for file: ClientsFile?) {
         let secrets = SharedSecrets(configuration, file)
         if secrets.primary != nil {
-            return report.ok("secrets", "the account's shared secret is set, for all apps without one of their own")
+            return report.ok("secrets", "the account's shared secret is set, for all apps without their own")
         }
         let lacking = (file?.clients ?? [.loopback]).flatMap { client -> [String] in
             guard case .only(let bundleIDs) = client.apps else { return [file == nil ? "any app" : "other apps"] }
@@ -69,16 +69,15 @@ struct ClientsCheck {
         if lacking.isEmpty { return report.ok("secrets", "each app has a shared secret") }
         report.warn(
             "secrets",
-            "no shared secret is set for \(Set(lacking).sorted().listed): Apple is asked only for callers who send their own",
+            "no shared secret for \(Set(lacking).sorted().listed): requests to Apple need the client's own `password`",
             do: "Set GATEWAY_APPLE_SHARED_SECRET_FILE, or `shared_secret_file` of each app in the clients file.")
     }
 }
 
 extension [String] {
-    /// The most names in one line.
     private static var maximumListed: Int { 5 }
 
-    /// The first few, and how many more there are.
+    /// The first few names, and the number of the others.
     var listed: String {
         let rest = count > Self.maximumListed ? " and \(count - Self.maximumListed) more" : ""
         return prefix(Self.maximumListed).map { $0.printable() }.joined(separator: ", ") + rest

@@ -4,9 +4,8 @@
 internal import Redis
 internal import Synchronization
 
-/// Remembers how the first attempt to connect went, for each kind of connection.
+/// Records the outcome of connecting for each connection role.
 final class ConnectionRecorder: RedisObserver {
-    /// How an attempt ended.
     enum Outcome: Hashable, Sendable {
         case connected(after: Duration)
         case failed(RedisConnectionFault)
@@ -15,7 +14,7 @@ final class ConnectionRecorder: RedisObserver {
     private let began = ContinuousClock.now
     private let outcomes = Mutex<[RedisConnectionRole: Outcome]>([:])
 
-    /// A success counts for good; of failures the last one does.
+    /// Records an event. A success is final; of failures the last one counts.
     func observe(_ event: RedisEvent) {
         switch event {
         case .connected(let role): note(.connected(after: began.duration(to: .now)), role)
@@ -24,7 +23,7 @@ final class ConnectionRecorder: RedisObserver {
         }
     }
 
-    /// How it went; nil as long as nothing has come of it.
+    /// The outcome for a role; nil while there is none.
     subscript(role: RedisConnectionRole) -> Outcome? { outcomes.withLock { $0[role] } }
 
     private func note(_ outcome: Outcome, _ role: RedisConnectionRole) {

@@ -4,19 +4,17 @@
 package import Receipts
 package import Settings
 
-/// Looks at what is around a gateway: what it is configured with, whom it talks to, and what it may use.
+/// Checks the environment of a gateway: its configuration, the services it uses and the system's limits.
 ///
-/// All areas are looked at together, each for a limited time, with the parts that `serve` would use. Nothing is changed
-/// but a few keys in Redis that end within a second.
+/// All areas are checked in parallel within a time limit, with the components that `serve` would use. The only changes
+/// are a few keys in Redis that expire within a second.
 package struct Doctor: Sendable {
-    /// What is configured; it is known to be right.
+    /// The configuration, already validated.
     let configuration: GatewayConfiguration
-    /// The environment variables, of which only those for proxies are looked at.
+    /// The environment variables; only those for proxies are read.
     let environment: [String: String]
-    /// The time.
     var clock: @Sendable () -> Timestamp = { .now() }
 
-    /// Creates a doctor for one configuration.
     package init(
         configuration: GatewayConfiguration, environment: [String: String],
         clock: @escaping @Sendable () -> Timestamp = { .now() }
@@ -27,11 +25,11 @@ package struct Doctor: Sendable {
     }
 
     enum Limits {
-        /// For one area, and for all of them together, as they are looked at at the same time.
+        /// The time limit of one area, and so of all, because they run in parallel.
         static let examination: Duration = .seconds(12)
     }
 
-    /// Everything that was seen, by area.
+    /// Returns all observations, by area.
     package func examine() async -> [CheckResult] {
         await withTaskGroup(of: (CheckResult.Area, [CheckResult]).self) { group in
             for area in CheckResult.Area.allCases {
@@ -47,8 +45,8 @@ package struct Doctor: Sendable {
         let ended: Void? = await value(within: Limits.examination) { await examine(area, report) }
         if ended == nil {
             report.fail(
-                "time", "not everything was seen within \(Limits.examination.configurationText)",
-                do: "Mend what stands above, and look again.")
+                "time", "the checks did not finish within \(Limits.examination.configurationText)",
+                do: "Fix the problems above, and run the doctor again.")
         }
         return report.close()
     }
@@ -72,6 +70,6 @@ package struct Doctor: Sendable {
         let set = ConfigurationKeys.all.count { $0.text(configuration) != $0.defaultText }
         report.ok(
             "settings",
-            "\(ConfigurationKeys.all.count) settings, \(set) of them not the default; check-config lists them")
+            "\(ConfigurationKeys.all.count) settings, \(set) of them changed; check-config lists them")
     }
 }

@@ -4,37 +4,35 @@
 internal import JSON
 internal import Settings
 
-/// What the doctor has to say.
+/// The report of the doctor.
 package struct DoctorReport: Sendable {
     let observations: [CheckResult]
 
-    /// Creates a report.
     package init(observations: [CheckResult]) {
         self.observations = observations
     }
 
-    /// How to say it.
+    /// The output format.
     package enum Format: String, CaseIterable, Sendable {
-        /// One line for each thing, for people.
+        /// One line per observation, for people.
         case text
-        /// One JSON object, for programs.
         case json
     }
 
-    /// The worst of all levels.
+    /// The most severe level of all observations.
     package var level: CheckResult.Level {
         let levels = Set(observations.map(\.level))
         return levels.contains(.failed) ? .failed : levels.contains(.warning) ? .warning : .ok
     }
 
-    /// Whether the configuration is wrong, so that nothing else was looked at.
+    /// True if the configuration is invalid, so that nothing else was checked.
     package var isMisconfigured: Bool { observations.contains { $0.area == .configuration && $0.level == .failed } }
 }
 
 // MARK: - For people
 
 extension DoctorReport {
-    /// A heading for each area and a line for each observation.
+    /// Returns a heading for each area and a line for each observation.
     package func text(hasColours: Bool) -> String {
         let areas = CheckResult.Area.allCases.compactMap { area in
             let lines = observations.filter { $0.area == area }.map { "  \($0.line(hasColours: hasColours))\n" }
@@ -47,12 +45,12 @@ extension DoctorReport {
         func count(_ level: CheckResult.Level) -> Int { observations.count { $0.level == level } }
         let warnings = count(.warning) == 1 ? "1 warning" : "\(count(.warning)) warnings"
         let counts = "\(count(.ok)) ok, \(warnings), \(count(.failed)) failed"
-        return isMisconfigured ? "\(counts); nothing else is looked at while the configuration is wrong" : counts
+        return isMisconfigured ? "\(counts); nothing else is checked until the configuration is valid" : counts
     }
 }
 
 extension CheckResult {
-    /// The columns of a line; longer subjects push the rest aside.
+    /// The widths of a line's columns; longer subjects shift the rest.
     private enum Width {
         static let level = 9
         static let subject = 15
@@ -67,7 +65,7 @@ extension CheckResult {
 }
 
 extension CheckResult.Level {
-    /// Select Graphic Rendition of ECMA-48: green, yellow, bold red.
+    /// Select Graphic Rendition (ECMA-48): green, yellow, bold red.
     fileprivate var colour: String {
         switch self {
         case .ok: "32"

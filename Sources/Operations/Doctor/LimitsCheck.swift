@@ -4,22 +4,21 @@
 internal import Settings
 internal import Telemetry
 
-/// Looks at what the system lets this process use. A service may be given something else than a shell: run the doctor
-/// the way the gateway runs.
+/// Checks the system's limits for this process. A service may have other limits than a shell: run the doctor the way
+/// the gateway runs.
 struct LimitsCheck {
     let configuration: GatewayConfiguration
     let report: CheckReport
 
     enum Limits {
-        /// Files that are open beside connections: libraries, event loops, the log.
+        /// Open files besides connections: libraries, event loops, the log.
         static let otherFiles = 64
-        /// Connections of the admin plane.
         static let adminConnections = 256
-        /// Without so many files not even a quiet gateway runs.
+        /// The minimum for an idle gateway.
         static let fewestFiles = 256
-        /// What a gateway takes that has nothing to do.
+        /// The memory of an idle gateway.
         static let idleMemory = ByteCount.mebibytes(64)
-        /// The part of what is allowed beyond which a busy moment may be too much.
+        /// The share of the allowed memory above which load may exceed it.
         static let comfort = 0.8
     }
 
@@ -31,7 +30,7 @@ struct LimitsCheck {
 
     private func noteFiles() {
         guard let maximum = ProcessStatistics.maximumFiles.flatMap({ Int(exactly: $0) }) else {
-            return report.ok("files", "any number may be open")
+            return report.ok("files", "unlimited")
         }
         let connections = configuration.http.limits.connections
         let asking = configuration.apple.isEnabled ? 2 * configuration.apple.concurrency : 0
@@ -40,8 +39,9 @@ struct LimitsCheck {
             "\(maximum) may be open; \(connections) connections (gateway.http.limits.connections) and the rest take \(needed)"
         guard maximum < needed else { return report.ok("files", seen) }
         report.note(
-            "files", maximum < Limits.fewestFiles ? .failed : .warning, "\(seen): beyond the limit nobody is accepted",
-            "Raise it (ulimit -n, LimitNOFILE= of systemd), or lower the setting.")
+            "files", maximum < Limits.fewestFiles ? .failed : .warning,
+            "\(seen): at the limit no connection is accepted",
+            "Raise the limit (ulimit -n, LimitNOFILE= of systemd), or lower the setting.")
     }
 
     private func noteMemory() {
@@ -57,19 +57,19 @@ struct LimitsCheck {
         guard share > Limits.comfort else { return report.ok("memory", "\(seen) of \(allowed.rounded) allowed") }
         report.note(
             "memory", share > 1 ? .failed : .warning,
-            "\(seen) of \(allowed.rounded) allowed: the system may end the gateway",
+            "\(seen) of \(allowed.rounded) allowed: the system may kill the gateway",
             "Allow more, or lower gateway.cache.near.size, gateway.cache.apple.size or gateway.http.limits.bodies_in_flight."
         )
     }
 
     private func noteCores() {
-        guard let cores = ProcessStatistics.allowedCores else { return report.ok("cores", "as many as there are") }
+        guard let cores = ProcessStatistics.allowedCores else { return report.ok("cores", "no limit is known") }
         guard let quota = SystemLimits.cores, quota < Double(cores) else {
             return report.ok("cores", "\(cores), with an event loop on each")
         }
         report.warn(
             "cores",
-            "\(cores) may be used, for the time of \((quota * 100).rounded() / 100): all stop when it is used up",
-            do: "Answers are late then: raise the quota (CPU limit), or bind the gateway to as many cores.")
+            "\(cores) usable, with a CPU quota of \((quota * 100).rounded() / 100): all stop when it is used up",
+            do: "Responses are then delayed: raise the quota (CPU limit), or bind the gateway to as many cores.")
     }
 }

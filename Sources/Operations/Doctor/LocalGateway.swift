@@ -5,29 +5,26 @@ package import HTTPTransport
 internal import JSON
 package import Settings
 
-/// The gateway on this machine that runs with a configuration, as its admin plane tells.
+/// The gateway on this machine that runs with a configuration, seen through its admin plane.
 package struct LocalGateway: Sendable {
     private let transport: HTTPTransport
     private let base: String
 
     enum Limits {
-        /// For a question: an event loop that needs longer is not alive.
+        /// The time limit of a request: an event loop that needs longer is not alive.
         static let timeout: Duration = .seconds(2)
-        /// The metrics are the longest answer.
         static let answerBytes = 4 << 20
     }
 
-    /// How it is.
+    /// The condition of the gateway.
     package enum Condition: Hashable, Sendable {
-        /// 200.
         case well
-        /// Another status, and why in its own words.
+        /// Another status, with its detail.
         case unwell(status: Int, detail: String)
-        /// No answer.
         case silent(TransportError)
     }
 
-    /// - Parameter admin: where it listens. Who listens on all addresses is asked on loopback.
+    /// - Parameter admin: the listener's address; a wildcard address is replaced by loopback.
     package init(_ admin: ListenerConfiguration) throws(TransportError) {
         var configuration = TransportConfiguration()
         configuration.connectTimeout = Limits.timeout
@@ -39,7 +36,7 @@ package struct LocalGateway: Sendable {
         base = "http://\(admin.reachableHost):\(admin.port)"
     }
 
-    /// Asks a path of the orchestrator's: `/livez` or `/readyz`.
+    /// Sends a request to `/livez` or `/readyz`.
     package func condition(at path: String) async -> Condition {
         do throws(TransportError) {
             let answer = try await get(path)
@@ -51,7 +48,7 @@ package struct LocalGateway: Sendable {
         }
     }
 
-    /// The version of a gateway that runs; nil if none does.
+    /// Returns the version of the running gateway; nil if none runs.
     func version() async -> String? {
         guard let answer = try? await get("/metrics"), answer.status == 200 else { return nil }
         let text = String(decoding: answer.body, as: UTF8.self)
@@ -65,7 +62,7 @@ package struct LocalGateway: Sendable {
 }
 
 extension ListenerConfiguration {
-    /// Where a process of this machine reaches the listener, as it stands in a URL.
+    /// The address under which a local process reaches the listener, as in a URL.
     package var reachableHost: String {
         switch host {
         case "0.0.0.0": "127.0.0.1"

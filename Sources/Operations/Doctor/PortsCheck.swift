@@ -5,7 +5,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import Settings
 
-/// Looks whether the gateway could listen where it should: it does so for a moment.
+/// Checks that the gateway can listen on its ports, by binding them for a moment.
 struct PortsCheck {
     let configuration: GatewayConfiguration
     let report: CheckReport
@@ -26,34 +26,34 @@ struct PortsCheck {
     ) async {
         let location = "\(listener.host.printable()) port \(listener.port)"
         switch await Self.errorOfListening(on: listener) {
-        case nil where listener.port == 0: report.ok(plane, "port 0: the system chooses one, and the log says which")
+        case nil where listener.port == 0: report.ok(plane, "port 0: the system chooses one and the log names it")
         case nil: report.ok(plane, "\(location) is free")
         case CLibrary.addressInUse?:
             if let running {
-                return report.ok(plane, "\(location) is taken: receipt-gateway \(running) runs here already")
+                return report.ok(plane, "\(location) is in use: receipt-gateway \(running) is already running")
             }
             report.fail(
-                plane, "\(location) is taken by another process",
+                plane, "\(location) is in use by another process",
                 do: "Stop it (`ss -ltnp` names it), or set \(setting).")
         case CLibrary.permissionDenied?:
             report.fail(
-                plane, "\(location) is not for this user to listen on",
-                do: "Set \(setting) to a port from 1024, or give it CAP_NET_BIND_SERVICE.")
+                plane, "this user may not listen on \(location)",
+                do: "Set \(setting) to a port from 1024, or grant CAP_NET_BIND_SERVICE.")
         case CLibrary.addressNotAvailable?:
             report.fail(plane, "\(location): this machine has no such address", do: "Correct the host, or use 0.0.0.0.")
         case let other?:
             report.fail(
-                plane, "\(location): cannot be listened on" + (other == 0 ? "" : " (errno \(other))"),
-                do: "Correct the host: an address of this machine, or a name that stands for one.")
+                plane, "cannot listen on \(location)" + (other == 0 ? "" : " (errno \(other))"),
+                do: "Correct the host: an address of this machine, or a name that resolves to one.")
         }
     }
 
-    /// The system's reason why not; 0 if it gave none, nil if there is none.
+    /// Returns the system's `errno`, 0 if it gave none; nil if listening works.
     private static func errorOfListening(on listener: ListenerConfiguration) async -> CInt? {
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         do {
-            // Not here: a name that nobody resolves would hold up everything else.
+            // On another thread: a name that does not resolve would block this one.
             let address = try await NIOThreadPool.singleton.runIfActive {
                 try SocketAddress.makeAddressResolvingHost(listener.host, port: listener.port)
             }

@@ -8,7 +8,7 @@ internal import Redis
 internal import RedisStore
 internal import Settings
 
-/// Looks at Redis with the gateway's own client and login, more patiently than the gateway, so that slowness has a number.
+/// Checks Redis with the gateway's client and login, but longer timeouts, so that slowness can be measured.
 struct RedisCheck {
     private let configuration: RedisConfiguration
     private let client: RedisClientConfiguration
@@ -18,22 +18,22 @@ struct RedisCheck {
     private let recorder = ConnectionRecorder()
 
     enum Limits {
-        /// For a command and for an attempt to connect.
+        /// The time limit of a command and of an attempt to connect.
         static let timeout: Duration = .seconds(2)
-        /// Until it is clear whether there is a connection to each master.
+        /// The time limit for connecting to each master.
         static let connecting: Duration = .seconds(6)
-        /// Between two looks at that.
+        /// The interval of polling for it.
         static let pace: Duration = .milliseconds(2)
-        /// Pings, one after another; the median counts.
+        /// The number of consecutive pings; the median counts.
         static let pings = 9
-        /// A clock that is further off is wrong.
+        /// The largest accepted clock difference.
         static let clockDifference: Duration = .seconds(2)
     }
 
-    /// Nil, and a note, where there is no Redis to look at.
+    /// Returns nil, with an observation, if no Redis is configured.
     init?(configuration: GatewayConfiguration, report: CheckReport, clock: @escaping @Sendable () -> Timestamp) {
         guard var client = try? RedisClientConfiguration(configuration.redis) else {
-            report.ok("store", "none configured: this node shares nothing, which is right for one node alone")
+            report.ok("store", "not configured: this node shares nothing, which is right for a single node")
             return nil
         }
         client.commandDeadline = max(Limits.timeout, configuration.redis.deadline)
@@ -55,7 +55,7 @@ struct RedisCheck {
             await noteLatency()
             await noteClock()
             await noteServer()
-            // The last: a replica's refusal to write makes the client leave it.
+            // Last, because a replica's refusal to write makes the client disconnect.
             await noteCommands()
         }
         await redis.shutdown()
@@ -84,20 +84,20 @@ struct RedisCheck {
         case .standalone: return
         case .sentinel(let name):
             if let master = masters.keys.first {
-                return report.ok("topology", "sentinels name \(master) as the master of \(name.printable())")
+                return report.ok("topology", "\(master) is the sentinels' master \(name.printable())")
             }
             report.fail(
-                "topology", "no sentinel names a master \(name.printable()) that says of itself that it is one",
+                "topology", "no sentinel names a working master \(name.printable())",
                 do: "Check the name, the sentinels' addresses and their credentials in gateway.redis.url.")
         case .cluster where masters.isEmpty:
             report.fail(
-                "topology", "nobody at \(client.url) tells where the masters of the cluster are",
+                "topology", "no node at \(client.url) reports the masters of the cluster",
                 do: "Check the addresses and the login, and that these nodes run with cluster-enabled.")
-        case .cluster where away.isEmpty: report.ok("topology", "a cluster of \(masters.count) masters, all reached")
+        case .cluster where away.isEmpty: report.ok("topology", "a cluster of \(masters.count) masters, all reachable")
         case .cluster:
             report.fail(
-                "topology", "masters of the cluster that cannot be reached: \(away.sorted().listed)",
-                do: "The gateway must reach each at the address that the cluster announces.")
+                "topology", "unreachable masters of the cluster: \(away.sorted().listed)",
+                do: "Let the gateway reach each master at the address the cluster announces.")
         }
     }
 
@@ -107,7 +107,8 @@ struct RedisCheck {
             report.warn(
                 "connection",
                 "\(client.url): connecting took \(span.rounded), more than gateway.redis.connect_deadline",
-                do: "Raise it above \(configuration.connectDeadline.configurationText), or find out what is slow.")
+                do: "Raise it above \(configuration.connectDeadline.configurationText), or find the cause of the delay."
+            )
             return true
         case .connected(let span):
             report.ok("connection", "\(client.url): connected and logged in within \(span.rounded)")
@@ -116,22 +117,22 @@ struct RedisCheck {
             report.fail("connection", "\(client.url): \(fault.seen)", do: fault.advice(client.url))
         case nil:
             report.fail(
-                "connection", "\(client.url): nothing came of the attempts to connect",
-                do: "Check gateway.redis.url, and that nothing between here and there drops packets.")
+                "connection", "\(client.url): connecting timed out",
+                do: "Check gateway.redis.url, and that no firewall drops packets.")
         }
         return false
     }
 
     private func noteAnnouncements() {
         switch recorder[.subscriber] {
-        case .connected: report.ok("announcements", "changes of keys are told (CLIENT TRACKING, SUBSCRIBE)")
+        case .connected: report.ok("announcements", "changes of keys are announced (CLIENT TRACKING, SUBSCRIBE)")
         case .failed(let fault):
             report.fail(
-                "announcements", "changes of keys are not told: \(fault.seen)", do: fault.advice(client.url))
+                "announcements", "changes of keys are not announced: \(fault.seen)", do: fault.advice(client.url))
         case nil:
             report.fail(
-                "announcements", "changes of keys are not told: nothing came of the subscription",
-                do: "See the log of Redis; CLIENT TRACKING came with Redis 6.")
+                "announcements", "changes of keys are not announced: the subscription timed out",
+                do: "See the log of Redis; CLIENT TRACKING needs Redis 6.")
         }
     }
 
@@ -144,7 +145,7 @@ struct RedisCheck {
             return (command.description, error)
         }
         guard let first = faults.first?.1 else {
-            return report.ok("commands", "all that the gateway sends are allowed and work, scripts included")
+            return report.ok("commands", "all commands and scripts of the gateway are allowed and work")
         }
         var names: [String] = []
         for (name, _) in faults where !names.contains(name) { names.append(name) }
@@ -159,21 +160,21 @@ struct RedisCheck {
                 _ = try await redis.send(RedisCommand("PING"))
             } catch {
                 return report.fail(
-                    "latency", "a ping was in vain: \(error.seen)",
-                    do: "See what Redis is doing: its log, SLOWLOG GET, LATENCY DOCTOR.")
+                    "latency", "a ping failed: \(error.seen)",
+                    do: "Check Redis: its log, SLOWLOG GET, LATENCY DOCTOR.")
             }
             spans.append(began.duration(to: .now))
         }
         let median = spans.sorted()[Limits.pings / 2]
         let seen =
-            "\(median.rounded) for a ping, of \(configuration.deadline.configurationText) (gateway.redis.deadline)"
+            "\(median.rounded) for a ping; gateway.redis.deadline is \(configuration.deadline.configurationText)"
         switch median {
         case ...(configuration.deadline / 4): report.ok("latency", seen)
         case ...configuration.deadline:
             report.warn(
-                "latency", seen, do: "A busy moment will be too long: bring Redis nearer, or raise the deadline.")
+                "latency", seen, do: "Under load, commands will time out: move Redis closer, or raise the deadline.")
         default:
-            report.fail("latency", seen, do: "Commands end in vain: bring Redis nearer, or raise the deadline.")
+            report.fail("latency", seen, do: "Commands time out: move Redis closer, or raise the deadline.")
         }
     }
 
@@ -182,11 +183,11 @@ struct RedisCheck {
         guard let theirs = (try? await redis.send(RedisCommand("TIME"))).flatMap(Timestamp.init(redis:)) else { return }
         let difference = before.midpoint(to: clock()).duration(to: theirs)
         if difference.magnitude <= Limits.clockDifference {
-            return report.ok("clock", "the same as here, within \(Limits.clockDifference.configurationText)")
+            return report.ok("clock", "differs from Redis's by less than \(Limits.clockDifference.configurationText)")
         }
         report.warn(
             "clock", "Redis is \(difference.ahead) this machine",
-            do: "Limits go by Redis's clock, receipts by this machine's: synchronise both (NTP).")
+            do: "Limits use Redis's clock, receipts this machine's: synchronise both (NTP).")
     }
 
     private func noteServer() async {
@@ -194,20 +195,20 @@ struct RedisCheck {
             guard case .string(let text) = try await redis.send(RedisCommand("INFO")) else { return }
             RedisServerInfo(String(decoding: text, as: UTF8.self)).note(on: report)
         } catch {
-            report.ok("server", "version and memory were not looked at: \(error.seen); with +info they would be")
+            report.ok("server", "version and memory were not checked: \(error.seen); the ACL rule +info allows it")
         }
     }
 }
 
 extension RedisError {
-    /// The gateway sends the whole script then.
+    /// True for an unknown script: the gateway then sends the whole script.
     fileprivate var isUnknownScript: Bool {
         if case .refused(let refusal) = self { refusal.kind == .noScript } else { false }
     }
 }
 
 extension Timestamp {
-    /// The answer to `TIME`: seconds and microseconds, as texts.
+    /// Parses the answer to `TIME`: seconds and microseconds, as texts.
     fileprivate init?(redis reply: RedisValue) {
         guard case .array(let parts) = reply, parts.count == 2, case .string(let seconds) = parts[0],
             case .string(let microseconds) = parts[1],

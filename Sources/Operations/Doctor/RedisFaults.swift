@@ -4,70 +4,68 @@
 internal import Redis
 internal import Settings
 
-// What may be wrong with Redis, as the doctor says it.
+// The doctor's messages about Redis.
 
 extension RedisConnectionFault {
-    /// What was seen.
+    /// The observation.
     var seen: String {
         switch self {
         case .unreachable(let words): "cannot be reached: \(words.printable(maximum: 200))"
         case .tls(let words): "the TLS handshake failed: \(words.printable(maximum: 200))"
-        case .stalled: "connected, and nothing answers the login"
-        case .protocolViolation: "what answers is not Redis"
-        case .closed: "the connection was closed before the login was over"
+        case .stalled: "connected, but the login is not answered"
+        case .protocolViolation: "the answer is not Redis's"
+        case .closed: "the connection was closed during the login"
         case .refused(let refusal): refusal.seen
         case .shutDown: "this program stopped"
         }
     }
 
-    /// What to do.
     func advice(_ url: RedisURL) -> String {
         switch self {
         case .unreachable: "Start Redis, or correct gateway.redis.url; a firewall may be in between."
         case .tls:
-            "Set GATEWAY_REDIS_CA_FILE to the authority of Redis's certificate, and use the host name it stands for."
+            "Set GATEWAY_REDIS_CA_FILE to the CA of Redis's certificate, and use the host name it names."
         case .stalled, .protocolViolation, .closed:
             url.usesTLS
-                ? "Check the port: Redis must speak TLS there (tls-port)."
-                : "Check the port; if Redis speaks TLS there, write rediss in place of redis."
+                ? "Check the port: Redis must use TLS there (tls-port)."
+                : "Check the port; if Redis uses TLS there, write rediss instead of redis."
         case .refused(let refusal): refusal.advice
-        case .shutDown: "Look again."
+        case .shutDown: "Run the doctor again."
         }
     }
 }
 
 extension RedisError {
-    /// What was seen.
+    /// The observation.
     var seen: String {
         switch self {
         case .notConnected, .connectionLost: "the connection was lost"
-        case .timeout: "no answer in time"
+        case .timeout: "the answer timed out"
         case .pipelineFull, .shutDown: "not sent"
-        case .protocolViolation: "the answer is none that Redis gives"
+        case .protocolViolation: "the answer is not Redis's"
         case .refused(let refusal): refusal.seen
         }
     }
 
-    /// What to do.
     var advice: String {
         if case .refused(let refusal) = self { return refusal.advice }
-        return "See the log of Redis, and look again."
+        return "See the log of Redis, and run the doctor again."
     }
 }
 
 extension RedisRefusal {
-    /// What was seen.
+    /// The observation.
     fileprivate var seen: String {
         let words = line.printable(maximum: 200)
-        return "Redis says \(String(words.reversed().drop { $0 == "." }.reversed()))"
+        return "Redis answered \(String(words.reversed().drop { $0 == "." }.reversed()))"
     }
 }
 
-/// What `INFO` says of a server.
+/// The version and memory of a server, from `INFO`.
 struct RedisServerInfo {
     private let fields: [Substring: Substring]
 
-    /// CLIENT TRACKING and users came with it.
+    /// CLIENT TRACKING and ACL users need it.
     private static let oldestMajorVersion = 6
 
     init(_ text: String) {
@@ -96,12 +94,12 @@ struct RedisServerInfo {
     private func noteMemory(on report: CheckReport) {
         let policy = String(fields["maxmemory_policy"] ?? "").printable()
         guard let maximum = fields["maxmemory"].flatMap({ Int($0) }), !policy.isEmpty else {
-            return report.ok("memory", "INFO says nothing of it")
+            return report.ok("memory", "INFO does not report it")
         }
         let used = ByteCount.bytes(Int(fields["used_memory"] ?? "") ?? 0).rounded
         guard maximum > 0 else {
             return report.warn(
-                "memory", "\(used) used, and no limit: Redis grows until the system ends it",
+                "memory", "\(used) used, no limit: Redis grows until the system kills it",
                 do: "Set maxmemory, and maxmemory-policy volatile-lru.")
         }
         let seen = "\(used) used of \(ByteCount.bytes(maximum).rounded), maxmemory-policy \(policy)"
@@ -109,18 +107,18 @@ struct RedisServerInfo {
         case "volatile-lru", "volatile-lfu", "volatile-ttl", "volatile-random": report.ok("memory", seen)
         case "noeviction":
             report.warn(
-                "memory", "\(seen): once it is full, nothing is kept and no limit is shared",
-                do: "Set maxmemory-policy volatile-lru, unless this Redis is also somebody else's.")
+                "memory", "\(seen): when it is full, no result is stored and no limit is shared",
+                do: "Set maxmemory-policy volatile-lru, unless other applications use this Redis.")
         default:
             report.warn(
-                "memory", "\(seen): what Apple announced may be evicted",
-                do: "Set maxmemory-policy volatile-lru, unless this Redis is also somebody else's.")
+                "memory", "\(seen): Apple's announcements may be evicted",
+                do: "Set maxmemory-policy volatile-lru, unless other applications use this Redis.")
         }
     }
 }
 
 extension ByteCount {
-    /// For people: `812 KiB`, `1.5 GiB`.
+    /// The size for people: `812 KiB`, `1.5 GiB`.
     var rounded: String {
         let units = ["B", "KiB", "MiB", "GiB"]
         var amount = Double(bytes), unit = 0

@@ -4,16 +4,16 @@
 internal import Redis
 internal import RedisStore
 
-/// Every command that the gateway sends, on keys of the doctor's own that end within a second. They begin as the
-/// gateway's do, for a user of Redis may be kept to those. What only scripts call is sent by itself, too: Redis does not
-/// name the command when it refuses one of a script's.
+/// All commands of the gateway, on the doctor's own keys, which expire within a second. Their prefixes are the
+/// gateway's, because an ACL may be limited to those. Commands used only in scripts are also sent alone: Redis does not
+/// name a command it refuses within a script.
 struct RedisProbes: Sendable {
     let commands: [RedisCommand]
 
-    /// The milliseconds after which nothing is left.
+    /// The lifetime of all keys in milliseconds.
     private static let life: RedisWord = 1000
 
-    /// - Parameter token: makes the names of the keys.
+    /// - Parameter token: makes the keys unique.
     init(token: String = .randomName()) {
         commands =
             Self.findings(RedisWord("\(SharedCacheNames.resultPrefix)doctor-\(token)"))
@@ -44,20 +44,20 @@ struct RedisProbes: Sendable {
         ]
     }
 
-    /// Each script once by its name, and one of them whole, as after `SCRIPT FLUSH`.
+    /// Returns each script once by its hash, and one of them whole, as after `SCRIPT FLUSH`.
     private static func scripts(_ token: String) -> [RedisCommand] {
         let lease = RedisWord("\(RedisFlightLeases.prefix)doctor-\(token)"), bucket = RedisWord("rl:{doctor-\(token)}")
         let node = RedisWord("gw:doctor:\(token)")
         return [
             RedisFlightLeases.acquisition.call(keys: [lease], [RedisWord(token), life, ""]),
             RedisFlightLeases.release.call(keys: [lease], [RedisWord(token), "", life]),
-            // One request of one token from a bucket of one, which is full again after a millisecond.
+            // One token from a bucket of one, which is full again after a millisecond.
             RedisTokenBuckets.script.call(keys: [bucket], [1, 1, 1000, 1, 0, 0, 0, 0]),
             RedisFleetState.pause.call(keys: [RedisWord("\(RedisFleetState.pausePrefix)doctor-\(token)")], [life, 0]),
-            // Nothing is announced: what it would write has no end.
+            // No announcement: it would not expire.
             RedisFleetState.lifecycle.call(
                 keys: [RedisWord("\(RedisFleetState.lifecyclePrefix)doctor-\(token)")], ["", 0, life]),
-            // A history that there is not stays as it is.
+            // A missing history stays missing.
             RedisPurges.restart.call(
                 keys: [RedisWord("gw:{doctor-\(token)}:head"), RedisWord("gw:{doctor-\(token)}:log")], ["none", "1"]),
             NodeRegistry.beat.call(keys: [node], ["doctor", life]),

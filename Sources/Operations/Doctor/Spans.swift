@@ -5,7 +5,7 @@ internal import Gateway
 internal import Receipts
 
 extension Duration {
-    /// For people: `0.14 ms`, `23 ms`, `1.7 s`.
+    /// The duration for people: `0.14 ms`, `23 ms`, `1.7 s`.
     var rounded: String {
         let milliseconds = self / .milliseconds(1)
         switch abs(milliseconds) {
@@ -15,12 +15,11 @@ extension Duration {
         }
     }
 
-    /// Of a clock, before the name of another: `3.0 s ahead of`, `12.5 s behind`.
+    /// A clock's difference, before the name of the other clock: `3.0 s ahead of`, `12.5 s behind`.
     var ahead: String { self < .zero ? "\(magnitude.rounded) behind" : "\(rounded) ahead of" }
 }
 
 extension Timestamp {
-    /// The middle between two points.
     func midpoint(to other: Timestamp) -> Timestamp {
         advanced(by: duration(to: other) / 2)
     }

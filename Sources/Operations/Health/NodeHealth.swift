@@ -7,24 +7,21 @@ internal import JSON
 internal import Redis
 package import RedisStore
 
-/// The health of a node, evaluated in one place for readiness and the status page. The doctor and it give the same advice
-/// about a Redis that refuses the gateway.
+/// The health of a node, for readiness and the status page. The doctor gives the same advice about a Redis that rejects
+/// the gateway.
 package struct NodeHealth: Sendable {
-    /// The stage of the process.
     package let lifecycle: ServerLifecycle
-    /// The state of the shared store.
     let store: StoreHealth
 
-    /// Creates the health of a node.
     package init(lifecycle: ServerLifecycle, store: StoreHealth) {
         self.lifecycle = lifecycle
         self.store = store
     }
 
-    /// The reason why requests are not welcome; nil while they are. They are while Redis is away, for which there are
-    /// rules. They are not where it has refused this gateway from the beginning: a rollout with a wrong password must not
-    /// go on. A gateway that it refuses later on serves all the same, and says so in its metrics: Redis refuses the other
-    /// nodes as well, and one of them has to serve.
+    /// The reason why this node is not ready; nil if it is. It stays ready while Redis is unavailable. It is not ready
+    /// if Redis has rejected it from the start: a rollout with a wrong password must not proceed. If Redis rejects it
+    /// later, it stays ready and reports it in the metrics: Redis rejects the other nodes too, and one of them must
+    /// serve.
     var obstacle: Problem? {
         guard lifecycle.stage == .ready else { return .notReady }
         return switch store.condition {
@@ -35,18 +32,18 @@ package struct NodeHealth: Sendable {
         }
     }
 
-    /// What an operator should know of the process and its store.
+    /// The issues of the process and its store.
     var issues: [StatusIssue] { stageIssues + storeIssues }
 
-    /// Redis's own line is left to the log: it may name users and keys.
+    /// Redis's own line is only logged: it may name users and keys.
     private var storeAdvice: String { store.configurationFault?.advice ?? "See the log of the gateway." }
 
     private var stageIssues: [StatusIssue] {
         switch lifecycle.stage {
         case .starting:
-            [StatusIssue(.info, "This node is starting.", "It takes requests as soon as it listens.")]
+            [StatusIssue(.info, "This node is starting.", "It serves requests as soon as it listens.")]
         case .draining:
-            [StatusIssue(.warning, "This node is draining.", "It finishes what is in flight, then it ends.")]
+            [StatusIssue(.warning, "This node is draining.", "It finishes the requests in flight and then stops.")]
         case .ready: []
         }
     }
@@ -55,15 +52,18 @@ package struct NodeHealth: Sendable {
         switch store.condition {
         case .embedded, .connected: []
         case .connecting:
-            [StatusIssue(.info, "The first connection to Redis is being made.", "It gets half a second as a rule.")]
+            [
+                StatusIssue(
+                    .info, "Connecting to Redis for the first time.", "This takes at most half a second by default.")
+            ]
         case .degraded:
             [
                 StatusIssue(
-                    .warning, "Redis does not answer; this node decides alone meanwhile.",
-                    "Answers stay right. See whether Redis runs and can be reached from here.", .redisAway)
+                    .warning, "Redis does not answer; this node decides alone.",
+                    "Answers stay correct. Check that Redis runs and is reachable from this node.", .redisAway)
             ]
         case .misconfigured:
-            [StatusIssue(.critical, "Redis refuses this gateway.", storeAdvice, .redisMisconfigured)]
+            [StatusIssue(.critical, "Redis rejects this gateway.", storeAdvice, .redisMisconfigured)]
         }
     }
 }
@@ -71,7 +71,7 @@ package struct NodeHealth: Sendable {
 // MARK: - Routes
 
 extension NodeHealth {
-    /// `/livez` answers as long as the event loops run; `/readyz` only while requests are welcome.
+    /// `/livez` answers while the event loops run; `/readyz` succeeds while the node is ready.
     package var routes: [Route] {
         [
             Route(.get, "/livez", authentication: .none) { _ in Reply(json: Self.status("alive")) },

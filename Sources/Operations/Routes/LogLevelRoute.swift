@@ -11,18 +11,15 @@ package import Receipts
 internal import Settings
 package import Telemetry
 
-/// `GET /log-level` and `PUT /log-level` on the admin plane: what is logged, and more or less of it for a while.
+/// `GET /log-level` and `PUT /log-level` on the admin plane: the log settings, and a change of them for a limited time.
 package struct LogLevelRoute: Sendable {
-    /// What is logged.
     let settings: LogSettings
-    /// Where changes are logged, whatever the level.
+    /// The logger of changes, whatever the level.
     let logger: Logger
-    /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
 
-    /// What a change may ask for.
     enum Limits {
-        /// How long it may last.
+        /// The duration of a change.
         static let span: ClosedRange<Duration> = .seconds(1) ... .seconds(86_400)
         static let textBytes = 32
     }
@@ -37,7 +34,6 @@ package struct LogLevelRoute: Sendable {
         self.logger = logger
     }
 
-    /// Both methods.
     package var routes: [Route] {
         [
             Route(.get, Self.path, authentication: .none) { _ in reply() },
@@ -45,11 +41,11 @@ package struct LogLevelRoute: Sendable {
         ]
     }
 
-    /// The admin plane asks for no key, and where it is open to a network, readers of metrics are. Only who is on this
-    /// machine may change something.
+    /// Changes the settings. The admin plane requires no key, and may be open to a network for readers of metrics: only
+    /// loopback clients may change the log level.
     private func change(_ context: RequestContext, _ body: ReservedBody) throws -> Reply {
         guard let peer = context.peer.address, Loopback.contains(peer) else { throw Problem.onlyFromThisMachine }
-        // A browser on this machine speaks for pages from elsewhere, and says so.
+        // A browser on this machine sends requests for pages from elsewhere, with their `Origin`.
         guard context.header.origin == .none else { throw Problem.onlyFromThisMachine }
         guard RequestMediaType.isJSON(context.header.contentType) else { throw Problem.unsupportedMediaType }
         let wanted = try LogLevelBody(decoding: body.bytes.readableBytesUInt8Span)
@@ -57,7 +53,7 @@ package struct LogLevelRoute: Sendable {
         if let level = wanted.level { values.level = level }
         if let requests = wanted.requests { values.requests = requests }
         settings.change(to: values, for: wanted.span, at: clock()) { values in
-            log("Log settings fell back to the configuration", LogSettings.Current(values: values, fallsBackAt: nil))
+            log("Log settings restored from the configuration", LogSettings.Current(values: values, fallsBackAt: nil))
         }
         context.run { log("Log settings changed", settings.current) }
         return reply()
@@ -131,7 +127,7 @@ struct LogLevelBody: Hashable, Sendable {
 }
 
 extension JSONReader {
-    /// A value written as in the configuration.
+    /// Reads a value in the configuration's format.
     fileprivate mutating func setting<Value: ConfigurationValue>(
         _ field: String, _ accepted: String
     ) throws(JSONFault) -> Value {

@@ -9,9 +9,9 @@ internal import Redis
 internal import RedisStore
 internal import Resilience
 
-/// The JSON of an upstream in the answer to `GET /v1/status`.
+// The JSON of `GET /v1/status`.
 extension JSONWriter {
-    /// Writes how one of Apple's endpoints stands at `now`.
+    /// Writes the state of an endpoint at `now`.
     mutating func upstream(
         isEnabled: Bool, _ health: UpstreamHealth, _ state: UpstreamLifecycle.State, at now: Timestamp
     ) {
@@ -30,7 +30,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes how this node stands with the shared store.
+    /// Writes the state of the shared store.
     mutating func store(_ store: StoreHealth) {
         object { json in
             json.member("state", store.condition.rawValue)

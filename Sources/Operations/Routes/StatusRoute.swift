@@ -9,20 +9,15 @@ package import Receipts
 package import RedisStore
 internal import Settings
 
-/// `GET /v1/status`: how this node and its way to Apple stand. Names no app, client or receipt.
+/// `GET /v1/status`: the state of this node and of Apple's endpoints. Names no app, client or receipt.
 package struct StatusRoute: Sendable {
-    /// Where the process is in its life.
     let lifecycle: ServerLifecycle
-    /// How Apple's endpoints stand.
     let upstreams: UpstreamState
-    /// Whether Apple is asked at all.
+    /// True if the gateway sends requests to Apple.
     let asksApple: Bool
-    /// How it stands with the shared store.
     let store: StoreHealth
-    /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
 
-    /// Creates the route of one node.
     package init(
         lifecycle: ServerLifecycle, upstreams: UpstreamState, asksApple: Bool, store: StoreHealth,
         clock: @escaping @Sendable () -> Timestamp

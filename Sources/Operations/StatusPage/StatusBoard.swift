@@ -7,17 +7,16 @@ internal import Receipts
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Keeps the last minutes, and tells everybody who looks at the status page of each beat.
+/// Keeps the readings of the last minutes, and streams each new one to the viewers of the status page.
 package final class StatusBoard: Sendable {
-    /// What viewers may take.
     enum Limits {
-        /// Who may look at one time.
+        /// The maximum number of viewers.
         static let viewers = 16
-        /// Points in an event beside its own, so that who missed a few beats has no gaps.
+        /// Earlier samples repeated in each event, so that a viewer that missed a few has no gaps.
         static let repeatedSamples = 5
-        /// When a browser that lost the connection tries again, in milliseconds.
+        /// The milliseconds after which a browser reconnects.
         static let retryMilliseconds = 2000
-        /// How long a viewer may take nothing of what he is sent.
+        /// The time after which a viewer that takes no data is disconnected.
         static let stall: Duration = .seconds(30)
     }
 
@@ -36,7 +35,7 @@ package final class StatusBoard: Sendable {
         state = Mutex(State(history: StatusHistory(first: sources.reading)))
     }
 
-    /// The page as of now.
+    /// The current page.
     var page: StatusPage {
         let history = history
         return StatusPage(
@@ -44,7 +43,7 @@ package final class StatusBoard: Sendable {
             configurationText: sources.configurationText)
     }
 
-    /// What programs read.
+    /// The current `/status.json`.
     var json: [UInt8] {
         let history = history
         return StatusReport(sources, history).json(history)
@@ -56,7 +55,7 @@ package final class StatusBoard: Sendable {
 // MARK: - Beats and viewers
 
 extension StatusBoard {
-    /// Takes a reading and tells the viewers, all of them the same octets.
+    /// Takes a reading, and sends the same bytes to all viewers.
     func beat() {
         let reading = sources.reading
         let (history, viewers) = state.withLock { state in
@@ -68,9 +67,10 @@ extension StatusBoard {
         for viewer in viewers { viewer.yield(event) }
     }
 
-    /// Admits a viewer: sends all that is known, or all since what the viewer has, and then each beat until the node ends.
-    /// A slow viewer misses some. Nil if the viewers are as many as may be, or if the node ends.
-    /// - Parameter id: the last event that he has.
+    /// Admits a viewer: sends all readings, or those after its last event, and then each new one until the node stops.
+    /// A slow viewer misses some.
+    /// - Parameter id: the viewer's last event.
+    /// - Returns: nil if there are too many viewers, or if the node stops.
     func admit(after id: Timestamp?) -> ReplyStream? {
         let (events, continuation) = AsyncStream.makeStream(of: ByteBuffer.self, bufferingPolicy: .bufferingNewest(1))
         let admitted = state.withLock { state -> (number: Int, history: StatusHistory)? in
@@ -91,10 +91,9 @@ extension StatusBoard {
         state.withLock { _ = $0.viewers.removeValue(forKey: number) }
     }
 
-    /// How many look.
     var viewerCount: Int { state.withLock { $0.viewers.count } }
 
-    /// The node ends: nobody is told anything any more.
+    /// Disconnects all viewers when the node stops.
     func end() {
         let viewers = state.withLock { state in
             state.isOver = true
@@ -103,7 +102,7 @@ extension StatusBoard {
         for viewer in viewers { viewer.finish() }
     }
 
-    /// An event of a stream (HTML Living Standard, "Server-sent events"); its JSON has no line ends.
+    /// Formats an event of a stream (HTML Living Standard, "Server-sent events"); its JSON has no line ends.
     private func event(_ history: StatusHistory, _ readings: [StatusReading]) -> ByteBuffer {
         let json = StatusReport(sources, history).event(readings)
         var buffer = ByteBuffer()
@@ -116,11 +115,10 @@ extension StatusBoard {
     }
 }
 
-/// Takes a reading at each beat, and sends the viewers away before the admin plane waits for them.
+/// Takes periodic readings, and disconnects the viewers before the admin plane waits for them.
 package struct StatusService: Service {
     let board: StatusBoard
 
-    /// Creates the service that takes readings for the status page.
     package init(board: StatusBoard) {
         self.board = board
     }

@@ -8,7 +8,7 @@ internal import RateLimits
 internal import RedisStore
 internal import Telemetry
 
-/// What the status page follows: sums of series that are counted anyhow.
+/// The counts of the status page: sums of existing metric series.
 enum StatusCount: Int, CaseIterable, Sendable {
     case genuine, rejected, undecided
     case fromNearCache, fromSharedCache, fromReceipts, fromApple
@@ -21,12 +21,12 @@ enum StatusCount: Int, CaseIterable, Sendable {
     case storeDone, storeFailed, storeRejected, invalidations
 }
 
-/// What the status page follows of how long something takes.
+/// The durations on the status page.
 enum StatusTiming: Int, CaseIterable, Sendable {
     case answers, production, sandbox, store
 }
 
-/// The handles of the series. Reading them disturbs nobody: counting goes on meanwhile.
+/// The handles of the series. Reading them does not block counting.
 struct StatusInstruments: Sendable {
     private let counters: [[PrometheusCounter]]
     private let timings: [[PrometheusHistogram]]
@@ -36,10 +36,10 @@ struct StatusInstruments: Sendable {
         timings = StatusTiming.allCases.map { $0.histograms(registry) }
     }
 
-    /// What was counted so far, in the order of the cases.
+    /// The current counts, in the order of the cases.
     var counts: [UInt64] { counters.map { $0.reduce(0) { $0 &+ $1.value } } }
 
-    /// How often something took at most as long as each bound of its family, in the order of the cases.
+    /// The current cumulative bucket counts, in the order of the cases.
     var distributions: [[UInt64]] {
         timings.map { histograms in
             histograms.reduce(into: [UInt64]()) { sums, histogram in
@@ -167,7 +167,6 @@ extension StatusCount {
 }
 
 extension StatusTiming {
-    /// The bounds that the values are counted by.
     var bounds: [Double] {
         guard case .histogram(let bounds) = family.kind else { return [] }
         return bounds
@@ -202,7 +201,7 @@ extension PrometheusRegistry {
 }
 
 extension UpstreamOutcome {
-    /// Apple answered, whatever it said of the receipt.
+    /// True if Apple answered, whatever the answer.
     fileprivate var isAnswer: Bool { !isFailure && self != .throttled }
 
     fileprivate var isFailure: Bool {
@@ -215,6 +214,6 @@ extension AnswerLabels {
 }
 
 extension RouteLabel {
-    /// Where clients ask about receipts.
+    /// True for the routes that verify receipts.
     fileprivate var isVerification: Bool { self == .verify || self == .verifyReceipt }
 }

@@ -3,51 +3,50 @@
 
 internal import Receipts
 
-/// What was counted up to one moment.
+/// The counts at one moment.
 struct StatusReading: Sendable {
-    /// The time of day, for people.
+    /// The wall-clock time, for people.
     let time: Timestamp
-    /// The time that no clock's correction moves, for rates.
+    /// The monotonic time, for rates.
     let instant: ContinuousClock.Instant
     /// In the order of `StatusCount`.
     let counts: [UInt64]
     /// In the order of `StatusTiming`.
     let distributions: [[UInt64]]
-    /// CPU time of the process, in seconds.
+    /// The CPU time of the process, in seconds.
     let processorSeconds: Double
 }
 
-/// What happened between two readings.
+/// The difference between two readings.
 struct StatusWindow: Sendable {
     private let from, to: StatusReading
 
     init(_ from: StatusReading, _ to: StatusReading) { (self.from, self.to) = (from, to) }
 
-    /// How many were counted.
     func count(_ count: StatusCount) -> Int {
-        // A counter can be begun again; then nothing is known.
+        // A counter may be reset; then the increase is unknown.
         Int(clamping: to.counts[count.rawValue].subtractingOrZero(from.counts[count.rawValue]))
     }
 
-    /// How many of several kinds were counted in a second; nil for a window without length.
+    /// Returns the rate of several counts per second; nil for an empty window.
     func rate(_ counts: [StatusCount]) -> Double? {
         seconds.map { seconds in Double(counts.reduce(0) { $0 + count($1) }) / seconds }
     }
 
-    /// How many were counted in a second; nil for a window without length.
+    /// Returns the rate of a count per second; nil for an empty window.
     func rate(_ count: StatusCount) -> Double? { rate([count]) }
 
-    /// The share of one count in several; nil where all of them are 0.
+    /// Returns a count's share of several; nil if all of them are 0.
     func share(_ part: StatusCount, of whole: [StatusCount]) -> Double? {
         let sum = whole.reduce(0) { $0 + count($1) }
         return sum > 0 ? Double(count(part)) / Double(sum) : nil
     }
 
-    /// How many cores were busy.
+    /// The number of busy cores.
     var cores: Double? { seconds.map { max(0, to.processorSeconds - from.processorSeconds) / $0 } }
 
-    /// The time in seconds within which this share was done, as precisely as the buckets tell; nil where nothing was done.
-    /// What lies beyond the last bound counts as that.
+    /// Returns a quantile in seconds, interpolated within its bucket; nil without values. Values beyond the last bound
+    /// count as that bound.
     func quantile(_ share: Double, of timing: StatusTiming) -> Double? {
         let old = from.distributions[timing.rawValue], new = to.distributions[timing.rawValue]
         let counts = zip(new, old).map { $0.subtractingOrZero($1) }
@@ -70,46 +69,43 @@ extension UInt64 {
     fileprivate func subtractingOrZero(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }
 
-/// The readings of the last minutes, the oldest of which are forgotten.
+/// The readings of the last minutes, in a ring buffer.
 struct StatusHistory: Sendable {
-    /// How much is kept.
     enum Limits {
-        /// From one reading to the next.
+        /// The interval of readings.
         static let beat: Duration = .seconds(2)
         /// Ten minutes of them, and one to begin with.
         static let readings = 301
-        /// What "the last minute" is made of.
+        /// The readings of "the last minute".
         static let readingsOfAMinute = 30
     }
 
     private var readings: [StatusReading]
-    /// Where the next one goes once the ring is full.
+    /// The position of the next reading once the ring is full.
     private var next = 0
 
-    /// - Parameter first: what everything after it is compared with.
     init(first: StatusReading) { readings = [first] }
 
-    /// Adds a reading, the oldest making room for it.
+    /// Adds a reading, and drops the oldest if the ring is full.
     mutating func append(_ reading: StatusReading) {
         guard readings.count == Limits.readings else { return readings.append(reading) }
         readings[next] = reading
         next = (next + 1) % Limits.readings
     }
 
-    /// From the oldest to the newest.
+    /// The readings from the oldest to the newest.
     var inOrder: [StatusReading] { Array(readings[next...] + readings[..<next]) }
 
-    /// The newest reading.
     var newest: StatusReading { readings[(next + readings.count - 1) % readings.count] }
 
-    /// The last beats up to now, or what there is of them.
+    /// Returns the window of the last readings, or of as many as there are.
     func window(beats: Int) -> StatusWindow {
         let back = min(beats, readings.count - 1)
         return StatusWindow(readings[(next + readings.count - 1 - back) % readings.count], newest)
     }
 }
 
-/// The windows that the page tells of.
+/// The windows shown on the page.
 struct StatusWindows: Sendable {
     let beat, minute, all: StatusWindow
 

@@ -8,9 +8,9 @@ internal import RedisStore
 internal import Resilience
 internal import Settings
 
-/// Something that somebody should know, and what to do about it.
+/// An issue that an operator should know, with advice.
 struct StatusIssue: Hashable, Sendable {
-    /// How much it matters. The raw values are those of `/status.json`, and of alerts.
+    /// The severity. The raw values are those of `/status.json` and of alerts.
     enum Severity: String, Comparable, Sendable {
         case info, warning, critical
 
@@ -20,11 +20,11 @@ struct StatusIssue: Hashable, Sendable {
     }
 
     let severity: Severity
-    /// What is wrong, in one sentence.
+    /// The problem, in one sentence.
     let text: String
-    /// What to do, or what happens by itself.
+    /// The advice, or the automatic reaction.
     let advice: String
-    /// The page of docs/runbooks that says more; nil where nothing is to be done.
+    /// The page of docs/runbooks; nil if nothing needs to be done.
     let runbook: Runbook?
 
     init(_ severity: Severity, _ text: String, _ advice: String, _ runbook: Runbook? = nil) {
@@ -34,15 +34,15 @@ struct StatusIssue: Hashable, Sendable {
         self.runbook = runbook
     }
 
-    /// The runbooks that the page names. A test holds them to docs/runbooks.
+    /// The runbooks that the page links. A test compares them with docs/runbooks.
     enum Runbook: String, CaseIterable, Sendable {
         case redisMisconfigured = "ReceiptGatewayRedisMisconfigured"
-        case reloadFailed = "ReceiptGatewayReloadFailed"
+        case reloadFailed = "ReceiptGatewayConfigurationReloadFailed"
         case redisAway = "ReceiptGatewayRedisUnavailable"
-        case tampered = "ReceiptGatewaySharedDataTampered"
-        case breakerOpen = "ReceiptGatewayBreakerOpen"
+        case tampered = "ReceiptGatewayRedisDataTampered"
+        case breakerOpen = "ReceiptGatewayCircuitBreakerOpen"
         case appleFails = "ReceiptGatewayAppleErrorRateHigh"
-        case appleThrottles = "ReceiptGatewayAppleThrottles"
+        case appleThrottles = "ReceiptGatewayAppleThrottling"
         case somebodyBetween = "ReceiptGatewayUpstreamTLSInterception"
         case secretRejected = "ReceiptGatewaySharedSecretRejected"
         case undecided = "ReceiptGatewayVerificationsUndecided"
@@ -52,31 +52,31 @@ struct StatusIssue: Hashable, Sendable {
         case overloaded = "ReceiptGatewayOverloaded"
         case sunset = "ReceiptGatewaySunsetApproaching"
 
-        /// Where it can be read, as alerts say it.
+        /// The URL, as in the alerts.
         var address: String {
             "https://github.com/receipt-gateway/receipt-gateway/blob/main/docs/runbooks/\(rawValue).md"
         }
     }
 }
 
-/// From when on something is worth a word: as in the alerts, but for this node and the last minute.
+/// The thresholds of issues: as in the alerts, but for this node and the last minute.
 enum StatusThresholds {
-    /// Fewer verdicts in a minute tell nothing about shares.
+    /// The minimum number of verdicts per minute for a meaningful share.
     static let fewestVerdicts = 20
     static let undecidedShare = 0.05
     static let degradedShare = 0.05
     static let errorShare = 0.0144
     static let failedShare = 0.1
-    /// Where all should be within a second.
+    /// The maximum p99 of the time to answer, in seconds.
     static let slowestHundredth = 1.0
-    /// Days before the end, by how much it matters.
+    /// Days before the end, by severity.
     static let sunsetDays: [(days: Int, severity: StatusIssue.Severity)] = [
         (7, .critical), (30, .warning), (90, .info),
     ]
 }
 
 extension StatusSources {
-    /// Everything somebody should know, what matters most first.
+    /// Returns all issues, the most severe first.
     func issues(_ windows: StatusWindows, at now: Timestamp) -> [StatusIssue] {
         let all =
             health.issues + reloadFindings + appleFindings(windows) + answerFindings(windows)
@@ -88,8 +88,8 @@ extension StatusSources {
         guard reloads.last?.result == .refused else { return [] }
         return [
             StatusIssue(
-                .warning, "The configuration was read again and refused; the one before stays in force.",
-                "The log says what is wrong with it.", .reloadFailed)
+                .warning, "The new configuration was rejected; the previous one stays in force.",
+                "The log names the problems.", .reloadFailed)
         ]
     }
 
@@ -109,8 +109,8 @@ extension StatusSources {
             return [
                 StatusIssue(
                     .warning,
-                    "\(endpoint.title) asked for a pause: \(StatusValue.span(pause).text) more.",
-                    "Receipts answer for themselves meanwhile. Ask less: gateway.apple.max_requests_per_second.",
+                    "\(endpoint.title) requested a pause: \(StatusValue.span(pause).text) left.",
+                    "Answers rest on the receipts alone. To send less, lower gateway.apple.max_requests_per_second.",
                     .appleThrottles)
             ]
         }
@@ -121,8 +121,9 @@ extension StatusSources {
         return [
             StatusIssue(
                 .warning,
-                "Of \(asked) questions to \(endpoint.title) in the last minute \(failed) failed.",
-                "Receipts answer for themselves where they can. See what fails by outcome in the metrics.", .appleFails)
+                "\(failed) of \(asked) requests to \(endpoint.title) failed in the last minute.",
+                "Answers rest on the receipts alone where possible. The metrics count failures by outcome.", .appleFails
+            )
         ]
     }
 
@@ -132,16 +133,16 @@ extension StatusSources {
         case (.closed, _): return nil
         case (_, .forcedOpen):
             return StatusIssue(
-                .warning, "\(title) is left alone by order: gateway.apple.breaker is forced_open.",
-                "Set it to auto once Apple is well.", .breakerOpen)
+                .warning, "\(title) gets no requests: gateway.apple.breaker is forced_open.",
+                "Set it to auto once Apple has recovered.", .breakerOpen)
         case (.halfOpen, _):
             return StatusIssue(
-                .warning, "\(title) failed; single questions find out whether it is back.",
-                "Nothing to do: the breaker closes by itself once they are answered.", .breakerOpen)
+                .warning, "\(title) failed; the circuit breaker is probing it.",
+                "Nothing to do: the breaker closes when the probes succeed.", .breakerOpen)
         case (.open, _):
             return StatusIssue(
-                .warning, "\(title) is left alone: its breaker is open.",
-                "Receipts answer for themselves meanwhile, and Apple is tried again by itself.", .breakerOpen)
+                .warning, "\(title) gets no requests: its circuit breaker is open.",
+                "Answers rest on the receipts alone. The breaker probes Apple by itself.", .breakerOpen)
         }
     }
 
@@ -150,20 +151,20 @@ extension StatusSources {
             (
                 StatusCount.contradicted,
                 StatusIssue(
-                    .critical, "An answer in Apple's name contradicts what Apple signed, and was refused.",
-                    "Find out who answers under Apple's name.", .somebodyBetween)
+                    .critical, "An answer in Apple's name contradicts what Apple signed and was rejected.",
+                    "Find the server that answers in Apple's name.", .somebodyBetween)
             ),
             (
                 .cacheForgeries,
                 StatusIssue(
-                    .critical, "Something in Redis was changed by somebody who has no key.",
-                    "Nothing of it was used. Find out who writes there.", .tampered)
+                    .critical, "Data in Redis was changed by a writer without the cache keys.",
+                    "It was not used. Find the other writer.", .tampered)
             ),
             (
                 .secretRejected,
                 StatusIssue(
                     .warning, "Apple does not accept the shared secret of an app.",
-                    "Renewals are not seen for it. Compare the secret with App Store Connect.", .secretRejected)
+                    "Its renewals are unknown. Compare the secret with App Store Connect.", .secretRejected)
             ),
         ]
         return candidates.filter { windows.all.count($0.0) > 0 }.map(\.1)
@@ -181,21 +182,21 @@ extension StatusSources {
                 StatusIssue(
                     .critical,
                     "\(minute.count(.serverErrors)) of \(minute.count(.answers)) requests failed with 5xx in the last minute.",
-                    "See what the log says of them.", .errors))
+                    "See the log.", .errors))
         }
         if exceeds(.unreachableForCallers, StatusThresholds.undecidedShare, of: verdicts) {
             issues.append(
                 StatusIssue(
                     .critical,
                     "\(minute.count(.unreachableForCallers)) of \(verdicts) verifications in the last minute ended without a verdict.",
-                    "Callers insist on Apple's word, and Apple does not answer.", .undecided))
+                    "These requests require Apple's answer, and Apple does not answer.", .undecided))
         }
         if exceeds(.degraded, StatusThresholds.degradedShare, of: verdicts) {
             issues.append(
                 StatusIssue(
                     .warning,
-                    "\(minute.count(.degraded)) of \(verdicts) answers in the last minute lack Apple's latest word.",
-                    "They rest on what Apple said before, or on the receipt itself, and say so.", .degraded))
+                    "\(minute.count(.degraded)) of \(verdicts) answers in the last minute lack Apple's current result.",
+                    "They rest on cached results or on the receipt alone, and are labelled degraded.", .degraded))
         }
         return issues + loadFindings(windows, verdicts: verdicts)
     }
@@ -206,16 +207,16 @@ extension StatusSources {
             issues.append(
                 StatusIssue(
                     .warning,
-                    "This node has too much to do: it refused \(windows.minute.count(.overloaded)) requests in the last minute.",
-                    "Add nodes, or give this one more room.", .overloaded))
+                    "This node is overloaded: it rejected \(windows.minute.count(.overloaded)) requests in the last minute.",
+                    "Add nodes, or give this one more memory and CPU.", .overloaded))
         }
         if verdicts >= StatusThresholds.fewestVerdicts, let slow = windows.minute.quantile(0.99, of: .answers),
             slow > StatusThresholds.slowestHundredth
         {
             issues.append(
                 StatusIssue(
-                    .warning, "One answer in a hundred takes longer than \(StatusValue.latency(slow).text).",
-                    "See whether Apple, Redis or this machine is slow.", .slow))
+                    .warning, "The p99 of the time to answer is \(StatusValue.latency(slow).text).",
+                    "Check Apple, Redis and the load of this machine.", .slow))
         }
         return issues
     }
@@ -227,7 +228,8 @@ extension StatusSources {
         guard left > .zero else {
             return [
                 StatusIssue(
-                    .critical, "verifyReceipt has ended, Apple says.", "Whoever asks Apple must have moved by now.",
+                    .critical, "verifyReceipt has reached its end date.",
+                    "Clients that need Apple's answer must have migrated.",
                     .sunset)
             ]
         }
@@ -237,7 +239,7 @@ extension StatusSources {
         return [
             StatusIssue(
                 step.severity, "verifyReceipt ends in \(StatusValue.span(left).text).",
-                "From thirty days before on, more and more receipts answer for themselves.", .sunset)
+                "In the last thirty days a growing share of answers rests on the receipt alone.", .sunset)
         ]
     }
 }

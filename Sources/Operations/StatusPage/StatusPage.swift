@@ -12,17 +12,17 @@ internal import Crypto
 internal import HTTPTypes
 internal import JSON
 
-/// The status page as HTML: complete without script, which then keeps it up to date.
+/// The status page as HTML, complete without script; the script keeps it up to date.
 struct StatusPage: Sendable {
     let report: StatusReport
-    /// What the plots begin with.
+    /// The initial points of the plots.
     let readings: [StatusReading]
     let configurationText: String
 
     private static let style = String(decoding: PackageResources.page_css, as: UTF8.self)
     private static let script = String(decoding: PackageResources.page_js, as: UTF8.self)
 
-    /// Nothing but this page's own style and script is used, and nothing but this node is asked (CSP Level 3).
+    /// The headers. They allow only this page's own style and script, and connections to this node (CSP Level 3).
     static let headers: HTTPFields = [
         .contentType: "text/html; charset=utf-8", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
         .referrerPolicy: "no-referrer", .crossOriginResourcePolicy: "same-origin",
@@ -32,7 +32,7 @@ struct StatusPage: Sendable {
         ].joined(separator: "; "),
     ]
 
-    /// What the policy names a text by.
+    /// Returns the policy's source expression for a text.
     private static func source(_ text: String) -> String {
         "sha256-" + Data(SHA256.hash(data: Array(text.utf8))).base64EncodedString()
     }
@@ -41,7 +41,6 @@ struct StatusPage: Sendable {
 // MARK: - The document
 
 extension StatusPage {
-    /// The document.
     var html: String {
         let plotted = report.tables.filter { $0.plot != nil }, others = report.tables.filter { $0.plot == nil }
         return """
@@ -62,7 +61,7 @@ extension StatusPage {
             <div class="plots">
             \(plotted.map(section).joined(separator: "\n"))
             </div>
-            <noscript><p class="note">Without script the plots are empty and nothing moves: reload for newer values.</p></noscript>
+            <noscript><p class="note">Without JavaScript the plots stay empty: reload for current values.</p></noscript>
             <div class="tables">
             \(others.map(section).joined(separator: "\n"))
             </div>
@@ -123,7 +122,7 @@ extension StatusPage {
         """
     }
 
-    /// JSON inside of HTML: what would end the element is written as an escape of JSON's.
+    /// JSON inside HTML: `<`, which could end the element, is written as a JSON escape.
     private var samples: String {
         var json = JSONWriter(reservingCapacity: 32_768)
         json.samples(readings)
@@ -148,14 +147,14 @@ extension StatusPage {
             """
     }
 
-    /// Drawn by the script; what it shows stands in the table as well.
+    /// Returns the plot, drawn by the script. The table has its values too.
     private func plot(_ table: StatusTable) -> String {
         guard let plot = table.plot else { return "" }
         let lines = table.rows.map(\.heading.title).joined(separator: ", ")
         return """
             <svg class="plot" id="plot-\(plot.rawValue)" data-unit="\(plot == .latency ? "seconds" : "rate")" tabindex="0" \
             role="img" aria-label="\(escaped(table.heading.title)) in the last ten minutes: \(escaped(lines)). \
-            The table below has the values; arrow keys read single moments."></svg>
+            The table below has the values; arrow keys select a moment."></svg>
             <p class="readout" id="readout-\(plot.rawValue)" aria-live="polite"></p>
 
             """
@@ -179,8 +178,8 @@ extension StatusPage {
         return "<tr><th scope=\"row\">\(swatch ?? "")\(escaped(row.heading.title))</th>\(cells.joined())</tr>"
     }
 
-    /// For text and for values of attributes in double quotes. By scalars: a character may be one of these and a mark that
-    /// combines with it, and a browser sees two.
+    /// Escapes text and double-quoted attribute values. By scalars: a character may combine one of these with a mark,
+    /// and browsers see two.
     private func escaped(_ text: String) -> String {
         var escaped = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

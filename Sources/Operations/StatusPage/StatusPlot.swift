@@ -4,14 +4,13 @@
 internal import JSON
 internal import Receipts
 
-/// What is drawn as lines over the last minutes: a row of the table below it for each line.
+/// A plot of the last minutes, with one line per row of the table below it.
 enum StatusPlot: Int, CaseIterable, Sendable {
     case verdicts, latency, origins, questions
 
-    /// One line.
     struct Line: Sendable {
         let heading: StatusTable.Heading
-        /// What it shows of a window.
+        /// The line's value in a window.
         let value: @Sendable (StatusWindow) -> StatusValue
 
         fileprivate init(_ name: String, _ title: String, _ value: @escaping @Sendable (StatusWindow) -> StatusValue) {
@@ -34,26 +33,26 @@ enum StatusPlot: Int, CaseIterable, Sendable {
             ]
         case .latency:
             [
-                Line("median", "half within") { .latency($0.quantile(0.5, of: .answers)) },
-                Line("p99", "99 of 100 within") { .latency($0.quantile(0.99, of: .answers)) },
+                Line("median", "p50") { .latency($0.quantile(0.5, of: .answers)) },
+                Line("p99", "p99") { .latency($0.quantile(0.99, of: .answers)) },
             ]
         case .origins:
             [
                 Line("near_cache", "near cache", .fromNearCache),
-                Line("findings", "what Apple said before", .fromSharedCache),
-                Line("receipts", "the receipt itself", .fromReceipts), Line("apple", "Apple, just asked", .fromApple),
+                Line("findings", "cached result", .fromSharedCache),
+                Line("receipts", "the receipt itself", .fromReceipts), Line("apple", "Apple", .fromApple),
             ]
         case .questions:
             [
                 Line("answered", "answered", .productionAnswered, .sandboxAnswered),
                 Line(
                     "failed", "failed", .productionFailed, .sandboxFailed, .productionThrottled, .sandboxThrottled),
-                Line("rejected", "held back here", .productionRejected, .sandboxRejected),
+                Line("rejected", "rejected locally", .productionRejected, .sandboxRejected),
             ]
         }
     }
 
-    /// The table below it: what each line is now, and was.
+    /// Returns the table below the plot, with current and earlier values.
     func table(_ windows: StatusWindows) -> StatusTable {
         let columns = [
             ("now", "now", windows.beat), ("minute", "1 min", windows.minute), ("all", "10 min", windows.all),
@@ -69,17 +68,17 @@ enum StatusPlot: Int, CaseIterable, Sendable {
         switch self {
         case .verdicts: .init("verdicts", "Verdicts")
         case .latency: .init("latency", "Time to answer")
-        case .origins: .init("origins", "Where answers came from")
-        case .questions: .init("questions", "Questions to Apple")
+        case .origins: .init("origins", "Sources of answers")
+        case .questions: .init("questions", "Requests to Apple")
         }
     }
 
     private var note: String {
         switch self {
-        case .verdicts: "given in a second"
-        case .latency: "from the end of a request to the beginning of its answer"
-        case .origins: "verdicts in a second"
-        case .questions: "in a second, both endpoints together"
+        case .verdicts: "per second"
+        case .latency: "from the end of a request to the start of its response"
+        case .origins: "verdicts per second"
+        case .questions: "per second, both endpoints together"
         }
     }
 }
@@ -87,7 +86,7 @@ enum StatusPlot: Int, CaseIterable, Sendable {
 // MARK: - The lines' points
 
 extension JSONWriter {
-    /// Writes the values of all lines between two readings: the time in milliseconds, then each line of each plot.
+    /// Writes the point between two readings: the time in milliseconds, then the value of each line of each plot.
     mutating func sample(_ from: StatusReading, _ to: StatusReading) {
         let window = StatusWindow(from, to)
         array { json in
@@ -103,7 +102,7 @@ extension JSONWriter {
         }
     }
 
-    /// Three digits after the first are more than a screen shows, and half the bytes.
+    /// Writes a rounded number: more than three digits are invisible, and double the size.
     private mutating func rounded(_ number: Double) {
         let unit: Double = number < 1 ? 1_000_000 : 1000
         self.number((number * unit).rounded() / unit)

@@ -5,15 +5,15 @@ internal import JSON
 internal import Receipts
 internal import Settings
 
-/// Everything the status page says at one moment.
+/// The content of the status page at one moment.
 struct StatusReport: Sendable {
     let time: Timestamp
     let host: String
-    /// What somebody should know, what matters most first.
+    /// The issues, the most severe first.
     let issues: [StatusIssue]
-    /// Those with a plot first.
+    /// The tables, those with a plot first.
     let tables: [StatusTable]
-    /// One sentence below the verdict.
+    /// One sentence below the title.
     let summary: String
 
     init(_ sources: StatusSources, _ history: StatusHistory) {
@@ -26,22 +26,21 @@ struct StatusReport: Sendable {
     }
 
     private static func summary(_ minute: StatusWindow) -> String {
-        guard let median = minute.quantile(0.5, of: .answers) else { return "Nobody asked in the last minute." }
+        guard let median = minute.quantile(0.5, of: .answers) else { return "No requests in the last minute." }
         let rate = StatusValue.rate(minute.rate(.verdicts)).text
-        return "Verdicts in the last minute: \(rate), half of them within \(StatusValue.latency(median).text)."
+        return "Verdicts in the last minute: \(rate), p50 \(StatusValue.latency(median).text)."
     }
 }
 
-/// The word at the top of the page.
+/// The overall state of the node.
 enum StatusSummary: String, Sendable {
     case well, degraded, failing
 
-    /// What people read.
     var title: String {
         switch self {
-        case .well: "Well"
+        case .well: "Healthy"
         case .degraded: "Degraded"
-        case .failing: "In trouble"
+        case .failing: "Failing"
         }
     }
 
@@ -55,7 +54,7 @@ enum StatusSummary: String, Sendable {
 }
 
 extension StatusReport {
-    /// How this node is, in one word: as bad as the worst of the findings.
+    /// The overall state: that of the most severe issue.
     var verdict: StatusSummary {
         switch issues.map(\.severity).max() {
         case nil, .info: .well
@@ -68,7 +67,7 @@ extension StatusReport {
 // MARK: - For programs
 
 extension StatusReport {
-    /// The answer to `GET /status.json`.
+    /// Returns the answer to `GET /status.json`.
     func json(_ history: StatusHistory) -> [UInt8] {
         var json = JSONWriter(reservingCapacity: 32_768)
         json.object { json in
@@ -102,7 +101,7 @@ extension JSONWriter {
         }
     }
 
-    /// A table is an object with a member for each column, or for each row where there is one column.
+    /// Writes a table as an object with a member per column, or per row if there is only one column.
     fileprivate mutating func table(_ table: StatusTable) {
         key(table.heading.name)
         object { json in
@@ -135,7 +134,6 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the points between each reading and the next.
     mutating func samples(_ readings: [StatusReading]) {
         array { json in
             for (from, to) in zip(readings, readings.dropFirst()) { json.sample(from, to) }
@@ -146,8 +144,8 @@ extension JSONWriter {
 // MARK: - For the page
 
 extension StatusReport {
-    /// What the page's script is told: texts and tones by the names of elements, so that it formats nothing.
-    /// - Parameter readings: those whose points it may not have yet, and the one before them.
+    /// Returns an event for the page's script: formatted texts and tones by element name.
+    /// - Parameter readings: those whose points it may lack, and the one before them.
     func event(_ readings: [StatusReading]) -> [UInt8] {
         let cells = tables.flatMap(\.cells)
         var json = JSONWriter(reservingCapacity: 16_384)

@@ -8,15 +8,13 @@ internal import Receipts
 
 /// The status page on the admin plane: `/` for people, `/status.json` for programs, `/status.events` for the page.
 package struct StatusRoutes: Sendable {
-    /// What they show.
     let board: StatusBoard
 
-    /// Creates the routes of the status page.
     package init(board: StatusBoard) {
         self.board = board
     }
 
-    /// The three of them. None asks for a key, and none shows what a key protects.
+    /// The three routes. None requires a key, and none shows data that a key protects.
     package var routes: [Route] {
         [
             Route(.get, "/", authentication: .none, on: .thread) { _ in
@@ -31,7 +29,7 @@ package struct StatusRoutes: Sendable {
         ]
     }
 
-    /// Goes on until the viewer leaves or the node ends.
+    /// Streams events until the viewer leaves or the node stops.
     @Sendable private func events(_ context: RequestContext) throws -> Reply {
         guard let stream = board.admit(after: context.header.lastEvent) else { throw Problem.tooManyViewers }
         return Reply(fields: [.contentType: "text/event-stream", .cacheControl: "no-store"], stream: stream)
@@ -39,7 +37,7 @@ package struct StatusRoutes: Sendable {
 }
 
 extension RequestHeader {
-    /// The last event that a viewer has; nil for one that is none of ours.
+    /// The viewer's last event; nil if it is not one of this gateway's.
     fileprivate var lastEvent: Timestamp? {
         let values = values(of: "Last-Event-ID")
         return values.count == 1 ? Int64(values[0]).map { Timestamp(millisecondsSince1970: $0) } : nil
@@ -47,11 +45,11 @@ extension RequestHeader {
 }
 
 extension Problem {
-    /// Also when the node ends.
+    /// Also used when the node stops.
     fileprivate static let tooManyViewers: Problem = {
         var problem = Problem(
             .serviceUnavailable, .overloaded,
-            "The status page is watched by \(StatusBoard.Limits.viewers) already, or this node ends.")
+            "The status page already has \(StatusBoard.Limits.viewers) viewers, or this node is stopping. Retry later.")
         problem.headerFields[.retryAfter] = "10"
         return problem
     }()

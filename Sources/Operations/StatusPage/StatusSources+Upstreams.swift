@@ -6,7 +6,7 @@ internal import HTTPServer
 internal import Receipts
 internal import Resilience
 
-/// What the page says of Apple's endpoints: a column for each.
+// The tables about Apple's endpoints: a column for each.
 extension StatusSources {
     private static let columns = UpstreamEndpoint.allCases.map { endpoint in
         StatusTable.Heading(endpoint.environment.rawValue, endpoint.environment.rawValue)
@@ -15,11 +15,11 @@ extension StatusSources {
     private typealias Row = StatusTable.Row
     private typealias Cell = StatusTable.Cell
 
-    /// How the way to them stands.
+    /// Returns the table of the endpoints' state.
     func apple(_ windows: StatusWindows) -> StatusTable {
         StatusTable(
-            heading: .init("apple", "The way to Apple"),
-            note: asksApple ? "the last minute" : "Apple is not asked: gateway.apple.enabled is false",
+            heading: .init("apple", "Apple's endpoints"),
+            note: asksApple ? "the last minute" : "No requests to Apple: gateway.apple.enabled is false",
             columns: Self.columns, rows: guardRows + requestRows(windows.minute))
     }
 
@@ -30,11 +30,11 @@ extension StatusSources {
         }
         return [
             row("breaker", "Circuit breaker") { $0.breakerCell },
-            row("paused_for_seconds", "Pause asked for") {
+            row("paused_for_seconds", "Requested pause") {
                 .init(value: $0.pausedFor.map { .span($0) } ?? .none(shown: "none"), tone: $0.pauseTone)
             },
-            row("in_flight", "Questions under way") { .init(value: .part($0.inFlight, of: $0.concurrencyLimit)) },
-            row("waiting", "waiting for a place") { .init(value: .count($0.waiting)) },
+            row("in_flight", "Requests in flight") { .init(value: .part($0.inFlight, of: $0.concurrencyLimit)) },
+            row("waiting", "waiting for a slot") { .init(value: .count($0.waiting)) },
             row("budget_remaining", "Budget left") { .init(value: $0.budgetValue, tone: $0.budgetTone) },
         ]
     }
@@ -49,13 +49,13 @@ extension StatusSources {
                 let failures = endpoint.failed.reduce(0) { $0 + minute.count($1) }
                 return .init(value: .rate(minute.rate(endpoint.failed)), tone: failures > 0 ? .notable : .plain)
             },
-            row("rejected", "Held back here") { .init(value: .rate(minute.rate($0.rejected))) },
-            row("median", "Half within") { .init(value: .latency(minute.quantile(0.5, of: $0.timing))) },
-            row("p99", "99 of 100 within") { .init(value: .latency(minute.quantile(0.99, of: $0.timing))) },
+            row("rejected", "Rejected locally") { .init(value: .rate(minute.rate($0.rejected))) },
+            row("median", "p50") { .init(value: .latency(minute.quantile(0.5, of: $0.timing))) },
+            row("p99", "p99") { .init(value: .latency(minute.quantile(0.99, of: $0.timing))) },
         ]
     }
 
-    /// How far `verifyReceipt` is on its way out.
+    /// Returns the table of the end of `verifyReceipt`.
     func sunset(at now: Timestamp) -> StatusTable {
         let known = UpstreamEndpoint.allCases.map { upstreams.lifecycle.state(of: $0) }
         func row(_ name: String, _ title: String, _ cell: (UpstreamLifecycle.State) -> Cell) -> Row {
@@ -72,7 +72,7 @@ extension StatusSources {
                     return .init(value: .span(left), tone: left == .zero ? .bad : .plain)
                 },
                 row("share_moved", "Answered without it") { .init(value: .share($0.dates.stage(at: now).shareMoved)) },
-                row("said_by", "Who says so") { .init(value: $0.source) },
+                row("said_by", "Announced by") { .init(value: $0.source) },
             ])
     }
 }
@@ -111,7 +111,7 @@ extension UpstreamHealth {
 
 extension UpstreamLifecycle.State {
     fileprivate var source: StatusValue {
-        if dates == LifecycleDates() { return .word("nobody", shown: "nobody yet") }
+        if dates == LifecycleDates() { return .word("none", shown: "not announced") }
         return announced == LifecycleDates() ? .word("configuration") : .word("apple", shown: "Apple")
     }
 }
@@ -122,7 +122,7 @@ extension UpstreamEndpoint {
 
     var answered: StatusCount { environment == .production ? .productionAnswered : .sandboxAnswered }
 
-    /// What did not come back as an answer.
+    /// The counts of requests without an answer.
     var failed: [StatusCount] {
         environment == .production ? [.productionFailed, .productionThrottled] : [.sandboxFailed, .sandboxThrottled]
     }

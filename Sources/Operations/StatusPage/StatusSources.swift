@@ -11,23 +11,20 @@ internal import Resilience
 package import Settings
 internal import Telemetry
 
-/// Where the status page looks. Nothing here is kept for the page: all of it is there anyhow.
+/// The sources of the status page. Nothing is kept for the page alone.
 package struct StatusSources: Sendable {
-    /// Whether requests are welcome, and why not.
+    /// The readiness and its obstacle.
     package let health: NodeHealth
-    /// How Apple's endpoints stand.
     let upstreams: UpstreamState
-    /// What came of the last reload.
     let reloads: ReloadHistory
-    /// Whether Apple is asked at all.
+    /// True if the gateway sends requests to Apple.
     let asksApple: Bool
-    /// The memory for request bodies.
+    /// The memory budget of request bodies.
     let bodyBudget: BodyBudget
-    /// What answers kept in this process may take.
+    /// The maximum size of the near cache.
     let nearCacheBytes: Int
-    /// The configuration as `check-config` prints it, secrets redacted.
+    /// The configuration as `check-config` prints it, with redacted secrets.
     let configurationText: String
-    /// The time, which tests set.
     let clock: @Sendable () -> Timestamp
     private let instruments: StatusInstruments
     private let connections: PrometheusGauge
@@ -58,7 +55,6 @@ package struct StatusSources: Sendable {
         }
     }
 
-    /// What was counted up to now.
     var reading: StatusReading {
         StatusReading(
             time: clock(), instant: .now, counts: instruments.counts, distributions: instruments.distributions,
@@ -66,13 +62,13 @@ package struct StatusSources: Sendable {
     }
 }
 
-// MARK: - What is so at this moment
+// MARK: - Tables
 
 extension StatusSources {
     private typealias Row = StatusTable.Row
     private typealias Heading = StatusTable.Heading
 
-    /// All tables but those below plots.
+    /// Returns all tables without a plot.
     func tables(_ windows: StatusWindows, at now: Timestamp) -> [StatusTable] {
         [
             node(windows, at: now), apple(windows), sunset(at: now), caches(windows), limits(windows), store(windows),
@@ -95,7 +91,7 @@ extension StatusSources {
                 Row("memory_bytes", "Memory", .bytes(ProcessStatistics.residentBytes.map { Int($0) })),
                 Row("connections", "Connections", .count(Int(connections.value))),
                 Row("requests_in_flight", "Requests in flight", .count(Int(requestsInFlight.value))),
-                Row("bodies_share", "Room for bodies taken", .share(bodyShare), bodyShare > 0.8 ? .notable : .plain),
+                Row("bodies_share", "Memory for bodies in use", .share(bodyShare), bodyShare > 0.8 ? .notable : .plain),
             ])
     }
 
@@ -110,12 +106,12 @@ extension StatusSources {
             rows: [
                 Row("near_share", "Answers from the near cache", .share(minute.share(.fromNearCache, of: .verdicts))),
                 Row("near_limit_bytes", "Near cache, at most", .bytes(nearCacheBytes)),
-                Row("found_share", "Findings of Apple's: fresh", .share(minute.share(.cacheHits, of: lookups))),
-                Row("stale_share", "past their time", .share(minute.share(.cacheStale, of: lookups))),
-                Row("lookups", "looked up", .rate(minute.rate(lookups))),
-                Row("joined", "Joined a question under way", .rate(minute.rate(.coalescedRequests))),
-                Row("found_by_others", "Asked by another node", .rate(minute.rate(.leasesFound))),
-                Row("faults", "not read or not kept, in 10 min", .count(faults), faults > 0 ? .notable : .plain),
+                Row("found_share", "Cached results: fresh", .share(minute.share(.cacheHits, of: lookups))),
+                Row("stale_share", "stale", .share(minute.share(.cacheStale, of: lookups))),
+                Row("lookups", "lookups", .rate(minute.rate(lookups))),
+                Row("joined", "Coalesced requests", .rate(minute.rate(.coalescedRequests))),
+                Row("found_by_others", "Fetched by another node", .rate(minute.rate(.leasesFound))),
+                Row("faults", "Cache faults, in 10 min", .count(faults), faults > 0 ? .notable : .plain),
             ])
     }
 
@@ -125,15 +121,15 @@ extension StatusSources {
             heading: .init("limits", "Limits of clients"), note: "the last minute", columns: StatusTable.onlyColumn,
             rows: [
                 Row("admitted", "Decisions to admit", .rate(minute.rate(.limitsAdmitted))),
-                Row("refused_by_rate", "Refused: asked too often", .rate(minute.rate(.refusedByRate))),
-                Row("refused_by_concurrency", "Refused: too many at once", .rate(minute.rate(.refusedByConcurrency))),
-                Row("refused_in_shadow", "Would be refused (shadow)", .rate(minute.rate(.limitsInShadow))),
+                Row("refused_by_rate", "Rejected: rate limit", .rate(minute.rate(.refusedByRate))),
+                Row("refused_by_concurrency", "Rejected: concurrency limit", .rate(minute.rate(.refusedByConcurrency))),
+                Row("refused_in_shadow", "Would be rejected (shadow)", .rate(minute.rate(.limitsInShadow))),
                 Row(
                     "decided_alone", "Decided without Redis", .rate(minute.rate(.limitsAlone)),
                     minute.count(.limitsAlone) > 0 ? .notable : .plain),
-                Row("refused_at_edge", "Refused at the edge, in 10 min", .count(all.count(.refusedAtEdge))),
+                Row("refused_at_edge", "Rejected at the edge, in 10 min", .count(all.count(.refusedAtEdge))),
                 Row(
-                    "overloaded", "of them for want of room or time", .count(all.count(.overloaded)),
+                    "overloaded", "of them because of overload", .count(all.count(.overloaded)),
                     all.count(.overloaded) > 0 ? .notable : .plain),
                 Row("server_errors", "Answers 5xx, in 10 min", .count(all.count(.serverErrors))),
             ])
@@ -146,25 +142,24 @@ extension StatusSources {
             columns: StatusTable.onlyColumn,
             rows: [
                 Row("state", "State", store.condition.shown, store.condition.tone),
-                Row("refusal", "Refuses with", store.configurationFault.map { .word($0.kind.rawValue) } ?? .none()),
+                Row("refusal", "Refusal", store.configurationFault.map { .word($0.kind.rawValue) } ?? .none()),
                 Row(
-                    "breaker", "Breaker in front of it", .word(store.breaker.rawValue),
+                    "breaker", "Circuit breaker", .word(store.breaker.rawValue),
                     store.breaker == .closed ? .plain : .bad),
-                Row("live_nodes", "Nodes alive, with this one", .count(store.liveNodes)),
+                Row("live_nodes", "Live nodes, including this one", .count(store.liveNodes)),
                 Row("connections", "Connections", .count(Int(storeConnections.reduce(0) { $0 + $1.value }))),
                 Row("done", "Commands done", .rate(minute.rate(.storeDone))),
                 Row(
                     "failed", "Commands failed", .rate(minute.rate(.storeFailed)),
                     minute.count(.storeFailed) > 0 ? .notable : .plain),
-                Row("rejected", "Commands held back", .rate(minute.rate(.storeRejected))),
-                Row("round_trip_p99", "Round trip, 99 of 100 within", .latency(minute.quantile(0.99, of: .store))),
-                Row("invalidations", "Changes heard of", .rate(minute.rate(.invalidations))),
+                Row("rejected", "Commands rejected locally", .rate(minute.rate(.storeRejected))),
+                Row("round_trip_p99", "Round trip, p99", .latency(minute.quantile(0.99, of: .store))),
+                Row("invalidations", "Invalidations", .rate(minute.rate(.invalidations))),
             ])
     }
 }
 
 extension [StatusCount] {
-    /// All verdicts.
     static let verdicts: [StatusCount] = [.genuine, .rejected, .undecided]
 }
 
@@ -173,7 +168,7 @@ extension StoreCondition {
         switch self {
         case .embedded: .word(rawValue, shown: "none: this node runs alone")
         case .connecting, .connected, .misconfigured: .word(rawValue)
-        case .degraded: .word(rawValue, shown: "away: each node decides alone")
+        case .degraded: .word(rawValue, shown: "unavailable: each node decides alone")
         }
     }
 
@@ -188,7 +183,7 @@ extension StoreCondition {
 }
 
 extension Timestamp {
-    /// The time that has passed since another.
+    /// Returns the time since another.
     func since(_ other: Timestamp) -> Duration {
         let (span, overflow) = millisecondsSince1970.subtractingReportingOverflow(other.millisecondsSince1970)
         return .milliseconds(overflow ? 0 : span)

@@ -4,42 +4,38 @@
 internal import JSON
 internal import Receipts
 
-/// A value of the status page: what people read of it, and what programs do.
+/// A value of the status page, for people and for programs.
 enum StatusValue: Hashable, Sendable {
-    /// A word of the API, and what the page says in its place.
+    /// A word of the API, and its text on the page.
     case word(String, shown: String)
-    /// Nothing: null for programs.
+    /// No value: null for programs.
     case none(shown: String = StatusValue.nothing)
-    /// How many there are.
     case count(Int)
-    /// How many there are, of at most so many.
+    /// A number of a maximum.
     case part(Int, of: Int)
-    /// A number without a unit.
     case number(Double?)
-    /// How often in a second.
+    /// A number per second.
     case rate(Double?)
     /// A share, from 0 to 1.
     case share(Double?)
-    /// How long something takes, in seconds.
+    /// A latency in seconds.
     case latency(Double?)
-    /// How long something lasts, or lies away.
     case span(Duration?)
-    /// How much memory.
+    /// A number of bytes.
     case bytes(Int?)
-    /// When.
     case time(Timestamp?)
 
-    /// A word that says enough by itself.
+    /// Creates a word whose text is the word itself.
     static func word(_ word: String) -> StatusValue { .word(word, shown: word.replacing("_", with: " ")) }
 }
 
 // MARK: - For people
 
 extension StatusValue {
-    /// What stands where nothing is known, or nothing happened.
+    /// The text for an unknown value.
     static let nothing = "–"
 
-    /// What the page shows.
+    /// The text on the page.
     var text: String {
         switch self {
         case .word(_, let shown), .none(let shown): shown
@@ -64,7 +60,7 @@ extension StatusValue {
 }
 
 extension Int {
-    /// With a narrow space between groups of three digits, where there are five or more.
+    /// The number with a narrow space between groups of three digits, from five digits on.
     fileprivate var grouped: String {
         let digits = String(magnitude)
         guard digits.count > 4 else { return String(self) }
@@ -78,7 +74,7 @@ extension Int {
 }
 
 extension Double {
-    /// With so many digits behind the point.
+    /// Returns the number with so many decimals.
     fileprivate func text(digits: Int) -> String {
         guard isFinite, magnitude < 1e15 else { return StatusValue.nothing }
         let unit = digits == 0 ? 1 : digits == 1 ? 10 : 100
@@ -102,7 +98,7 @@ extension Double {
 }
 
 extension Duration {
-    /// The two largest units of it: `3 d 4 h`.
+    /// The two largest units: `3 d 4 h`.
     fileprivate var spanText: String {
         let seconds = Int(components.seconds)
         let units = [
@@ -125,7 +121,7 @@ extension Timestamp {
 // MARK: - For programs
 
 extension JSONWriter {
-    /// Writes a value as programs want it: times in RFC 3339, spans in seconds; null for what is not known.
+    /// Writes a value for programs: times in RFC 3339, spans in seconds; null for unknown values.
     mutating func value(_ value: StatusValue) {
         switch value {
         case .word(let word, _): string(word)
@@ -140,7 +136,6 @@ extension JSONWriter {
         }
     }
 
-    /// Writes what `write` makes of a value; null for none.
     mutating func optional<Value>(_ value: Value?, _ write: (inout JSONWriter, Value) -> Void) {
         if let value { write(&self, value) } else { null() }
     }

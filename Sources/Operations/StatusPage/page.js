@@ -113,7 +113,7 @@
       if (value === null || sample[0] < at.start) { before = null; continue; }
       const joins = before !== null && sample[0] - before < 3 * beat;
       const point = `${at.x(sample[0]).toFixed(1)} ${at.y(value).toFixed(1)}`;
-      // A moment alone is a dash, or nobody would see it.
+      // A single point is drawn as a dash, to be visible.
       text += joins ? `L${point}` : `M${point}h1.5M${point}`;
       before = sample[0];
     }
@@ -200,7 +200,7 @@
     stream.onerror = () => {
       if (!isPaused) setText(byID("live"), "Not live, as of");
       if (stream.readyState !== EventSource.CLOSED) return;
-      // The node has ended, or as many look as may.
+      // The node has stopped, or has too many viewers.
       stream.close();
       setTimeout(connect, 10000);
     };

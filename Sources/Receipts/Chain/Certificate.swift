@@ -18,24 +18,22 @@
 //     subjectUniqueID  [2] IMPLICIT BIT STRING OPTIONAL,         -- not used by Apple: refused
 //     extensions       [3] EXPLICIT Extensions OPTIONAL }        -- RFC 5280 §4.1.2
 
-/// One X.509 certificate, read but not trusted. Offsets are in the bytes it was read from.
+/// A parsed X.509 certificate, not yet trusted. Offsets refer to the bytes it was read from.
 struct Certificate: Sendable {
-    /// The whole certificate.
     let encoding: Range<Int>
-    /// What its signature covers.
     let tbsCertificate: Range<Int>
-    /// The contents of the serial number.
+    /// The contents of the INTEGER.
     let serialNumber: Range<Int>
     let issuer: Range<Int>
     let subject: Range<Int>
     let validity: Validity
     let publicKey: SubjectPublicKeyInfo
     let extensions: CertificateExtensions
-    /// Nil if certificates signed so are not accepted.
+    /// Nil if the algorithm is not accepted.
     let signatureAlgorithm: SignatureAlgorithm?
     let signature: Range<Int>
 
-    /// Any fault of the encoding is `certificate_malformed`: which one matters to nobody who holds a receipt.
+    /// Reports every encoding fault as `certificate_malformed`: the client cannot act on the details.
     init(_ bytes: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {
         do throws(ReceiptError) {
             self = try Certificate(reading: bytes, in: range)
@@ -59,7 +57,7 @@ struct Certificate: Sendable {
         var body = fields.reader(of: tbs)
         try Self.checkVersion(&body)
         serialNumber = try body.next(.integer).contents
-        // RFC 5280 §4.1.1.2: both places hold the same AlgorithmIdentifier; only the inner one is signed.
+        // RFC 5280 §4.1.1.2: both hold the same AlgorithmIdentifier; only the inner one is signed.
         guard bytes.equals(try body.next(.sequence).encoding, algorithm.encoding) else {
             throw ReceiptError(.certificateMalformed)
         }
@@ -79,7 +77,6 @@ struct Certificate: Sendable {
 }
 
 extension Rule {
-    /// Whether the rule is one of the encoding rather than of what is encoded.
     fileprivate var isAboutDER: Bool {
         rawValue.hasPrefix("der_")
     }

@@ -1,19 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A signer whose certificates were verified up to a trust anchor: what remains of a chain once it is trusted.
+/// A signer whose certificates were verified up to a trust anchor.
 struct CertificateChain: Sendable {
-    /// The signer's key.
     let key: PublicKey
-    /// When every certificate of the chain, the anchor included, is valid.
+    /// The period in which every certificate of the chain is valid, the anchor included.
     let validity: Validity
     /// The environments whose receipts the signer may sign.
     let environments: Set<Environment>
-    /// What it is made of.
     let info: VerifiedChainInfo
 
-    /// Verifies the certificates that came with a signature made with this algorithm. Everything that costs no
-    /// cryptography is checked before what does, and a key is used only after its certificate was verified.
+    /// Verifies the certificates of a signature made with this algorithm. Checks without cryptography come first, and a
+    /// key is used only after its certificate was verified.
     init(
         _ certificates: borrowing SignerCertificates, for algorithm: SignatureAlgorithm, trustStore: TrustStore,
         verified: VerifiedCertificates
@@ -44,7 +42,7 @@ struct CertificateChain: Sendable {
 }
 
 extension CertificatePath {
-    /// Checks what each certificate is for (RFC 5280 §6.1.4; Apple's markers), and says what the signer may sign.
+    /// Checks each certificate's purpose (RFC 5280 §6.1.4; Apple's markers) and returns what the signer may sign.
     fileprivate func permittedEnvironments() throws(ReceiptError) -> Set<Environment> {
         let root = anchorCertificate.fields
         guard let leaf = certificates.first else { return try environmentsOfSelfSigned(root) }
@@ -56,23 +54,23 @@ extension CertificatePath {
         return anchor.environments
     }
 
-    /// Xcode signs with one self-signed certificate, which is no authority and has no marker. It counts for Xcode only.
+    /// Accepts Xcode's one self-signed certificate, which is no authority and has no marker, for Xcode only.
     private func environmentsOfSelfSigned(_ root: Certificate) throws(ReceiptError) -> Set<Environment> {
         guard anchor.environments.contains(.xcode) else { throw ReceiptError(.leafMarkerMissing) }
         try root.publicKey.check()
         return [.xcode]
     }
 
-    /// Apple's keys are of one kind from the signer up to the root. With others allowed, a forged receipt below Apple's
-    /// P-384 certificates would cost more than an honest one: P-384 takes more than twenty times as long as RSA.
+    /// Requires keys of one kind from the signer up to the root, as Apple's are. P-384 takes more than twenty times as
+    /// long as RSA, so a forged receipt below Apple's P-384 certificates would cost more than an honest one.
     fileprivate func checkKeyKinds(for algorithm: SignatureAlgorithm) throws(ReceiptError) {
         for certificate in certificates + [anchorCertificate.fields] {
             guard certificate.publicKey.isRSA == algorithm.isRSA else { throw ReceiptError(.keyAlgorithmMismatch) }
         }
     }
 
-    /// Verifies each certificate under the one above it, from the anchor down, and returns the signer's key. What was
-    /// verified before is not verified again: a forged leaf under a genuine intermediate costs one verification.
+    /// Verifies each certificate under the one above it, from the anchor down, and returns the signer's key. Results
+    /// are cached: a forged leaf under a genuine intermediate costs one verification.
     fileprivate func verifySignatures(
         in bytes: Span<UInt8>, _ verified: VerifiedCertificates
     ) throws(ReceiptError) -> PublicKey {

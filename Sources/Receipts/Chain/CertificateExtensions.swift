@@ -6,11 +6,11 @@
 //     critical   BOOLEAN DEFAULT FALSE,
 //     extnValue  OCTET STRING }                                  -- RFC 5280 §4.1
 
-/// What a certificate's extensions say, as far as it decides about a receipt.
+/// The certificate extensions that matter for a receipt.
 struct CertificateExtensions: Sendable {
-    /// Basic constraints (RFC 5280 §4.2.1.9): whether the certificate may issue others.
+    /// Basic constraints (RFC 5280 §4.2.1.9): true if the certificate may issue others.
     private(set) var isCA = false
-    /// How many intermediates may stand between this one and the leaf; nil for any number.
+    /// The maximum number of intermediates between this certificate and the leaf; nil for no limit.
     private(set) var pathLength: Int64?
     /// Key usage (RFC 5280 §4.2.1.3); nil if not restricted.
     private(set) var keyUsage: KeyUsage?
@@ -26,7 +26,7 @@ struct CertificateExtensions: Sendable {
         var seen: [Range<Int>] = []
         while !list.isAtEnd {
             let identifier = try read(&list)
-            // RFC 5280 §4.2: an extension stands at most once. Which of two would count?
+            // RFC 5280 §4.2: an extension appears at most once.
             guard !seen.contains(where: { list.bytes.equals($0, identifier) }), seen.count < Self.maximumCount else {
                 throw ReceiptError(.certificateMalformed)
             }
@@ -36,7 +36,6 @@ struct CertificateExtensions: Sendable {
 
     private static let maximumCount = 32
 
-    /// Reads one extension and returns its identifier.
     private mutating func read(_ list: inout DERReader) throws(ReceiptError) -> Range<Int> {
         var fields = try list.enter(.sequence)
         let identifier = try fields.objectIdentifier()
@@ -90,7 +89,7 @@ struct KeyUsage: Sendable {
 }
 
 extension DERReader {
-    /// Reads a BOOLEAN if one is next; false otherwise. DER writes true as 0xFF (X.690 §11.1).
+    /// Reads a BOOLEAN if one is next, else returns false. DER encodes true as 0xFF (X.690 §11.1).
     fileprivate mutating func isTrueIfPresent() throws(ReceiptError) -> Bool {
         guard let element = try nextIfPresent(.boolean) else { return false }
         guard element.contents.count == 1 else { throw ReceiptError(.certificateMalformed) }

@@ -1,18 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The signer's certificate, its issuers in order, and a trust anchor they may end in. Found by names; not yet verified.
+/// The signer's certificate, its issuers in order, and a possible trust anchor. Found by names; not yet verified.
 struct CertificatePath {
-    /// The certificates that came along and belong to the path, the signer's first. Ends before the anchor.
+    /// The path's certificates, the signer's first, without the anchor.
     let certificates: [Certificate]
     let anchor: TrustAnchor
     let anchorCertificate: OwnedCertificate
 
-    /// The most certificates before the anchor. A path of leaf and WWDR intermediate has 2; two more are room enough.
+    /// The maximum number of certificates before the anchor. Leaf and WWDR intermediate are 2; two more leave room.
     private static let maximumLength = 4
 
-    /// The signer's path: once for each anchor it may end in, at least once. There are several only where the root was
-    /// left out and several anchors have its name.
+    /// Returns the signer's path once for each anchor it may end in, at least once. There are several only if the root
+    /// was left out and several anchors have its name.
     static func paths(
         _ certificates: borrowing SignerCertificates, trustStore: TrustStore
     ) throws(ReceiptError) -> [CertificatePath] {
@@ -27,13 +27,13 @@ struct CertificatePath {
         }
         let length = path.count
         let anchors = try anchors(endingOf: &path, in: bytes, trustStore)
-        // Nobody signs the list of certificates: with others allowed, a receipt would have endless variants.
+        // The list of certificates is unsigned: with others allowed, a receipt would have endless variants.
         guard length == all.count else { throw ReceiptError(.certificateUnused) }
         return anchors.map { CertificatePath(certificates: path, anchor: $0, anchorCertificate: $1) }
     }
 
     private static func read(_ certificates: borrowing SignerCertificates) throws(ReceiptError) -> [Certificate] {
-        // The longest path and its anchor, and one more, so that a path which is too long is called that.
+        // The longest path, its anchor and one more, so that a path which is too long is reported as such.
         guard certificates.encodings.count <= maximumLength + 2 else { throw ReceiptError(.certificateUnused) }
         var all: [Certificate] = []
         for range in certificates.encodings { all.append(try Certificate(certificates.bytes, in: range)) }
@@ -62,7 +62,7 @@ struct CertificatePath {
         all.first { bytes.equals($0.subject, certificate.issuer) }
     }
 
-    /// Takes the root off the path if it is there, or finds the anchors whose certificate is known and comes next.
+    /// Removes the root from the path, or finds the anchors whose known certificates come next.
     private static func anchors(
         endingOf path: inout [Certificate], in bytes: Span<UInt8>, _ trustStore: TrustStore
     ) throws(ReceiptError) -> [(TrustAnchor, OwnedCertificate)] {

@@ -3,14 +3,13 @@
 
 internal import Synchronization
 
-/// Remembers verified chains, because Apple's change about once a year and verifying one costs ten receipts.
+/// Caches verified chains: Apple's change about once a year, and verifying one costs as much as ten receipts.
 ///
-/// A chain is found by the certificates' bytes and the signer's name; nothing else went into verifying it. Only success
-/// is remembered, and nothing but the chain may stand in the list, so nobody without Apple's keys can add entries
-/// beyond the few orders in which the same certificates can stand.
+/// The key is the certificates' bytes and the signer's name; verification depends on nothing else. Only successes are
+/// cached, so without Apple's keys an attacker can add only the few orders of one chain's certificates.
 final class ChainCache: Sendable {
     private struct Entry: Sendable {
-        /// One by one: the same bytes cut elsewhere are other certificates.
+        /// Separate arrays: the same bytes split elsewhere are other certificates.
         let certificates: [[UInt8]]
         let signer: [UInt8]
         let chain: CertificateChain
@@ -23,10 +22,9 @@ final class ChainCache: Sendable {
         self.capacity = capacity
     }
 
-    /// The chain of the signer, if it was verified before.
     @inline(__always)
     func chain(of certificates: borrowing SignerCertificates) -> CertificateChain? {
-        // The array is copied out, so that comparing happens outside the lock.
+        // Copied out, so that comparing happens outside the lock.
         let entries = entries.withLock { $0 }
         for entry in entries
         where certificates.bytes.equals(certificates.signer.name, entry.signer)
@@ -37,14 +35,14 @@ final class ChainCache: Sendable {
         return nil
     }
 
-    /// Remembers a chain, in place of the oldest one when full.
-    /// - Returns: whether it was not known.
+    /// Caches a chain, replacing the oldest one if full.
+    /// - Returns: true if it was new.
     @discardableResult
     func insert(_ chain: CertificateChain, of certificates: borrowing SignerCertificates) -> Bool {
         let entry = Entry(
             certificates: certificates.copies, signer: certificates.bytes.copy(certificates.signer.name), chain: chain)
         return entries.withLock { entries in
-            // Threads that met the same new chain at the same time have all verified it.
+            // Several threads may have verified the same new chain at the same time.
             guard !entries.contains(where: { $0.signer == entry.signer && $0.certificates == entry.certificates })
             else { return false }
             if entries.count == capacity { entries.removeFirst() }
@@ -55,7 +53,6 @@ final class ChainCache: Sendable {
 }
 
 extension SignerCertificates {
-    /// Returns whether these are the certificates, in this order.
     @inline(__always)
     fileprivate func equal(_ others: [[UInt8]]) -> Bool {
         guard encodings.count == others.count else { return false }

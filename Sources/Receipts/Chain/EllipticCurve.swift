@@ -8,7 +8,6 @@ enum EllipticCurve: Hashable, Sendable {
     /// secp384r1: Apple Root CA - G3 and the intermediate below it.
     case p384
 
-    /// The curve of this name; nil for any other.
     init?(_ identifier: Span<UInt8>) {
         if identifier.equals(ObjectIdentifier.secp256r1) {
             self = .p256
@@ -19,7 +18,7 @@ enum EllipticCurve: Hashable, Sendable {
         }
     }
 
-    /// The bytes of one coordinate of a point, and of one number of a signature.
+    /// The length in bytes of a point's coordinate and of a signature's number.
     var byteCount: Int {
         switch self {
         case .p256: 32

@@ -6,7 +6,6 @@ enum PEM {
     private static let begin = "-----BEGIN CERTIFICATE-----"
     private static let end = "-----END CERTIFICATE-----"
 
-    /// The DER of each certificate block, in order.
     static func certificates(in text: String) throws(TrustAnchorError) -> [[UInt8]] {
         var certificates: [[UInt8]] = []
         var block: String?

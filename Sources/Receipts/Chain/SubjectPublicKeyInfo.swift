@@ -10,14 +10,14 @@
 // ECParameters ::= CHOICE { namedCurve OBJECT IDENTIFIER }       -- the parameters of id-ecPublicKey
 // ECPoint ::= OCTET STRING                                       -- the bits themselves; RFC 5480 §2.1.1 and §2.2
 
-/// A certificate's key as it is declared; a `PublicKey` is made of it once its certificate is trusted.
+/// A certificate's declared key; it becomes a `PublicKey` once its certificate is trusted.
 struct SubjectPublicKeyInfo: Sendable {
     private let key: Key
 
     private enum Key: Sendable {
         case rsa(RSANumbers)
         case elliptic(EllipticCurve, point: Range<Int>)
-        /// A key that breaks this rule whatever it is.
+        /// An unsupported key, which breaks this rule.
         case unusable(Rule)
     }
 
@@ -43,14 +43,14 @@ struct SubjectPublicKeyInfo: Sendable {
     private static func ellipticKey(
         _ parameters: inout DERReader, _ info: inout DERReader
     ) throws(ReceiptError) -> Key {
-        // RFC 5480 §2.1.1: a key names its curve. One that describes a curve could bring a base point along for which
-        // its sender knows the private key (CVE-2020-0601).
+        // RFC 5480 §2.1.1: a key names its curve. Explicit parameters could bring a base point with a private key that
+        // the sender knows (CVE-2020-0601).
         guard let name = try parameters.nextIfPresent(.objectIdentifier),
             let curve = EllipticCurve(parameters.bytes.extracting(name.contents))
         else { return .unusable(.curveUnsupported) }
         try parameters.finish()
         let point = try bits(&info)
-        // RFC 5480 §2.2: the byte 4 and both coordinates. Apple compresses no point.
+        // RFC 5480 §2.2: the byte 4 and both coordinates. Apple never compresses points.
         guard point.count == 1 + 2 * curve.byteCount, info.bytes[point.lowerBound] == 0x04 else {
             throw ReceiptError(.certificateMalformed)
         }
@@ -61,7 +61,7 @@ struct SubjectPublicKeyInfo: Sendable {
         if case .rsa = key { true } else { false }
     }
 
-    /// A key of a kind and a strength that Apple uses.
+    /// Throws unless the key has a kind and a strength that Apple uses.
     func check() throws(ReceiptError) {
         switch key {
         case .rsa(let numbers): try numbers.check()
@@ -70,7 +70,6 @@ struct SubjectPublicKeyInfo: Sendable {
         }
     }
 
-    /// The key itself, out of the bytes it was read from.
     func publicKey(in bytes: Span<UInt8>) throws(ReceiptError) -> PublicKey {
         let made: PublicKey?
         switch key {
@@ -87,10 +86,10 @@ struct SubjectPublicKeyInfo: Sendable {
 }
 
 private struct RSANumbers: Sendable {
-    /// The contents of an INTEGER, with the zero byte that keeps it positive.
+    /// The contents of the INTEGER, with the zero byte that keeps it positive.
     let modulus: Range<Int>
     let modulusBits: Int
-    /// Nil if it takes more than 64 bits.
+    /// Nil above 64 bits.
     let publicExponent: UInt64?
 
     init(_ bits: consuming DERReader) throws(ReceiptError) {
@@ -104,8 +103,8 @@ private struct RSANumbers: Sendable {
         publicExponent = exponentBits <= 64 ? exponent.reduce(0) { $0 << 8 | UInt64(key.bytes[$1]) } : nil
     }
 
-    /// At least 2048 bits with an odd exponent of at least 65537: small exponents make sloppy padding checks forgeable,
-    /// and Apple uses none.
+    /// Requires at least 2048 bits and an odd exponent of at least 65537: small exponents make sloppy padding checks
+    /// forgeable, and Apple uses none.
     func check() throws(ReceiptError) {
         guard modulusBits >= Self.minimumModulusBits else { throw ReceiptError(.keyTooSmall) }
         guard let exponent = publicExponent, exponent >= Self.minimumExponent, exponent % 2 == 1 else {
@@ -118,7 +117,7 @@ private struct RSANumbers: Sendable {
 }
 
 extension Span<UInt8> {
-    /// Significant bits of a positive INTEGER's contents; zero and negative numbers have none.
+    /// Returns the significant bits of a positive INTEGER's contents; 0 for zero and negative numbers.
     fileprivate func bitWidth(ofInteger contents: Range<Int>) throws(ReceiptError) -> Int {
         try checkShortestForm(ofInteger: contents)
         guard self[contents.lowerBound] & 0x80 == 0 else { return 0 }

@@ -1,22 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A root certificate that is trusted, and the environments it may sign for.
+/// A trusted root certificate and the environments it may sign for.
 ///
-/// Genuine receipts carry their root, so a fingerprint is all that trusting Apple takes. An anchor that also holds its
-/// certificate closes chains whose root was left out.
+/// Genuine receipts carry their root, so a fingerprint suffices to trust Apple. An anchor with its certificate also
+/// closes chains whose root was left out.
 public struct TrustAnchor: Sendable {
     /// SHA-256 of the root's DER encoding.
     public let fingerprint: Fingerprint
     /// The environments whose receipts it may sign.
     public let environments: Set<Environment>
-    /// The certificate itself, where it is known.
+    /// Nil if only the fingerprint is known.
     let certificate: OwnedCertificate?
 
-    /// Until when its certificate is valid; nil where only the fingerprint is known.
+    /// The end of its certificate's validity; nil if only the fingerprint is known.
     public var expires: Timestamp? { certificate?.fields.validity.notAfter }
 
-    /// Whether receipts can be verified below it: Apple signs them with RSA, and a path has keys of one kind. True where
+    /// True if receipts can be verified below it: Apple signs them with RSA, and a path has keys of one kind. True if
     /// only the fingerprint is known.
     public var isForReceipts: Bool { certificate?.fields.publicKey.isRSA ?? true }
 
@@ -43,11 +43,11 @@ public struct TrustAnchor: Sendable {
     }
 }
 
-/// Why a file's roots cannot be trusted.
+/// The faults of a file of trusted roots.
 public enum TrustAnchorError: Error, Hashable, Sendable {
     /// The text holds no `-----BEGIN CERTIFICATE-----` block.
     case noCertificate
-    /// A block's contents are no base64.
+    /// A block's contents are not base64.
     case malformedPEM(Base64Error)
     /// A block begins and does not end.
     case unterminatedPEM
@@ -58,19 +58,19 @@ public enum TrustAnchorError: Error, Hashable, Sendable {
 }
 
 extension TrustAnchorError: CustomStringConvertible {
-    /// One sentence that says what to mend.
+    /// The fault, as the rest of a sentence about the file.
     public var description: String {
         switch self {
-        case .noCertificate: "holds no PEM certificate (no line '-----BEGIN CERTIFICATE-----')"
-        case .malformedPEM(let fault): "holds a PEM block that \(fault)"
-        case .unterminatedPEM: "holds a PEM block without '-----END CERTIFICATE-----'"
-        case .certificateUnusable(let rule): "holds a certificate that breaks \(rule.rawValue): \(rule.explanation)"
-        case .notSelfIssued: "holds a certificate that is no root: its issuer is not its subject"
+        case .noCertificate: "contains no PEM certificate (no line '-----BEGIN CERTIFICATE-----')"
+        case .malformedPEM(let fault): "contains a PEM block that \(fault)"
+        case .unterminatedPEM: "contains a PEM block without '-----END CERTIFICATE-----'"
+        case .certificateUnusable(let rule): "contains a certificate that breaks \(rule.rawValue): \(rule.explanation)"
+        case .notSelfIssued: "contains a certificate that is not a root: its issuer is not its subject"
         }
     }
 }
 
-/// A certificate together with the bytes its offsets refer to.
+/// A certificate and the bytes its offsets refer to.
 struct OwnedCertificate: Sendable {
     let bytes: [UInt8]
     let fields: Certificate
@@ -87,7 +87,7 @@ struct OwnedCertificate: Sendable {
 }
 
 extension Certificate {
-    /// Whether the certificate names itself as its issuer, as roots do.
+    /// Returns true if the certificate names itself as its issuer, as roots do.
     func isSelfIssued(in bytes: Span<UInt8>) -> Bool {
         bytes.equals(issuer, subject)
     }

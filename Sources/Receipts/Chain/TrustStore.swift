@@ -1,18 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The trust anchors a verifier accepts: Apple's roots, and what an operator adds to them.
+/// The trust anchors a verifier accepts: Apple's roots and the operator's additions.
 public struct TrustStore: Sendable {
     /// All anchors, Apple's first.
     public private(set) var anchors: [TrustAnchor]
 
-    /// A store of exactly these anchors.
+    /// Creates a store of exactly these anchors.
     public init(anchors: [TrustAnchor]) {
         self.anchors = anchors
     }
 
-    /// Apple's roots, pinned by fingerprint (<https://www.apple.com/certificateauthority/>). They sign for the App
-    /// Store's production and sandbox environments.
+    /// Apple's roots for production and sandbox, pinned by fingerprint (<https://www.apple.com/certificateauthority/>).
     public static let apple = TrustStore(
         anchors: [
             "B0B1730ECBC7FF4505142C49F1295E6EDA6BCAED7E2C68C5BE91B5A11001F024",  // Apple Inc. Root CA
@@ -22,8 +21,7 @@ public struct TrustStore: Sendable {
             TrustAnchor(fingerprint: $0, environments: [.production, .sandbox])
         })
 
-    /// Adds an anchor. An anchor that is there already gains the environments. Of anchors with one subject the first
-    /// four close chains that leave their root out.
+    /// Adds an anchor or its environments. Of anchors with one subject, the first four close chains without a root.
     public mutating func add(_ anchor: TrustAnchor) {
         guard let index = anchors.firstIndex(where: { $0.fingerprint == anchor.fingerprint }) else {
             return anchors.append(anchor)
@@ -38,14 +36,14 @@ public struct TrustStore: Sendable {
         for der in blocks { add(try TrustAnchor(der: der, environments: environments)) }
     }
 
-    /// Whether receipts made by Xcode can be genuine at all here; only then is their BER form read.
+    /// True if receipts from Xcode can be genuine; only then is their BER form read.
     var acceptsXcode: Bool { anchors.contains { $0.environments.contains(.xcode) } }
 
     func anchor(with fingerprint: Fingerprint) -> TrustAnchor? {
         anchors.first { $0.fingerprint == fingerprint }
     }
 
-    /// The anchors whose certificates are known and have this subject, in the order they were added.
+    /// Returns the anchors with a known certificate of this subject, in the order of addition.
     func anchors(withSubject subject: Span<UInt8>) -> [(TrustAnchor, OwnedCertificate)] {
         var found: [(TrustAnchor, OwnedCertificate)] = []
         for anchor in anchors where found.count < Self.maximumNamesakes {
@@ -55,7 +53,7 @@ public struct TrustStore: Sendable {
         return found
     }
 
-    /// The most anchors of one subject that are tried for a chain without its root: each costs a forger's receipt one
+    /// The maximum number of anchors of one subject tried for a chain without its root: each costs a forged receipt one
     /// RSA verification. An authority that renews its root has two.
     private static let maximumNamesakes = 4
 }

@@ -4,7 +4,7 @@
 // Validity ::= SEQUENCE { notBefore Time, notAfter Time }
 // Time ::= CHOICE { utcTime UTCTime, generalTime GeneralizedTime }           -- RFC 5280 §4.1.2.5
 
-/// The time a certificate, or a whole chain, may be relied on; both ends included.
+/// The period in which a certificate or a whole chain is valid, both ends included.
 struct Validity: Hashable, Sendable {
     var notBefore: Timestamp
     var notAfter: Timestamp
@@ -16,7 +16,6 @@ struct Validity: Hashable, Sendable {
         try times.finish()
     }
 
-    /// Narrows the time to what is also in `other`.
     func intersection(_ other: Validity) -> Validity {
         var both = self
         both.notBefore = max(notBefore, other.notBefore)
@@ -24,13 +23,13 @@ struct Validity: Hashable, Sendable {
         return both
     }
 
-    /// A receipt made at `date` needs certificates that were valid then; `grace` is added to their end.
+    /// Throws unless a receipt created at `date` is within the period; `grace` is added to its end.
     func check(at date: Timestamp, grace: Duration) throws(ReceiptError) {
         guard date >= notBefore else { throw ReceiptError(.certificateNotYetValid) }
         guard date <= notAfter.advanced(by: grace) else { throw ReceiptError(.certificateExpired) }
     }
 
-    /// RFC 5280 §4.1.2.5.1 and .2: `YYMMDDHHMMSSZ` with a pivot at 50, or `YYYYMMDDHHMMSSZ`.
+    /// Reads `YYMMDDHHMMSSZ` with a pivot at 50, or `YYYYMMDDHHMMSSZ` (RFC 5280 §4.1.2.5.1 and .2).
     private static func time(_ times: inout DERReader) throws(ReceiptError) -> Timestamp {
         let element = try times.next()
         let yearDigits = element.tag == .utcTime ? 2 : 4
@@ -61,7 +60,7 @@ extension CivilTime {
 }
 
 extension Span<UInt8> {
-    /// The number that so many decimal digits stand for; nil if one is no digit.
+    /// Reads decimal digits; nil if a byte is no digit.
     func decimal(at start: Int, digits: Int) -> Int? {
         var value = 0
         for index in start..<start + digits {

@@ -3,12 +3,12 @@
 
 internal import Synchronization
 
-/// Remembers the keys of certificates whose signature was verified, by the certificate and the one it was verified under.
+/// Caches the keys of verified certificates, by certificate and issuer.
 ///
-/// A certificate's signature does not change, so verifying it once is enough; everything else about a path is checked
-/// each time. The issuer belongs to the name of what is remembered: otherwise a leaf that a test root vouches for would
-/// be believed below another root's intermediate of the same name. Only success is remembered, and only an authority we
-/// trust can make another certificate that succeeds, so the number of entries follows Apple's rotations.
+/// A certificate's signature does not change, so it is verified once; everything else about a path is checked each
+/// time. The issuer is part of the key: otherwise a leaf issued by a test root would be trusted below another root's
+/// intermediate of the same name. Only successes are cached, and only a trusted authority can issue such certificates,
+/// so the number of entries follows Apple's rotations.
 final class VerifiedCertificates: Sendable {
     private struct Link: Hashable, Sendable {
         let certificate: Fingerprint
@@ -18,7 +18,7 @@ final class VerifiedCertificates: Sendable {
     private let keys = Mutex<[Link: PublicKey]>([:])
     private static let capacity = 256
 
-    /// The key of a certificate below `issuer`; `verify` finds it out if it was not verified before.
+    /// Returns the key of a certificate below `issuer`; calls `verify` if it is not cached.
     func key(
         of certificate: Fingerprint, below issuer: Fingerprint, verify: () throws(ReceiptError) -> PublicKey
     ) throws(ReceiptError) -> PublicKey {

@@ -1,28 +1,28 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The certificates of a chain that was verified up to a trust anchor.
+/// The certificates of a verified chain.
 public struct VerifiedChainInfo: Hashable, Sendable {
     /// One certificate.
     public struct Link: Hashable, Sendable {
         /// SHA-256 of its DER encoding.
         public let fingerprint: Fingerprint
-        /// Until when it is valid.
+        /// The end of its validity.
         public let notAfter: Timestamp
 
-        /// A certificate.
+        /// Creates a link.
         public init(fingerprint: Fingerprint, notAfter: Timestamp) {
             self.fingerprint = fingerprint
             self.notAfter = notAfter
         }
     }
 
-    /// The signer's, unless that is the anchor itself, and then its issuers in order.
+    /// The signer's certificate, unless it is the anchor, and then its issuers in order.
     public let belowAnchor: [Link]
     /// The trust anchor.
     public let anchor: Link
 
-    /// A chain.
+    /// Creates a chain.
     public init(belowAnchor: [Link], anchor: Link) {
         self.belowAnchor = belowAnchor
         self.anchor = anchor
@@ -43,17 +43,16 @@ extension VerifiedChainInfo {
     /// The certificates between the signer and the anchor.
     public var intermediates: ArraySlice<Link> { belowAnchor.dropFirst() }
 
-    /// Whether it ends in one of Apple's own roots.
+    /// True if the anchor is one of Apple's roots.
     public var isApples: Bool { TrustStore.apple.anchor(with: anchor.fingerprint) != nil }
 
-    /// Whether it is Apple's, and has an intermediate under which nothing was signed before this program was written.
-    /// That is no fault, the markers and the signatures are right; but it is news.
+    /// True if Apple's chain has an intermediate under which nothing was signed before this program was written. That
+    /// is no fault, as markers and signatures are right; but it is news.
     public var hasUnknownIntermediate: Bool {
         isApples && intermediates.contains { !Self.knownIntermediates.contains($0.fingerprint) }
     }
 
-    /// Apple Worldwide Developer Relations Certification Authority, as it stands in receipts of the years since 2011 and
-    /// in transactions of the years since 2021.
+    /// Apple's Worldwide Developer Relations authorities in receipts since 2011 and in transactions since 2021.
     private static let knownIntermediates = Set(
         [
             "64B302913F11CA1B6806093B76CADE7F7B123BE0C04924FDA87F5F4E8647F051",  // Until 2016-02-14.

@@ -7,7 +7,7 @@ enum DigestAlgorithm: Hashable, Sendable {
     case sha256
     case sha384
 
-    /// The digest that a receipt's signer names. No receipt has SHA-384; only signatures on certificates do.
+    /// Maps the digest of a receipt's signer. Only signatures on certificates have SHA-384.
     init?(_ identifier: Span<UInt8>) {
         if identifier.equals(ObjectIdentifier.sha256) {
             self = .sha256
@@ -19,7 +19,7 @@ enum DigestAlgorithm: Hashable, Sendable {
     }
 }
 
-/// The kind of key that made a signature, the digest it covers, and the form it is written in.
+/// A signature's key type, digest and encoding.
 enum SignatureAlgorithm: CaseIterable, Hashable, Sendable {
     /// RSASSA-PKCS1-v1_5 (RFC 8017 §8.2).
     case sha1WithRSA
@@ -30,7 +30,7 @@ enum SignatureAlgorithm: CaseIterable, Hashable, Sendable {
     /// ECDSA on P-256 over SHA-256, the signature r ‖ s of 64 bytes (RFC 7518 §3.4).
     case es256
 
-    /// The algorithm that a certificate, or a signer, names.
+    /// Maps the algorithm of a certificate or a signer.
     init?(_ identifier: Span<UInt8>) {
         if identifier.equals(ObjectIdentifier.sha256WithRSAEncryption) {
             self = .sha256WithRSA

@@ -17,11 +17,10 @@
 //     eContentType  OBJECT IDENTIFIER,                           -- id-data
 //     eContent      [0] EXPLICIT OCTET STRING OPTIONAL }         -- RFC 5652 §5.2
 
-/// The parts of the PKCS #7 container, as offsets into the receipt. Well formed, and nothing more: not yet verified.
+/// The parsed PKCS #7 container, as offsets into the receipt. Not yet verified.
 struct SignedData: Sendable {
-    /// The octets Apple signed: the payload.
+    /// The signed bytes: the payload.
     let eContent: Range<Int>
-    /// The certificates' encodings, in the order they stand in the container.
     let certificates: [Range<Int>]
     let signer: SignerInfo
 
@@ -49,7 +48,7 @@ struct SignedData: Sendable {
 
     private static func eContent(_ fields: inout DERReader) throws(ReceiptError) -> Range<Int> {
         var encapsulated = try fields.enter(.sequence)
-        // RFC 5652 §5.4: without signed attributes nothing signs the content type, so only the expected one will do.
+        // RFC 5652 §5.4: without signed attributes the content type is unsigned, so only the expected one is accepted.
         guard fields.bytes.equals(try encapsulated.objectIdentifier(), ObjectIdentifier.data) else {
             throw ReceiptError(.contentTypeNotData)
         }
@@ -80,8 +79,8 @@ struct SignedData: Sendable {
         return signer
     }
 
-    /// Nobody signs this list. Real receipts name the signer's digest and nothing else; with others allowed a receipt
-    /// would have endless spellings.
+    /// Requires the signer's digest alone, as in real receipts: the list is unsigned, and others would give endless
+    /// variants.
     private static func check(
         _ algorithms: consuming DERReader, areOnly digest: DigestAlgorithm
     ) throws(ReceiptError) {
@@ -95,7 +94,6 @@ struct SignedData: Sendable {
 }
 
 extension SignedData {
-    /// The certificates, and the name of the one that signed.
     @_lifetime(copy receipt)
     func signerCertificates(in receipt: Span<UInt8>) -> SignerCertificates {
         let name = SignerIdentifier.issuerAndSerialNumber(issuer: signer.issuer, serialNumber: signer.serialNumber)

@@ -14,11 +14,11 @@
 //     issuer        Name,
 //     serialNumber  INTEGER }                                    -- RFC 5652 §10.2.4
 
-/// Who signed the content, and how. Offsets are in the receipt.
+/// The signer of the content and its signature. Offsets refer to the receipt.
 struct SignerInfo: Sendable {
-    /// The signer's issuer, a Name's whole encoding.
+    /// The whole encoding of the Name.
     let issuer: Range<Int>
-    /// The contents of the signer's serial number.
+    /// The contents of the INTEGER.
     let serialNumber: Range<Int>
     /// RSA with the signer's digest.
     let signatureAlgorithm: SignatureAlgorithm
@@ -31,7 +31,7 @@ struct SignerInfo: Sendable {
         let digest = try Self.digest(&fields)
         // RFC 5652 §5.4: with signed attributes the signature covers their DER SET instead of the content. A receipt's
         // payload is a SET too, so Apple's own signature would verify over "attributes" that are really a payload,
-        // beside any content an attacker likes.
+        // beside any content of the attacker's choice.
         guard fields.nextTag != .context(0) else { throw ReceiptError(.signedAttributesPresent) }
         signatureAlgorithm = try Self.signatureAlgorithm(&fields, digest: digest)
         signature = try fields.next(.octetString).contents
@@ -58,7 +58,7 @@ struct SignerInfo: Sendable {
         return digest
     }
 
-    /// Receipts say rsaEncryption; RFC 5754 §3.2 also allows the form that names the digest, which must then agree.
+    /// Reads rsaEncryption, as in receipts, or the form that names the digest (RFC 5754 §3.2), which must then agree.
     private static func signatureAlgorithm(
         _ fields: inout DERReader, digest: DigestAlgorithm
     ) throws(ReceiptError) -> SignatureAlgorithm {

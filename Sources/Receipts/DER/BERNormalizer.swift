@@ -1,20 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Rewrites the BER form that Xcode gives its receipts into DER.
+/// Converts the BER form of Xcode's receipts to DER.
 ///
-/// Xcode writes the outer nodes with indefinite lengths and the content as a constructed OCTET STRING of one primitive
-/// segment (X.690 §8.1.3.6, §8.7.3). Everything of definite length is copied as it stands, unread; the DER reader is
-/// the one to judge it. Only verifiers with an operator's root for environment Xcode come here.
+/// Xcode writes the outer nodes with indefinite lengths and the content as a constructed `OCTET STRING` of one
+/// primitive segment (X.690 §8.1.3.6, §8.7.3). Elements of definite length are copied unread; the DER reader checks
+/// them. Used only if the operator trusts a root for environment Xcode.
 struct BERNormalizer {
     let maximumDepth: Int
 
-    /// Whether the bytes start like the BER form, with a SEQUENCE of indefinite length.
+    /// Returns true if the bytes start with a SEQUENCE of indefinite length.
     static func recognizes(_ bytes: Span<UInt8>) -> Bool {
         bytes.count >= 2 && bytes[0] == DERTag.sequence.byte && bytes[1] == indefinite
     }
 
-    /// The same receipt in DER.
     func normalize(_ bytes: Span<UInt8>) throws(ReceiptError) -> [UInt8] {
         var cursor = Cursor(bytes: bytes, position: 0)
         var output: [UInt8] = []
@@ -37,7 +36,7 @@ struct BERNormalizer {
 
         func broken(_ rule: Rule) -> ReceiptError { ReceiptError(rule, at: .offset(position)) }
 
-        /// X.690 §8.1.5: two zero bytes end contents of indefinite length.
+        /// Skips the two zero bytes that end contents of indefinite length (X.690 §8.1.5); false if others are next.
         mutating func takeEndOfContents() throws(ReceiptError) -> Bool {
             guard bytes.count - position >= 2 else { throw broken(.derTruncated) }
             guard bytes[position] == 0, bytes[position + 1] == 0 else { return false }
@@ -55,7 +54,7 @@ struct BERNormalizer {
             return try copyDefinite(from: &cursor, to: &output)
         }
         let tag = DERTag(byte: cursor.bytes[cursor.position])
-        // X.690 §8.1.2.4: with a tag number in further bytes, what follows the first one is no length.
+        // X.690 §8.1.2.4: if the tag number takes further bytes, the second byte is no length.
         guard tag.byte & 0x1F != 0x1F else { throw cursor.broken(.derUnexpectedTag) }
         guard tag.isConstructed else { throw cursor.broken(.derIndefiniteLength) }
         cursor.position += 2
@@ -76,7 +75,7 @@ struct BERNormalizer {
         cursor.position = element.encoding.upperBound
     }
 
-    /// A segmented OCTET STRING has exactly one segment, which is not segmented again, and becomes that segment.
+    /// Copies the one segment of a segmented `OCTET STRING`; it must not be segmented again.
     private func copyOnlySegment(from cursor: inout Cursor, to output: inout [UInt8]) throws(ReceiptError) {
         var reader = DERReader(cursor.bytes, in: cursor.position..<cursor.bytes.count)
         let segment = try reader.next(.octetString)

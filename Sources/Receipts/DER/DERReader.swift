@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads DER elements one after the other, without copying: it hands out offsets into the bytes it borrows.
+/// Reads DER elements in order without copying: it returns offsets into the bytes it borrows.
 ///
-/// Strict where OpenSSL's `d2i_*` are lenient: every length in its shortest form and inside its parent (X.690 §10.1),
-/// nothing left over. It does not recurse, so nesting costs a hostile sender nothing but bytes.
+/// Stricter than OpenSSL's `d2i_*`: every length is in its shortest form and inside its parent (X.690 §10.1), and
+/// nothing is left over. It does not recurse, so nesting costs nothing but bytes.
 struct DERReader: ~Escapable {
-    /// Everything that is read; offsets count from its start.
+    /// Offsets count from its start.
     let bytes: Span<UInt8>
     private(set) var position: Int
     let end: Int
@@ -16,7 +16,6 @@ struct DERReader: ~Escapable {
         self.init(bytes, in: 0..<bytes.count)
     }
 
-    /// A reader of the given part of `bytes`.
     @_lifetime(copy bytes)
     init(_ bytes: Span<UInt8>, in range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count)
@@ -27,15 +26,15 @@ struct DERReader: ~Escapable {
 
     var isAtEnd: Bool { position == end }
 
-    /// The tag of the next element, without reading it; nil at the end.
+    /// The next element's tag, without reading it; nil at the end.
     var nextTag: DERTag? { isAtEnd ? nil : DERTag(byte: bytes[position]) }
 
-    /// Reads the next element, whatever its tag.
+    /// Reads the next element of any tag.
     @inline(__always)
     mutating func next() throws(ReceiptError) -> DERElement {
         guard end - position >= 2 else { throw broken(.derTruncated) }
         let tag = DERTag(byte: bytes[position])
-        // X.690 §8.1.2.4: the multi-byte form is for tag numbers from 31; nothing in a receipt has one.
+        // X.690 §8.1.2.4: the multi-byte form is for tag numbers from 31; receipts have none.
         guard tag.byte & 0x1F != 0x1F else { throw broken(.derUnexpectedTag) }
         let first = bytes[position + 1]
         let (length, headerLength) = first < 0x80 ? (Int(first), 2) : try longLength(first)
@@ -69,26 +68,26 @@ struct DERReader: ~Escapable {
         return DERReader(bytes, in: element.contents)
     }
 
-    /// A reader of an element's contents.
     @_lifetime(copy self)
     func reader(of element: DERElement) -> DERReader {
         DERReader(bytes, in: element.contents)
     }
 
-    /// Nothing may follow.
+    /// Throws if anything follows.
     @inline(__always)
     func finish() throws(ReceiptError) {
         guard isAtEnd else { throw broken(.derTrailingBytes) }
     }
 
-    /// Moves on by `count` bytes that the caller has recognised as whole elements.
+    /// Skips `count` bytes that the caller has recognised as whole elements.
     @inline(__always)
     mutating func skip(_ count: Int) {
         precondition(count <= end &- position)
         position &+= count
     }
 
-    /// X.690 §8.1.3.5: the first byte gives the number of length bytes; §10.1: only where one byte would not do.
+    /// Reads a long length: the first byte gives the number of length bytes (X.690 §8.1.3.5), at least two bytes
+    /// (§10.1).
     @inline(never)
     private func longLength(_ first: UInt8) throws(ReceiptError) -> (length: Int, headerLength: Int) {
         if first == 0x82, end &- position >= 4 {  // The form purchases have.
@@ -127,7 +126,7 @@ extension DERReader {
 }
 
 extension Span<UInt8> {
-    /// The value of an INTEGER's contents.
+    /// Decodes the contents of an INTEGER.
     @inline(__always)
     func derInteger(in contents: Range<Int>) throws(ReceiptError) -> Int64 {
         if contents.count == 1 { return Int64(Int8(bitPattern: self[contents.lowerBound])) }
@@ -145,7 +144,7 @@ extension Span<UInt8> {
         return value
     }
 
-    /// X.690 §8.3.2: the first nine bits are neither all zero nor all one; §8.3.1: there is at least one byte.
+    /// Throws unless the first nine bits differ (X.690 §8.3.2) and there is at least one byte (§8.3.1).
     func checkShortestForm(ofInteger contents: Range<Int>) throws(ReceiptError) {
         guard let first = contents.first else {
             throw ReceiptError(.derTruncated, at: .offset(contents.lowerBound))

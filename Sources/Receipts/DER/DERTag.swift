@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The identifier octets this library meets (X.690 §8.1.2); all have tag numbers below 31 and so fit one byte.
+/// The identifier byte of an element (X.690 §8.1.2); all tag numbers in receipts are below 31 and fit one byte.
 struct DERTag: Hashable, Sendable {
     let byte: UInt8
 
@@ -23,16 +23,15 @@ struct DERTag: Hashable, Sendable {
 
     private static let constructedBit: UInt8 = 0x20
     var isConstructed: Bool { byte & Self.constructedBit != 0 }
-    /// The same type cut into segments, which BER allows for strings and DER does not.
+    /// The constructed form of a string type, which BER allows and DER forbids.
     var segmented: DERTag { DERTag(byte: byte | Self.constructedBit) }
 }
 
-/// One element: its tag, the range of its contents, and where its header starts. Offsets are in the bytes read.
+/// One element. Offsets refer to the bytes read.
 struct DERElement: Hashable, Sendable {
     let tag: DERTag
     let start: Int
     let contents: Range<Int>
 
-    /// Header and contents.
     var encoding: Range<Int> { start..<contents.upperBound }
 }

@@ -3,9 +3,9 @@
 
 // ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }          -- RFC 3279 §2.2.3
 
-/// The form certificates give an ECDSA signature.
+/// The DER form of an ECDSA signature, as in certificates.
 enum ECDSASigValue {
-    /// The DER encoding of a signature that a JWS holds as r ‖ s, two numbers of equal length (RFC 7518 §3.4).
+    /// Encodes a JWS signature r ‖ s, two numbers of equal length (RFC 7518 §3.4), in DER.
     ///
     /// - Parameter numbers: at most 122 bytes, so that every length takes one byte.
     static func encode(_ numbers: Span<UInt8>) -> [UInt8] {
@@ -16,7 +16,7 @@ enum ECDSASigValue {
         return [DERTag.sequence.byte, UInt8(contents.count)] + contents
     }
 
-    /// X.690 §8.3.2: as few bytes as a positive number needs, one of which keeps it positive.
+    /// Appends a positive INTEGER in its shortest form (X.690 §8.3.2).
     private static func append(_ number: Span<UInt8>, to contents: inout [UInt8]) {
         let start = number.indices.first { number[$0] != 0 } ?? number.count
         let needsZero = start == number.count || number[start] & 0x80 != 0

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The object identifiers this library knows, as the contents of their DER encoding.
+/// The object identifiers used here, as the contents of their DER encoding.
 enum ObjectIdentifier {
     // RFC 5652 §4 and §5.1.
     static let data: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
@@ -25,8 +25,8 @@ enum ObjectIdentifier {
     static let keyUsage: [UInt8] = [0x55, 0x1D, 0x0F]
     static let basicConstraints: [UInt8] = [0x55, 0x1D, 0x13]
 
-    /// 1.2.840.113635.100.6.11.1: Apple marks the certificates that sign receipts with it.
+    /// 1.2.840.113635.100.6.11.1: Apple's marker of certificates that sign receipts.
     static let receiptSigningMarker: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01]
-    /// 1.2.840.113635.100.6.2.1: Apple marks its Worldwide Developer Relations intermediates with it.
+    /// 1.2.840.113635.100.6.2.1: Apple's marker of Worldwide Developer Relations intermediates.
     static let intermediateMarker: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01]
 }

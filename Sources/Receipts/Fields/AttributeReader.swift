@@ -8,14 +8,14 @@
 //
 // Payload ::= SET OF ReceiptAttribute              -- Apple, "Validating receipts on the device"
 
-/// An attribute where it stands: its type, and the range of its value in the receipt.
+/// An attribute's type, version, and the range of its value in the receipt.
 struct AttributeSlice {
     let type: Int
     let version: Int
     let value: Range<Int>
 }
 
-/// Reads the attributes of a payload or of a purchase, which have the same form, in the order they stand.
+/// Reads the attributes of a payload or a purchase, in their order.
 struct AttributeReader: ~Escapable {
     private var reader: DERReader
 
@@ -41,16 +41,16 @@ struct AttributeReader: ~Escapable {
         let version = try fields.integer()
         let value = try fields.next(.octetString).contents
         try fields.finish()
-        // A type that were cut to 32 bits could pass for another: 2^32 + 2 for the bundle ID.
+        // A type truncated to 32 bits could pass for another: 2^32 + 2 for the bundle ID.
         guard let number = Int32(exactly: type), number >= 0 else { throw ReceiptError(.attributeTypeOutOfRange) }
         return AttributeSlice(type: Int(number), version: Int(version), value: value)
     }
 }
 
 extension DERReader {
-    /// Reads an attribute of the form nearly all attributes of purchases have, recognised with two comparisons:
-    /// `30 L  02 02 t t  02 01 v  04 l  …`, that is a type of two bytes and a value below 128 bytes that ends with its
-    /// attribute. Leaves every other form, the faulty ones too, to the full reader.
+    /// Reads an attribute of the usual form, recognised with two comparisons:
+    /// `30 L 02 02 t t 02 01 v 04 l …`, a type of two bytes and a value below 128 bytes that ends with its attribute.
+    /// Leaves every other form, faulty ones included, to the full reader.
     @inline(__always)
     fileprivate mutating func shortAttribute() -> AttributeSlice? {
         guard end &- position >= 12 else { return nil }
@@ -70,9 +70,9 @@ extension DERReader {
     }
 }
 
-/// Which attribute types a set has shown, to refuse a second one of any: readers disagree about which of two counts.
+/// The attribute types seen in a set, to reject duplicates: readers disagree about which of two counts.
 struct SeenAttributes {
-    /// One bit for each of the 64 types from `first`, among which nearly all of a set are.
+    /// `common` has one bit for each of the 64 types from `first`, which are nearly all of a set.
     private let first: Int
     private var common: UInt64 = 0
     private var others: Set<Int> = []
@@ -80,7 +80,7 @@ struct SeenAttributes {
 
     /// - Parameters:
     ///   - first: 0 for the attributes of a payload, 1700 for those of a purchase.
-    ///   - limit: how many attributes of other types there may be.
+    ///   - limit: the maximum number of attributes of other types.
     init(first: Int, limit: Int) {
         self.first = first
         self.limit = limit

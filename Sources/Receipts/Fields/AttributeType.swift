@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Apple's numbers for the attributes of a receipt ("Receipt fields"; those without a name there, from real receipts).
+/// Apple's numbers of receipt attributes ("Receipt fields"; those without a name there, from real receipts).
 enum AttributeType {
     static let receiptType = 0  // UTF8String
     static let adamID = 1  // INTEGER, also called app_item_id
@@ -38,14 +38,14 @@ enum AttributeType {
     static let promotionalOfferID = 1721  // UTF8String
     static let undocumented1722 = 1722  // INTEGER; 0 in all receipts seen
 
-    /// The types of a receipt that `ReceiptFields` gives a name.
+    /// The types that `ReceiptFields` names.
     static let ofReceipt: Set<Int> = [
         receiptType, adamID, bundleID, applicationVersion, opaqueValue, deviceHash, originalReceiptCreationDate,
         ageRating, developerID, creationDate, downloadID, versionExternalIdentifier, inAppPurchase,
         originalPurchaseDate, originalApplicationVersion, expirationDate, preorderDate,
     ]
 
-    /// The types of a purchase that `PurchaseFields` gives a name.
+    /// The types that `PurchaseFields` names.
     static let ofPurchase: Set<Int> = [
         quantity, productID, transactionID, purchaseDate, originalTransactionID, originalTransactionDate, productType,
         expiresDate, inAppAdamID, webOrderLineItemID, cancellationDate, isTrialPeriod, isInIntroOfferPeriod,

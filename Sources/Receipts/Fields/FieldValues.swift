@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a text stands in the receipt. Empty means absent, as Apple writes it (`0C 00`, `16 00`).
+/// The range of a text in the receipt. Empty means absent, as Apple writes it (`0C 00`, `16 00`).
 struct TextRange: Sendable {
-    // A receipt is far smaller than 4 GiB (see `Limits`), and purchases are many.
+    // Four bytes suffice, as a receipt is far smaller than 4 GiB (see `Limits`); and purchases are many.
     private let lowerBound: UInt32
     private let upperBound: UInt32
 
@@ -17,16 +17,16 @@ struct TextRange: Sendable {
     var range: Range<Int> { Int(lowerBound)..<Int(upperBound) }
     var isAbsent: Bool { lowerBound == upperBound }
 
-    /// The text, copied out of the receipt it was read from; nil if absent.
+    /// Returns a copy of the text; nil if absent.
     func text(in receipt: [UInt8]) -> String? {
         isAbsent ? nil : String(decoding: receipt[range], as: UTF8.self)
     }
 }
 
-/// Reads the values of attributes: each is one DER element that fills the value.
+/// Decodes attribute values: each is one DER element that fills the value.
 struct FieldReader: ~Escapable {
     let receipt: Span<UInt8>
-    /// Xcode writes dates with an offset (`+0100`) where the App Store writes `Z`.
+    /// True if dates may have an offset (`+0100`), as from Xcode, instead of the App Store's `Z`.
     let acceptsOffsets: Bool
 
     @_lifetime(copy receipt)
@@ -35,7 +35,6 @@ struct FieldReader: ~Escapable {
         self.acceptsOffsets = acceptsOffsets
     }
 
-    /// An INTEGER.
     @inline(__always)
     func integer(_ attribute: AttributeSlice) throws(ReceiptError) -> Int64 {
         let element = try value(of: attribute)
@@ -43,13 +42,12 @@ struct FieldReader: ~Escapable {
         return try receipt.derInteger(in: element.contents)
     }
 
-    /// An INTEGER that stands for a truth.
     @inline(__always)
     func flag(_ attribute: AttributeSlice) throws(ReceiptError) -> Bool {
         try integer(attribute) != 0
     }
 
-    /// A UTF8String or IA5String, without NUL: C code behind us would end the text there.
+    /// Reads a UTF8String or IA5String without NUL: C code behind us would end the text there.
     @inline(__always)
     func text(_ attribute: AttributeSlice) throws(ReceiptError) -> TextRange {
         let contents = try stringContents(attribute)
@@ -57,7 +55,7 @@ struct FieldReader: ~Escapable {
         return TextRange(contents)
     }
 
-    /// An RFC 3339 date in an IA5String; nil if the string is empty.
+    /// Reads an RFC 3339 date in an IA5String; nil if the string is empty.
     @inline(__always)
     func date(_ attribute: AttributeSlice) throws(ReceiptError) -> Timestamp? {
         let contents = try stringContents(attribute)
@@ -74,11 +72,10 @@ struct FieldReader: ~Escapable {
         return element.contents
     }
 
-    /// The element that fills the attribute's value.
     @inline(__always)
     private func value(of attribute: AttributeSlice) throws(ReceiptError) -> DERElement {
         let value = attribute.value
-        // Nearly always the length fits one byte.
+        // Usually the length fits one byte.
         if value.count >= 2, value.count < 0x82, Int(receipt[value.lowerBound + 1]) == value.count - 2 {
             let contents = value.lowerBound + 2..<value.upperBound
             return DERElement(tag: DERTag(byte: receipt[value.lowerBound]), start: value.lowerBound, contents: contents)
@@ -104,7 +101,7 @@ struct FieldReader: ~Escapable {
 }
 
 extension Span<UInt8> {
-    /// Valid UTF-8 without NUL; nearly all text is ASCII, which is recognised eight bytes at a time.
+    /// Checks for valid UTF-8 without NUL. Nearly all text is ASCII, which is checked eight bytes at a time.
     @inline(__always)
     fileprivate func checkText(in range: Range<Int>, of attribute: AttributeSlice) throws(ReceiptError) {
         var position = range.lowerBound
@@ -137,7 +134,7 @@ extension Span<UInt8> {
 }
 
 extension UInt64 {
-    /// Whether one of eight bytes may be NUL or beyond ASCII: its high bit is set, or is set by borrowing.
+    /// True if one of eight bytes may be NUL or beyond ASCII: its high bit is set, or is set by borrowing.
     @inline(__always)
     fileprivate var isUnusualText: Bool {
         ((self &- 0x0101_0101_0101_0101) | self) & 0x8080_8080_8080_8080 != 0

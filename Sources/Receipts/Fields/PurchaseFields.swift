@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The attributes of one in-app purchase. Texts stay where they are in the receipt; an absent attribute is nil.
+/// The attributes of one in-app purchase. Texts are ranges in the receipt; an absent attribute is nil.
 struct PurchaseFields: Sendable {
     let attributes: TextRange
     private(set) var productID = TextRange.absent
@@ -21,7 +21,7 @@ struct PurchaseFields: Sendable {
     private(set) var isInIntroOfferPeriod: Bool?
     private(set) var undocumented1722: Int64?
 
-    /// Reads the SET in the value of an attribute 17. A purchase has at least a product and a transaction.
+    /// Reads the SET in the value of an attribute 17. Product and transaction are required.
     init(_ reader: borrowing FieldReader, in range: Range<Int>, limits: Limits) throws(ReceiptError) {
         attributes = TextRange(range)
         var seen = SeenAttributes(first: 1700, limit: limits.maximumOtherAttributes)
@@ -44,7 +44,7 @@ struct PurchaseFields: Sendable {
             case AttributeType.isInIntroOfferPeriod: isInIntroOfferPeriod = try reader.flag(attribute)
             case AttributeType.cancellationReason: cancellationReason = try reader.integer(attribute)
             case AttributeType.promotionalOfferID: promotionalOfferID = try reader.text(attribute)
-            // Apple does not document it, so another form of it breaks no rule.
+            // Undocumented by Apple, so another form of it breaks no rule.
             case AttributeType.undocumented1722: undocumented1722 = try? reader.integer(attribute)
             default: break  // Kept where it stands; see `InAppPurchase.otherAttributes`.
             }
@@ -54,7 +54,6 @@ struct PurchaseFields: Sendable {
     }
 }
 
-/// A text that must be there.
 func require(_ text: TextRange, _ type: Int) throws(ReceiptError) {
     guard !text.isAbsent else { throw ReceiptError(.attributeMissing, at: .attribute(type)) }
 }

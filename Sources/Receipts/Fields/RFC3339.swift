@@ -50,14 +50,14 @@ extension CivilTime {
 }
 
 extension FixedWidthInteger where Self: UnsignedInteger {
-    /// Whether every byte is at most 9.
+    /// True if every byte is at most 9.
     @inline(__always)
     fileprivate var isAllDigits: Bool {
         let highBits = Self.max / 0xFF * 0x80, slack = Self.max / 0xFF * 0x76
         return (self | (self &+ slack)) & highBits == 0
     }
 
-    /// The number whose tens and ones are the bytes at `index` and after it.
+    /// Returns the number whose tens and ones are the bytes at `index` and after it.
     @inline(__always)
     fileprivate func pair(at index: Int) -> Self {
         let tens = (self >> Self(8 * index)) & 0xFF, ones = (self >> Self(8 * index + 8)) & 0xFF

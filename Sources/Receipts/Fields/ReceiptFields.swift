@@ -1,16 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The attributes of a receipt. Texts stay where they are in the receipt; an absent attribute is nil.
+/// The attributes of a receipt. Texts are ranges in the receipt; an absent attribute is nil.
 struct ReceiptFields: Sendable {
     private(set) var receiptType = TextRange.absent
     private(set) var bundleID = TextRange.absent
     private(set) var applicationVersion = TextRange.absent
     private(set) var originalApplicationVersion = TextRange.absent
     private(set) var ageRating = TextRange.absent
-    /// Raw bytes.
     private(set) var opaqueValue = TextRange.absent
-    /// Raw bytes.
     private(set) var deviceHash = TextRange.absent
     /// The bundle ID's whole value, tag and length included, as the device hash covers it.
     private(set) var encodedBundleID = TextRange.absent
@@ -25,11 +23,11 @@ struct ReceiptFields: Sendable {
     private(set) var versionExternalIdentifier: Int64?
     private(set) var purchases: [PurchaseFields] = []
 
-    /// Purchases take about 400 bytes each; more than their fields take in memory.
+    /// Purchases take about 400 bytes each, more than their fields take in memory.
     private static let typicalPurchaseByteCount = 380
     private static let neverRead = Timestamp(millisecondsSince1970: .min)
 
-    /// Reads the payload in `range`, which must be content whose signature was verified.
+    /// Reads the payload in `range`, whose signature must have been verified.
     init(
         _ receipt: Span<UInt8>, in range: Range<Int>, acceptsOffsets: Bool, limits: Limits
     ) throws(ReceiptError) {

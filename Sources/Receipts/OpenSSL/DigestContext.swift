@@ -3,23 +3,22 @@
 
 internal import COpenSSL
 
-/// One reusable `EVP_MD_CTX`, set up for one digest, and the DigestInfo (RFC 8017 §9.2) it writes its digests into.
+/// A reusable `EVP_MD_CTX` for one digest, and the DigestInfo (RFC 8017 §9.2) it writes its digests into.
 ///
-/// Fetching an algorithm and allocating a context cost OpenSSL 3 more than hashing a small receipt, so both are done
-/// once.
+/// Algorithm and context are made once: in OpenSSL 3 that costs more than hashing a small receipt.
 ///
-/// SAFETY (@unchecked Sendable): one caller at a time has it, because it is reachable only through a `Pool`.
+/// SAFETY (@unchecked Sendable): reachable only through a `Pool`, so one caller at a time has it.
 @safe final class DigestContext: @unchecked Sendable {
     private let context: OpaquePointer
     private let algorithm: OpaquePointer
     private let digestInfo: UnsafeMutableBufferPointer<UInt8>
     private let headerCount: Int
 
-    /// Traps where OpenSSL does not offer the digest; `ReceiptVerifier.checkOpenSSL` tells beforehand.
+    /// Traps if OpenSSL does not offer the digest; `ReceiptVerifier.checkOpenSSL` checks that beforehand.
     init(_ digest: DigestAlgorithm) {
         guard let algorithm = unsafe EVP_MD_fetch(nil, digest.opensslName, nil),
             let context = unsafe EVP_MD_CTX_new()
-        else { preconditionFailure("OpenSSL offers no \(digest.opensslName)") }
+        else { preconditionFailure("OpenSSL does not offer \(digest.opensslName)") }
         unsafe self.algorithm = algorithm
         unsafe self.context = context
         let blank = digest.digestInfoHeader + [UInt8](repeating: 0, count: digest.byteCount)
@@ -34,13 +33,12 @@ internal import COpenSSL
         unsafe digestInfo.deallocate()
     }
 
-    /// Lends the digest of these bytes.
     @inline(__always)
     func withDigest<Value>(of bytes: Span<UInt8>, _ body: (Span<UInt8>) -> Value) -> Value {
         withDigestInfo(of: bytes) { body($0.extracting(droppingFirst: headerCount)) }
     }
 
-    /// Lends the DigestInfo of these bytes: the digest's name and the digest, as a signature covers them.
+    /// Passes the DigestInfo of these bytes to `body`: the digest's name and the digest, as a signature covers them.
     @inline(__always)
     func withDigestInfo<Value>(of bytes: Span<UInt8>, _ body: (Span<UInt8>) -> Value) -> Value {
         let status = unsafe bytes.withUnsafeBytes { buffer in
@@ -71,7 +69,7 @@ extension DigestAlgorithm {
         }
     }
 
-    /// What stands before the digest in its DigestInfo (RFC 8017 §9.2, note 1).
+    /// The bytes before the digest in its DigestInfo (RFC 8017 §9.2, note 1).
     var digestInfoHeader: [UInt8] {
         switch self {
         case .sha1: [0x30, 0x21, 0x30, 0x09, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A, 0x05, 0x00, 0x04, 0x14]
@@ -88,7 +86,7 @@ extension DigestAlgorithm {
         }
     }
 
-    /// Whether OpenSSL, as it is configured here, has the digest.
+    /// True if OpenSSL, as configured, offers the digest.
     var isOffered: Bool {
         guard let algorithm = unsafe EVP_MD_fetch(nil, opensslName, nil) else {
             ERR_clear_error()

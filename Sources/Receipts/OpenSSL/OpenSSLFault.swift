@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What receipts need and OpenSSL, as it is configured on this machine, does not offer.
+/// An algorithm that receipts need and OpenSSL, as configured on this machine, does not offer.
 public enum OpenSSLFault: String, Error, Hashable, Sendable {
-    /// Apple signed receipts with it until January 2024, and it names the device a receipt is for.
+    /// Apple signed receipts with it until January 2024, and the device hash is made with it.
     case sha1Missing = "SHA-1"
-    /// Apple signs receipts with it since August 2023, and it names receipts and certificates here.
+    /// Apple signs receipts with it since August 2023, and fingerprints of receipts and certificates are made with it.
     case sha256Missing = "SHA-256"
-    /// Apple signs the certificates with it under which it signs transactions.
+    /// The certificates under which Apple signs transactions are signed with it.
     case sha384Missing = "SHA-384"
     /// The keys of all receipts and their certificates.
     case rsaMissing = "RSA"
@@ -16,18 +16,18 @@ public enum OpenSSLFault: String, Error, Hashable, Sendable {
 }
 
 extension OpenSSLFault: CustomStringConvertible {
-    /// What to mend.
+    /// The fault and its remedy, as the rest of a sentence about OpenSSL.
     public var description: String {
         """
-        offers no \(rawValue), which verifying receipts takes; the file that OPENSSL_CONF names, or openssl.cnf, must \
-        activate a provider that does (default_properties may rule it out)
+        does not offer \(rawValue), which verifying receipts requires; activate a provider that offers it in \
+        openssl.cnf or in the file that OPENSSL_CONF names (default_properties may exclude it)
         """
     }
 }
 
 extension ReceiptVerifier {
-    /// Tries what verifying takes of OpenSSL. To be called when a program starts: without these a verifier traps at its
-    /// first receipt.
+    /// Checks that OpenSSL offers everything verification needs. Call it when a program starts: without these
+    /// algorithms a verifier traps at its first receipt.
     public static func checkOpenSSL() throws(OpenSSLFault) {
         guard DigestAlgorithm.sha1.isOffered else { throw .sha1Missing }
         guard DigestAlgorithm.sha256.isOffered else { throw .sha256Missing }

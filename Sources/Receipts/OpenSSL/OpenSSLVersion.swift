@@ -4,9 +4,9 @@
 internal import COpenSSL
 
 extension ReceiptVerifier {
-    /// Which OpenSSL is at work, in its own words: `OpenSSL 3.0.17 1 Jul 2025`.
+    /// The version that OpenSSL reports: `OpenSSL 3.0.17 1 Jul 2025`.
     public static var openSSLVersion: String {
-        // SAFETY: OpenSSL gives a constant.
+        // SAFETY: OpenSSL returns a constant.
         unsafe OpenSSL_version(OPENSSL_VERSION).map { unsafe String(cString: $0) } ?? "OpenSSL"
     }
 }

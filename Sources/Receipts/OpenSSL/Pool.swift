@@ -3,13 +3,13 @@
 
 internal import Synchronization
 
-/// Lends reusable objects, each to one borrower at a time.
+/// A pool of reusable objects, each lent to one borrower at a time.
 ///
-/// Never holds more than were lent at once, which is the number of threads that verify.
+/// It never holds more than were lent at once, which is the number of threads that verify.
 final class Pool<Element: Sendable>: Sendable {
     private let idle = Mutex<[Element]>([])
 
-    /// Lends an idle object, or a new one when all are lent.
+    /// Lends an idle object, or a new one if all are lent.
     @inline(__always)
     func lend<Value>(orMake make: @autoclosure () -> Element, _ body: (Element) -> Value) -> Value {
         let element = idle.withLock { $0.popLast() } ?? make()

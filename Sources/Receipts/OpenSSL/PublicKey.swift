@@ -1,15 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A public key that verifies signatures, from many threads: RSA (RFC 8017), or ECDSA on P-256 or P-384 (FIPS 186-4).
+/// A public key that verifies signatures on many threads: RSA (RFC 8017), or ECDSA on P-256 or P-384 (FIPS 186-4).
 ///
-/// Each context has an `EVP_PKEY` of its own: OpenSSL takes a lock of the key for each verification, and threads that
-/// share a key hand that lock's memory to and fro.
+/// Each context has its own `EVP_PKEY`: OpenSSL locks the key for each verification, and the lock of a shared key would
+/// bounce between the threads' caches.
 final class PublicKey: Sendable {
     /// The numbers that make a key.
     enum Material: Sendable {
-        /// RFC 8017 §3.1. The modulus is in the machine's order, which is little-endian on all we run on, as OSSL_PARAM
-        /// holds integers.
+        /// RFC 8017 §3.1. The modulus is in the machine's order, as in OSSL_PARAM: little-endian wherever we run.
         case rsa(modulus: [UInt8], exponent: UInt64)
         /// The byte 4 and both coordinates, big-endian (RFC 5480 §2.2).
         case elliptic(EllipticCurve, point: [UInt8])
@@ -22,12 +21,12 @@ final class PublicKey: Sendable {
     private let sha256 = Pool<VerificationContext>()
     private let sha384 = Pool<VerificationContext>()
 
-    /// An RSA key of these two numbers, the modulus big-endian; nil if OpenSSL takes them for no key.
+    /// Creates an RSA key, the modulus big-endian; nil if OpenSSL rejects the numbers.
     convenience init?(modulus: Span<UInt8>, exponent: UInt64) {
         self.init(.rsa(modulus: modulus.indices.reversed().map { modulus[$0] }, exponent: exponent), nil)
     }
 
-    /// An elliptic key of this point; nil if it is not on the curve.
+    /// Creates an elliptic key; nil if the point is not on the curve.
     convenience init?(point: Span<UInt8>, on curve: EllipticCurve) {
         self.init(.elliptic(curve, point: point.copy(0..<point.count)), curve)
     }
@@ -38,7 +37,7 @@ final class PublicKey: Sendable {
         guard VerificationContext(material, .sha256) != nil else { return nil }
     }
 
-    /// Returns whether `signature` is this key's signature over `content`.
+    /// Returns true if `signature` is this key's signature over `content`.
     ///
     /// - Throws: `keyAlgorithmMismatch` if keys of this kind make no signatures with the algorithm.
     @inline(__always)
@@ -50,7 +49,7 @@ final class PublicKey: Sendable {
         return verifies(signature, over: content, algorithm.digest)
     }
 
-    /// RFC 7518 §3.4: 64 bytes, no more and no fewer. OpenSSL refuses numbers outside 1 to n - 1, n the group's order.
+    /// Verifies exactly 64 bytes (RFC 7518 §3.4). OpenSSL rejects numbers outside 1 to n - 1, n the group's order.
     private func verifiesES256(_ signature: Span<UInt8>, over content: Span<UInt8>) -> Bool {
         guard signature.count == 2 * EllipticCurve.p256.byteCount else { return false }
         return verifies(ECDSASigValue.encode(signature).span, over: content, .sha256)
@@ -71,14 +70,14 @@ final class PublicKey: Sendable {
 
     private func newContext(_ digest: DigestAlgorithm) -> VerificationContext {
         guard let context = VerificationContext(material, digest) else {
-            preconditionFailure("OpenSSL took these numbers for a key before")
+            preconditionFailure("OpenSSL accepted these numbers before")
         }
         return context
     }
 }
 
 extension SignatureAlgorithm {
-    /// Returns whether keys on this curve make such signatures; nil stands for RSA keys.
+    /// Returns true if keys on this curve make such signatures; nil stands for RSA keys.
     fileprivate func takesKey(on curve: EllipticCurve?) -> Bool {
         switch self {
         case .sha1WithRSA, .sha256WithRSA: curve == nil

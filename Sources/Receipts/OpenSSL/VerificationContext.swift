@@ -3,26 +3,24 @@
 
 internal import COpenSSL
 
-/// A digest context and an `EVP_PKEY_CTX`, ready to verify with one key and one digest again and again.
+/// A digest context and an `EVP_PKEY_CTX`, for repeated verification with one key and one digest.
 ///
-/// OpenSSL is not told the digest. For RSA, what it takes off the padding is compared with the DigestInfo written here
-/// (RFC 8017 §8.2.2, steps 3 and 4): where a policy forbids SHA-1 in signatures, OpenSSL refuses to be told, and Apple's
-/// older receipts could not be verified. For ECDSA it takes as many bits of a digest as the curve has (FIPS 186-4 §6.4).
+/// OpenSSL is not told the digest. For RSA, the unpadded value is compared with the DigestInfo made here (RFC 8017
+/// §8.2.2, steps 3 and 4): where a policy forbids SHA-1 in signatures, OpenSSL rejects that digest, and Apple's older
+/// receipts could not be verified. For ECDSA it takes as many bits of a digest as the curve has (FIPS 186-4 §6.4).
 ///
-/// SAFETY (@unchecked Sendable): one caller at a time has it, because it is reachable only through a `Pool`.
+/// SAFETY (@unchecked Sendable): reachable only through a `Pool`, so one caller at a time has it.
 @safe final class VerificationContext: @unchecked Sendable {
     private let digest: DigestContext
     private let context: OpaquePointer
-    /// Bytes of each RSA signature; nil for ECDSA, whose signatures differ in length.
+    /// The length of an RSA signature in bytes; nil for ECDSA, whose signatures vary in length.
     private let signatureCount: Int?
 
-    /// - Parameters:
-    ///   - digest: what signatures are over. Traps where OpenSSL does not offer it; `ReceiptVerifier.checkOpenSSL` tells
-    ///     beforehand.
-    /// - Returns: nil if OpenSSL takes the numbers for no key, or cannot verify with such keys.
+    /// Creates a context; nil if OpenSSL rejects the numbers, or cannot verify with such keys. Traps if OpenSSL does
+    /// not offer the digest; `ReceiptVerifier.checkOpenSSL` checks that beforehand.
     init?(_ material: PublicKey.Material, _ digest: DigestAlgorithm) {
         let key = unsafe material.newKey()
-        // The context keeps a reference of its own to the key; to free none is allowed.
+        // The context keeps its own reference to the key; freeing nil is allowed.
         defer { unsafe EVP_PKEY_free(key) }
         guard let key = unsafe key, let context = unsafe Self.context(for: key, isRSA: material.isRSA) else {
             ERR_clear_error()
@@ -37,7 +35,7 @@ internal import COpenSSL
         unsafe EVP_PKEY_CTX_free(context)
     }
 
-    /// A context that verifies with the key; nil if OpenSSL, as it is configured here, has none.
+    /// Creates a context that verifies with the key; nil if OpenSSL, as configured, has none.
     private static func context(for key: OpaquePointer, isRSA: Bool) -> OpaquePointer? {
         guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
         guard unsafe EVP_PKEY_verify_init(context) == 1,
@@ -51,8 +49,8 @@ internal import COpenSSL
 
     func verifies(_ signature: Span<UInt8>, over content: Span<UInt8>) -> Bool {
         guard let signatureCount else { return digest.withDigest(of: content) { isSignature(signature, of: $0) } }
-        // RFC 8017 §8.2.2, step 1: a signature is as long as its key. OpenSSL would read a shorter one as if zeros stood
-        // before it, and one content would have two signatures.
+        // RFC 8017 §8.2.2, step 1: a signature is as long as its key. OpenSSL would pad a shorter one with zeros, and
+        // one content would have two signatures.
         guard signature.count == signatureCount else { return false }
         return digest.withDigestInfo(of: content) { isSignature(signature, of: $0) }
     }
@@ -65,19 +63,19 @@ internal import COpenSSL
                     context, signature.baseAddress, signature.count, digest.baseAddress, digest.count)
             }
         }
-        // A refused signature leaves its story in the thread's error queue; nobody will read it.
+        // A rejected signature leaves entries in the thread's error queue, which nothing reads.
         if status != 1 { ERR_clear_error() }
         return status == 1
     }
 }
 
 extension VerificationContext {
-    /// True if OpenSSL, as it is configured here, can make RSA keys and verify with them.
+    /// True if OpenSSL, as configured, can make RSA keys and verify with them.
     static var isRSAOffered: Bool {
         VerificationContext(.rsa(modulus: [UInt8](repeating: 0xFF, count: 256), exponent: 65_537), .sha256) != nil
     }
 
-    /// True if OpenSSL, as it is configured here, can make elliptic keys and verify with them.
+    /// True if OpenSSL, as configured, can make elliptic keys and verify with them.
     static var isECDSAOffered: Bool {
         let keys = unsafe EVP_KEYMGMT_fetch(nil, "EC", nil)
         let signatures = unsafe EVP_SIGNATURE_fetch(nil, "ECDSA", nil)
@@ -95,7 +93,7 @@ extension PublicKey.Material {
         if case .rsa = self { true } else { false }
     }
 
-    /// A new key of these numbers, which the caller frees; nil if OpenSSL takes them for none.
+    /// Creates a key, which the caller frees; nil if OpenSSL rejects the numbers.
     ///
     /// OpenSSL 3 needs 6 µs for an RSA key and more than 150 µs for `d2i_PUBKEY`.
     fileprivate func newKey() -> OpaquePointer? {

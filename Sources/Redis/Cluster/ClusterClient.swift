@@ -4,15 +4,15 @@
 internal import NIOCore
 internal import Synchronization
 
-/// A cluster: each command goes to the master of its key's slot, and on to where that one sends it.
+/// A cluster: each command is sent to the master of its key's slot, and follows redirections.
 final class ClusterClient: RedisTopology {
-    /// What one `send` may take beside its time.
+    /// The limits of one `send`, beside its deadline.
     enum Limits {
-        /// How often a command is sent. A slot on its way needs two or three, a node that is just being connected some more.
+        /// The sends of one command. A slot being moved needs two or three, a node that is still connecting some more.
         static let maximumRounds = 12
-        /// How long a command waits that is better sent a moment later.
+        /// The wait before a command is sent again.
         static let pause = Duration.milliseconds(4)
-        /// How many are asked for the map before the next look.
+        /// The nodes asked for the map in one refresh.
         static let maximumSeedsAsked = 4
     }
 
@@ -24,7 +24,6 @@ final class ClusterClient: RedisTopology {
     private let eventLoop: any EventLoop
     private let map = Mutex(SlotMap())
 
-    /// The cluster that the nodes at the URL's addresses belong to.
     init(_ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver) {
         self.configuration = configuration
         self.observer = observer
@@ -44,7 +43,7 @@ final class ClusterClient: RedisTopology {
         }
     }
 
-    /// Between reasons, a look now and then finds masters that were added.
+    /// A regular refresh finds masters that were added.
     private static let rule = TopologyRefreshRule(
         pace: .milliseconds(100), interval: .seconds(15), retryInterval: .milliseconds(500))
 
@@ -88,18 +87,18 @@ extension ClusterClient {
         return pipeline.results
     }
 
-    /// Whom to send what concerns no key; nil if nobody is connected.
+    /// A connected master for commands without a key; nil if there is none.
     private var connectedMaster: RedisAddress? {
         map.withLock { $0.masters }.filter { nodes.existing(at: $0)?.health.isConnected == true }.randomElement()
     }
 
     private typealias Replies = [Result<RedisValue, RedisError>]
 
-    /// - Parameter end: when there is a timeout earlier than the node's own.
+    /// - Parameter end: a deadline earlier than the node's own, if any.
     private func send(
         _ batches: [ClusterPipeline.Batch], until end: NIODeadline?
     ) async -> [(ClusterPipeline.Batch, Replies)] {
-        // Nearly always all keys live on one node.
+        // The usual case: all keys are on one node.
         if batches.count == 1 { return [(batches[0], await send(batches[0], until: end))] }
         return await withTaskGroup { group in
             for batch in batches { group.addTask { (batch, await self.send(batch, until: end)) } }
@@ -125,10 +124,10 @@ extension ClusterClient {
     }
 }
 
-// MARK: - Looking
+// MARK: - Refreshing the map
 
 extension ClusterClient {
-    /// Asks some nodes for the map, masters first, until one of them has a map.
+    /// Requests the map from some nodes, masters first, until one of them returns a usable one.
     private func look() async -> Bool {
         let masters = map.withLock { $0.masters }.shuffled().compactMap { nodes.existing(at: $0) }
         var asked = 0
@@ -142,7 +141,7 @@ extension ClusterClient {
         return false
     }
 
-    /// A node that was taken out of its cluster has a map without a master.
+    /// Requests the map from a node. The map of a node that was removed from its cluster has no master.
     private func ask(_ seed: RedisNode) async -> SlotMap? {
         guard let reply = try? await seed.send(RedisCommand("CLUSTER", "SLOTS")),
             let map = try? SlotMap(reply, from: seed.configuration.address), !map.masters.isEmpty
@@ -156,7 +155,7 @@ extension ClusterClient {
             return Set(map.masters)
         }
         let masters = Set(found.masters)
-        // All of them, also those nobody has asked anything yet: each announces changes of its own keys only.
+        // All masters, also those without commands so far: each announces only changes of its own keys.
         for master in masters { _ = nodes.node(at: master) }
         if old != masters { observer.observe(.topology(.mastersChanged(masters))) }
         for node in nodes.removeAll(except: masters) { await node.shutdown() }
@@ -186,7 +185,7 @@ extension RedisHealth {
         if case .disconnected = self { false } else { true }
     }
 
-    /// A connection that only asks for the map takes no commands.
+    /// The health without connections that are only for the map and take no commands.
     fileprivate var withoutConnections: RedisHealth {
         if case .connected = self { .disconnected(nil) } else { self }
     }

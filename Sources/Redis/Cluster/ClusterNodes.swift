@@ -3,11 +3,11 @@
 
 internal import Synchronization
 
-/// The nodes of a cluster that commands are sent to, made when they are first needed.
+/// The nodes of a cluster that receive commands, created on demand.
 final class ClusterNodes: Sendable {
     private struct State {
         var nodes: [RedisAddress: RedisNode] = [:]
-        /// Who was pointed to since the last look, and may not be in the map yet.
+        /// The targets of redirections since the last refresh, which may be missing in the map.
         var redirectTargets: Set<RedisAddress> = []
         var isClosed = false
     }
@@ -15,15 +15,14 @@ final class ClusterNodes: Sendable {
     private let state = Mutex(State())
     private let make: @Sendable (RedisAddress) -> RedisNode
 
-    /// What is kept at once.
     enum Limits {
-        /// All masters of a map, and some that slots are on their way to.
+        /// All masters of a map, and some targets of slots being moved.
         static let maximumNodes = SlotMap.Limits.maximumMasters + 16
     }
 
     init(make: @escaping @Sendable (RedisAddress) -> RedisNode) { self.make = make }
 
-    /// The node at an address, which begins to connect if it is new; nil for one too many.
+    /// Returns the node at an address, and connects a new one; nil if the limit is reached.
     func node(at address: RedisAddress) -> RedisNode? {
         let (node, isNew) = state.withLock { state -> (RedisNode?, Bool) in
             if let node = state.nodes[address] { return (node, false) }
@@ -36,22 +35,20 @@ final class ClusterNodes: Sendable {
         return node
     }
 
-    /// The same, for a node that a master pointed to: it outlives the next look, also if the map does not name it.
+    /// Returns the target of a redirection, which is kept at the next refresh even if the map does not have it.
     func redirectTarget(at address: RedisAddress) -> RedisNode? {
         let node = node(at: address)
         if node != nil { state.withLock { _ = $0.redirectTargets.insert(address) } }
         return node
     }
 
-    /// Whether there will never be a node again.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// The node at an address, if it is needed already.
     func existing(at address: RedisAddress) -> RedisNode? {
         state.withLock { $0.nodes[address] }
     }
 
-    /// Forgets the others, but for guests, and returns them for their shutdown.
+    /// Removes the other nodes, except redirection targets, and returns them for their shutdown.
     func removeAll(except addresses: Set<RedisAddress>) -> [RedisNode] {
         state.withLock { state in
             let kept = addresses.union(state.redirectTargets)
@@ -62,7 +59,7 @@ final class ClusterNodes: Sendable {
         }
     }
 
-    /// Makes no more nodes, and returns all for their shutdown.
+    /// Creates no more nodes, and returns all for their shutdown.
     func close() -> [RedisNode] {
         state.withLock { state in
             defer { (state.nodes, state.isClosed) = ([:], true) }

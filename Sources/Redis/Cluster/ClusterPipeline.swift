@@ -1,18 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Several commands on their way through a cluster: what goes where next, and what came back. The order of the results
-/// is that of the commands, however they travelled.
+/// Commands sent through a cluster in batches, and their replies. The results have the order of the commands.
 struct ClusterPipeline {
-    /// What one node is sent in one write.
+    /// The commands to one node in one write.
     struct Batch {
-        /// Who is sent it.
         let node: RedisAddress
-        /// `ASKING` stands in front of each command that needs it.
+        /// The commands, each with `ASKING` in front if needed.
         private(set) var commands: [RedisCommand] = []
-        /// Of each command sent, whose reply it gets; nil for `ASKING`.
+        /// The step of each command; nil for `ASKING`.
         fileprivate var steps: [Step?] = []
-        /// Whether some other node pointed to this one.
+        /// True if another node redirected a command to this one.
         var isForRedirectTarget: Bool { steps.contains { $0 == nil } }
 
         fileprivate mutating func append(_ command: RedisCommand, _ step: Step) {
@@ -25,17 +23,16 @@ struct ClusterPipeline {
         }
     }
 
-    /// What the results say about the cluster, beside what they say to the caller.
+    /// The cluster's state as far as replies reveal it.
     struct News {
-        /// Where commands were sent on to, or why not.
+        /// The redirections of commands, or the reasons without a target.
         var redirections: [Redirection] = []
-        /// Whether a node did not answer as one should that is in the map.
+        /// True if the reply does not fit a node of the map.
         var isMapInDoubt = false
     }
 
-    /// One command that is to be sent (again).
+    /// One command to send, or to send again.
     fileprivate struct Step {
-        /// Which of the commands.
         var position: Int
         var way = Way.byMap
     }
@@ -48,7 +45,7 @@ struct ClusterPipeline {
     private let commands: [RedisCommand]
     private var outcomes: [Result<RedisValue, RedisError>]
     private var waiting: [Step]
-    /// Whether the next batches are better sent a moment later.
+    /// True if the next batches should be sent a moment later.
     private(set) var wantsPause = false
 
     init(_ commands: [RedisCommand]) {
@@ -57,14 +54,13 @@ struct ClusterPipeline {
         waiting = commands.indices.map { Step(position: $0) }
     }
 
-    /// One for each command: of one that is still on its way, why it is.
+    /// One result for each command; for one not finished, its last redirection.
     var results: [Result<RedisValue, RedisError>] { outcomes }
 
-    /// Whether nothing is left to send.
     var isDone: Bool { waiting.isEmpty }
 
-    /// Of what is to be sent next, what each node is sent. A command nobody serves is done: it was not sent.
-    /// - Parameter anybody: who gets commands without a key, where others go nowhere; nil for any master.
+    /// Removes the next commands and groups them by node. A command whose slot has no master fails; it was not sent.
+    /// - Parameter anybody: the node for commands without a key if no others are sent; nil for any master.
     mutating func takeBatches(by map: SlotMap, anybody: RedisAddress? = nil) -> [Batch] {
         var batches: [Batch] = []
         for step in waiting {
@@ -81,15 +77,15 @@ struct ClusterPipeline {
         return batches
     }
 
-    /// Whom a command is sent to. One without a key goes where others go anyway, else to anybody.
+    /// Returns the node for a command. One without a key joins the others.
     private func node(for step: Step, _ map: SlotMap, _ usual: RedisAddress?) -> RedisAddress? {
         if case .asking(let node) = step.way { return node }
         guard let key = commands[step.position].key else { return usual ?? map.masters.randomElement() }
         return map.master(of: HashSlot(of: key))
     }
 
-    /// Takes what a node replied to a batch: of each command its result, or the way it goes on.
-    /// - Parameter isRedirected: whether the batch was sent where another node had pointed.
+    /// Records a node's replies to a batch: each gives a result or a redirection.
+    /// - Parameter isRedirected: true if another node redirected the batch.
     mutating func take(
         _ replies: [Result<RedisValue, RedisError>], to batch: Batch, isRedirected: Bool = false
     ) -> News {
@@ -99,7 +95,7 @@ struct ClusterPipeline {
             outcomes[step.position] = reply
             guard case .failure(let error) = reply else { continue }
             if isRedirected, error == .notConnected {
-                // Whom a node points to is alive: the connection is on its way, and nothing was sent.
+                // The target of a redirection is alive: the connection is being made, and nothing was sent.
                 waiting.append(step)
                 wantsPause = true
             } else {

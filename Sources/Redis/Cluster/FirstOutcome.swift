@@ -4,7 +4,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Somebody who waits for the replies of a node or for a deadline earlier than the node's own, whichever comes first.
+/// Waits for the replies of a node, or for a deadline earlier than the node's own.
 final class FirstOutcome: Sendable {
     typealias Replies = [Result<RedisValue, RedisError>]
 
@@ -12,7 +12,7 @@ final class FirstOutcome: Sendable {
 
     private init(_ waiter: CheckedContinuation<Replies, Never>) { self.waiter = Mutex(waiter) }
 
-    /// The replies, or timeouts at `end`; what was sent then may still be carried out.
+    /// Returns the replies, or timeouts at `end`; commands that timed out may still be executed.
     static func of(
         _ commands: [RedisCommand], at node: RedisNode, until end: NIODeadline, on eventLoop: any EventLoop
     ) async -> Replies {

@@ -3,13 +3,12 @@
 
 /// One of the 16384 parts of a cluster's keys.
 struct HashSlot: Hashable, Sendable {
-    /// How many there are.
     static let count = 16384
 
-    /// From 0 to 16383.
+    /// 0 to 16383.
     let number: Int
 
-    /// Nil for a number that is none.
+    /// Creates a slot; nil for a number out of range.
     init?(_ number: some BinaryInteger) {
         guard (0..<Self.count).contains(Int(clamping: number)) else { return nil }
         self.number = Int(number)
@@ -20,8 +19,7 @@ struct HashSlot: Hashable, Sendable {
         number = Int(Self.crc16(Self.hashTag(of: key.bytes[...]))) % Self.count
     }
 
-    /// What stands between the first `{` and the first `}` behind it, unless that is nothing (Redis cluster
-    /// specification, "Hash tags").
+    /// The text between the first `{` and the next `}`, unless empty (Redis cluster specification, "Hash tags").
     private static func hashTag(of key: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let open = key.firstIndex(of: UInt8(ascii: "{")) else { return key }
         let tail = key[(open + 1)...]
@@ -29,8 +27,7 @@ struct HashSlot: Hashable, Sendable {
         return tail[..<close]
     }
 
-    /// CRC16-CCITT in the XMODEM form: polynomial 0x1021, first value 0, nothing reflected (the specification's
-    /// Appendix A).
+    /// CRC16-CCITT, XMODEM: polynomial 0x1021, initial value 0, nothing reflected (the specification's Appendix A).
     static func crc16(_ bytes: ArraySlice<UInt8>) -> UInt16 {
         bytes.reduce(0) { crc, byte in crc << 8 ^ table[Int(UInt8(crc >> 8) ^ byte)] }
     }

@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a node of a cluster means when it does not carry a command out.
+/// The reason why a cluster's node did not execute a command, and what to do.
 enum Redirection: Hashable, Sendable {
-    /// The slot has another master for good: send it there, and remember.
+    /// The slot has a new master: send the command there, and update the map.
     case moved(HashSlot, to: RedisAddress)
-    /// The slot is on its way: send this command there, after `ASKING`, and remember nothing.
+    /// The slot is being moved: send this command there, after `ASKING`, without a change of the map.
     case ask(RedisAddress)
-    /// Some keys of the command are on their way: send it again a moment later.
+    /// Some keys of the command are being moved: send it again a moment later.
     case again
-    /// Nobody serves the slot, or this node cannot say: fail now, and have a look at the cluster.
+    /// The slot has no master, or this node cannot tell: fail now, and refresh the map.
     case unserved
 
-    /// Nil for a refusal that is an answer to the command.
-    /// - Parameter asked: who refused; the host it may leave out is its own.
+    /// Creates the redirection of an error reply; nil if that is the command's result.
+    /// - Parameter asked: the node that replied; its host applies if the reply leaves it out.
     init?(_ refusal: RedisRefusal, from asked: RedisAddress) {
         switch refusal.kind {
         case .moved:
@@ -28,7 +28,7 @@ enum Redirection: Hashable, Sendable {
         }
     }
 
-    /// `MOVED 3999 127.0.0.1:6381`; the host may be missing, or an IPv6 address without brackets.
+    /// Parses `MOVED 3999 127.0.0.1:6381`; the host may be missing, or an IPv6 address without brackets.
     private static func target(of line: String, from asked: RedisAddress) -> (HashSlot, RedisAddress)? {
         let words = line.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3, let slot = Int(words[1]).flatMap(HashSlot.init),

@@ -1,64 +1,60 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which master serves which slot of a cluster.
+/// The masters of a cluster's slots.
 struct SlotMap: Hashable, Sendable {
-    /// The masters that serve a slot, or have served one since the map was read; the index is what `owners` holds.
+    /// The masters that have a slot, or had one since the map was read; `owners` holds indices into it.
     private(set) var masters: [RedisAddress]
-    /// Of each slot the index of its master, or `unserved`.
+    /// The index of each slot's master, or `unserved`.
     private var owners: [UInt8]
 
     private static let unserved = UInt8.max
 
-    /// What a map may hold.
     enum Limits {
-        /// A cluster has a few; each costs a connection per event loop.
+        /// A cluster has a few; each costs one connection per event loop.
         static let maximumMasters = 128
-        /// A range ends where the master changes: many more than a well kept cluster has.
+        /// A range ends where the master changes: far more than in a regular cluster.
         static let maximumRanges = 4096
     }
 
-    /// Why a reply is no map.
+    /// The reason why a reply is not a map.
     enum Fault: Error, Hashable {
-        /// Not an array of ranges, or more than `Limits.maximumRanges`.
+        /// Not an array of ranges, or more of them than `Limits.maximumRanges`.
         case notRanges
-        /// A range that ends before it begins, or beyond the last slot.
+        /// The range ends before it begins, or after the last slot.
         case invalidRange
-        /// Two ranges hold the same slot.
+        /// Two ranges have the same slot.
         case overlap
-        /// A node whose host or port can be none.
+        /// The host or port of a node is invalid.
         case invalidNode
-        /// More than `Limits.maximumMasters`.
         case tooManyMasters
     }
 
-    /// No slot is served.
     init() { (masters, owners) = ([], Array(repeating: Self.unserved, count: HashSlot.count)) }
 
-    /// Reads the reply to `CLUSTER SLOTS`.
-    /// - Parameter asked: who replied; a node that does not know its own address leaves its host out.
+    /// Parses the reply to `CLUSTER SLOTS`.
+    /// - Parameter asked: the node that replied; a node that does not know its own address leaves its host out.
     init(_ reply: RedisValue, from asked: RedisAddress) throws(Fault) {
         self.init()
         guard case .array(let ranges) = reply, ranges.count <= Limits.maximumRanges else { throw .notRanges }
         for range in ranges {
             guard case .array(let parts) = range, parts.count >= 3 else { throw .notRanges }
             let slots = try Self.slots(from: parts[0], to: parts[1])
-            // Nobody can be sent to a node without a known address: its slots are as good as unserved.
+            // No command can be sent to a node without an address: its slots count as unserved.
             guard let master = try Self.address(of: parts[2], asked: asked) else { continue }
             try assign(slots, to: master)
         }
     }
 
-    /// Who serves a slot; nil if nobody does.
+    /// Returns the master of a slot; nil if there is none.
     func master(of slot: HashSlot) -> RedisAddress? {
         let owner = owners[slot.number]
         return owner == Self.unserved ? nil : masters[Int(owner)]
     }
 
-    /// Whether every slot has a master.
     var isComplete: Bool { !owners.contains(Self.unserved) }
 
-    /// Takes note that a slot has moved. One master too many is not taken note of.
+    /// Records the new master of a slot, unless there are too many masters.
     mutating func move(_ slot: HashSlot, to master: RedisAddress) {
         guard let index = index(of: master) else { return }
         owners[slot.number] = index
@@ -80,7 +76,7 @@ struct SlotMap: Hashable, Sendable {
     }
 }
 
-// MARK: - Reading
+// MARK: - Parsing
 
 extension SlotMap {
     private static func slots(from first: RedisValue, to last: RedisValue) throws(Fault) -> ClosedRange<Int> {
@@ -90,8 +86,8 @@ extension SlotMap {
         return first...last
     }
 
-    /// `[host, port, id, metadata]`, where the host is null or empty for "the one you asked", and `?` for a name that
-    /// the node was told to use and does not know.
+    /// Parses `[host, port, id, metadata]`. The host is null or empty for the node that replied, and `?` if it is set
+    /// to announce a host name that it does not know.
     private static func address(of node: RedisValue, asked: RedisAddress) throws(Fault) -> RedisAddress? {
         guard case .array(let parts) = node, parts.count >= 2, case .integer(let port) = parts[1] else {
             throw .invalidNode
@@ -110,7 +106,7 @@ extension SlotMap {
 }
 
 extension RedisAddress {
-    /// Another node as this one names it: the same host if it names none.
+    /// Parses another node's address as this one gives it: without a host, it is the same.
     func sibling(host: some StringProtocol, port: Int?) -> RedisAddress? {
         guard host.isEmpty else { return .checked(host: host, port: port) }
         guard case .host(let own, _) = self else { return nil }

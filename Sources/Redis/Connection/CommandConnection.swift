@@ -3,16 +3,16 @@
 
 internal import NIOCore
 
-/// The rules of a connection that carries commands.
+/// The state machine of a connection for commands.
 ///
-/// A command has a deadline. If no reply came by then, its caller is told, and its place in the pipeline stays
-/// (`Pipeline`). If the oldest reply is `stallFactor` times as late, nothing comes here any more (a frozen Redis, a
-/// network that swallows): the connection ends, and commands fail at once instead of waiting for their deadlines.
+/// A command without a reply at its deadline fails, and its entry in the pipeline stays (`Pipeline`). If the oldest
+/// reply is `stallFactor` deadlines late, the connection ends (a frozen Redis, a network that drops packets). Then
+/// commands fail at once instead of at their deadlines.
 struct CommandConnection<Waiter>: ConnectionMachine {
     private enum Phase {
         case loggingIn(Login, until: NIODeadline)
         case ready
-        /// No more commands: Redis is not what it was when the connection was made. The replies under way still come.
+        /// The role or login has changed: no more commands, but replies to earlier ones still arrive.
         case leaving(RedisConnectionFault)
         case ended
     }
@@ -22,15 +22,14 @@ struct CommandConnection<Waiter>: ConnectionMachine {
     private let deadlineOfCommands: TimeAmount
     private let maximumPipelined: Int
 
-    /// A connection that was just made.
-    /// - Parameter until: when the login must be done.
+    /// - Parameter until: the deadline of the login.
     init(_ configuration: RedisNodeConfiguration, until: NIODeadline) {
         phase = .loggingIn(Login(configuration, loadsScripts: true), until: until)
         deadlineOfCommands = TimeAmount(configuration.commandDeadline)
         maximumPipelined = configuration.limits.maximumPipelined
     }
 
-    /// How many deadlines a reply may be late before the connection ends.
+    /// The deadlines by which a reply may be late before the connection ends.
     private static var stallFactor: Int64 { 10 }
 
     mutating func begin() -> [RedisCommand] {
@@ -38,9 +37,9 @@ struct CommandConnection<Waiter>: ConnectionMachine {
         return login.commands
     }
 
-    /// Somebody wants to send commands.
-    /// - Parameter since: when they decided to; the deadline counts from then.
-    /// - Returns: why not; nil to send them now.
+    /// Adds commands to the pipeline.
+    /// - Parameter since: the time of the caller's request, at which the deadline starts.
+    /// - Returns: the reason for a rejection; nil if the commands may be sent now.
     mutating func submit(
         _ waiter: Waiter, commands: Int, since: NIODeadline, at now: NIODeadline
     ) -> RedisError? {
@@ -76,7 +75,7 @@ struct CommandConnection<Waiter>: ConnectionMachine {
         var result = Result<RedisValue, RedisError>.success(reply)
         if case .error(let refusal) = reply {
             result = .failure(.refused(refusal))
-            // Whoever connects again finds the new master behind the same name, or logs in again.
+            // A new connection finds the new master behind the same name, or logs in again.
             if refusal.kind == .readOnly || refusal.kind == .noAuth { phase = .leaving(.refused(refusal)) }
         }
         var delivery: Delivery<Waiter>?
@@ -121,7 +120,6 @@ struct CommandConnection<Waiter>: ConnectionMachine {
 }
 
 extension RedisConnectionFault {
-    /// What is told to those whose commands were under way.
     var meaningForCommands: RedisError {
         switch self {
         case .shutDown: .shutDown

@@ -11,15 +11,15 @@ internal import NIOPosix
     internal import Darwin
 #endif
 
-/// Why no connection came about, in a few words for logs: SwiftNIO's own name its types and repeat the address.
+/// Returns a short reason for logs why connecting failed: SwiftNIO's own texts have type names and repeat the address.
 func connectWords(_ error: any Error) -> String {
     switch error {
     case let error as NIOConnectionError:
-        // An address that was tried tells more than one that was not found.
+        // An address that was tried is more helpful than one that was not found.
         if let failure = error.connectionErrors.first { return connectWords(failure.error) }
         return "the name \(error.host) has no address"
     case let error as IOError: return connectWords(errno: error.errnoCode)
-    case ChannelError.connectTimeout: return "no connection in time"
+    case ChannelError.connectTimeout: return "connecting timed out"
     default: return "\(error)"
     }
 }
@@ -27,10 +27,10 @@ func connectWords(_ error: any Error) -> String {
 private func connectWords(errno code: CInt) -> String {
     switch code {
     case ECONNREFUSED: "connection refused"
-    case ETIMEDOUT: "no connection in time"
-    case EHOSTUNREACH, ENETUNREACH: "no route"
+    case ETIMEDOUT: "connecting timed out"
+    case EHOSTUNREACH, ENETUNREACH: "no route to the host"
     case ENOENT: "no such socket"
-    case EACCES, EPERM: "this user may not connect"
+    case EACCES, EPERM: "permission denied"
     default: "errno \(code)"
     }
 }

@@ -4,15 +4,14 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// Carries out what a `ConnectionMachine` says: bytes in and out, the timer, the end.
+/// Runs a `ConnectionMachine`: reads and writes bytes, sets the timer, ends the connection.
 ///
-/// The connection is silent until `begin`: where a name has several addresses, several are tried, and only the one that
-/// won logs in.
+/// Nothing is sent before `begin`: several addresses of a name may be tried, and only the first to connect logs in.
 final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Who learns what. Called on the event loop.
+    /// The functions that receive events. Called on the event loop.
     struct Reports {
         let ready: () -> Void
         let ended: (RedisConnectionFault) -> Void
@@ -26,10 +25,8 @@ final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler
     private var reports: Reports?
     private var timer: (task: Scheduled<Void>, due: NIODeadline)?
     private var isFlushScheduled = false
-    /// Why it has ended.
     private var fault: RedisConnectionFault?
 
-    /// The handler of a connection that is about to be made.
     init(_ machine: Machine, limits: RedisNodeConfiguration.Limits) throws {
         self.machine = machine
         reader = try ReplyReader(limits: limits)
@@ -44,7 +41,7 @@ final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler
         self.context = nil
     }
 
-    /// The connection is the one that is used: logs in.
+    /// Logs in: this connection is the one in use.
     func begin(_ reports: Reports) {
         if let fault { return reports.ended(fault) }
         self.reports = reports
@@ -77,7 +74,7 @@ extension ConnectionHandler {
         end(RedisConnectionFault(error) ?? .closed)
     }
 
-    /// Sends what the machine has admitted, together with everything else of this turn of the event loop.
+    /// Writes commands, and flushes once at the end of this event loop iteration.
     private func write(_ bytes: ByteBuffer) {
         guard let context else { return }
         context.write(Self.wrapOutboundOut(bytes), promise: nil)
@@ -96,8 +93,8 @@ extension ConnectionHandler {
 }
 
 extension ConnectionHandler {
-    /// Sends commands for somebody.
-    /// - Returns: why not; nil if they are on their way.
+    /// Sends commands.
+    /// - Returns: the reason for a rejection; nil if they were sent.
     func submit<Caller>(_ request: Request<Caller>) -> RedisError? where Machine == CommandConnection<Caller> {
         guard let context, fault == nil else { return .notConnected }
         guard context.channel.isWritable else { return .pipelineFull }
@@ -110,13 +107,11 @@ extension ConnectionHandler {
     }
 }
 
-/// Commands on their way to a connection.
 struct Request<Caller> {
-    /// The commands as Redis reads them.
+    /// The commands in RESP.
     let bytes: ByteBuffer
-    /// How many they are.
     let commands: Int
-    /// When they were asked for.
+    /// The time of the caller's request.
     let since: NIODeadline
     let caller: Caller
 }
@@ -139,7 +134,7 @@ extension ConnectionHandler {
         }
     }
 
-    /// Ends the connection, once: whoever waits is told, then the socket is closed.
+    /// Ends the connection once: completes all waiters, then closes the socket.
     func end(_ fault: RedisConnectionFault) {
         guard self.fault == nil else { return }
         self.fault = fault
@@ -150,8 +145,8 @@ extension ConnectionHandler {
         context?.close(promise: nil)
     }
 
-    /// One timer for the connection. It is only moved when something is due earlier than it: under load it fires once
-    /// for each deadline's length, and not once for each command.
+    /// Sets the connection's only timer. It is moved only to an earlier time: under load it fires once per deadline's
+    /// length, not once per command.
     private func setTimer() {
         guard fault == nil, let context, let due = machine.deadline else { return }
         if let timer {
@@ -171,7 +166,7 @@ extension ConnectionHandler {
 }
 
 extension RedisConnectionFault {
-    /// What an error of the channel means; nil for the end of a connection, in whatever words.
+    /// Creates the fault of a channel error; nil for the end of a connection.
     init?(_ error: any Error) {
         switch error {
         case is NIOSSLExtraError, is BoringSSLError: self = .tls("\(error)")

@@ -5,8 +5,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Keeps one connection standing: connects, waits a little, connects again, until it is shut down. Everything happens
-/// on its event loop.
+/// Keeps one connection up: connects, and reconnects with delays until shutdown. Runs on its event loop.
 final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sendable where Machine.Waiter: Sendable {
     private enum Phase {
         case idle, running, shutDown
@@ -14,20 +13,20 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
 
     private struct State {
         var phase = Phase.idle
-        /// The connection that was won, ready or logging in.
+        /// The present connection, ready or logging in.
         var handler: ConnectionHandler<Machine>?
-        /// Done when the last connection is closed.
+        /// Completes when the last connection is closed.
         var closed: EventLoopFuture<Void>?
         var retry: Scheduled<Void>?
         var readySince: NIODeadline?
         var failures = 0
     }
 
-    /// What it is made of, and who learns what.
+    /// The parts of a keeper, and the functions that receive events.
     struct Parts: Sendable {
         let role: RedisConnectionRole
         let configuration: RedisNodeConfiguration
-        /// A connection whose login must be done by then.
+        /// Creates the state machine; `until` is the deadline of its login.
         let makeMachine: @Sendable (_ until: NIODeadline) -> Machine
         let deliver: @Sendable (Delivery<Machine.Waiter>) -> Void
         let observe: @Sendable (RedisEvent) -> Void
@@ -39,19 +38,17 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
     private let readiness = Atomic(false)
     private let lastFault = Mutex<RedisConnectionFault?>(nil)
 
-    /// A keeper that has not begun.
     init(on loop: any EventLoop, _ parts: Parts) {
         self.loop = loop
         self.parts = parts
         state = .makeBoxSendingValue(State(), eventLoop: loop)
     }
 
-    /// Whether the connection may be used. May change at any moment.
+    /// True while the connection is usable. May change at any time.
     var isReady: Bool { readiness.load(ordering: .relaxed) }
-    /// Why there is no connection; nil while there is one, and before the first attempt has ended.
+    /// The reason why there is no connection; nil with one, and before the first attempt has ended.
     var fault: RedisConnectionFault? { lastFault.withLock { $0 } }
 
-    /// Begins.
     func start() {
         loop.execute {
             guard self.state.value.phase == .idle else { return }
@@ -60,8 +57,8 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
         }
     }
 
-    /// Ends, for good.
-    /// - Returns: done when the connection is closed.
+    /// Ends the connection permanently.
+    /// - Returns: completes when the connection is closed.
     func shutdown() -> EventLoopFuture<Void> {
         loop.flatSubmit {
             self.state.value.phase = .shutDown
@@ -152,7 +149,7 @@ extension ConnectionKeeper {
 // MARK: - Commands
 
 extension ConnectionKeeper {
-    /// Sends commands from any thread; the caller always gets a delivery.
+    /// Sends commands, from any thread; the caller always gets a delivery.
     func submit<Caller: Sendable>(_ request: Request<Caller>) where Machine == CommandConnection<Caller> {
         if loop.inEventLoop { return submitHere(request) }
         loop.execute { self.submitHere(request) }

@@ -3,45 +3,38 @@
 
 internal import NIOCore
 
-/// The rules of one connection, as a value that says what to do next. Time is an argument. `ConnectionHandler` carries
-/// the actions out.
+/// The state machine of one connection. It returns actions, which `ConnectionHandler` carries out. Time is an argument.
 protocol ConnectionMachine {
-    /// Whoever waits for replies.
     associatedtype Waiter
 
-    /// What is said first.
     mutating func begin() -> [RedisCommand]
-    /// A reply, or an announcement, arrived.
+    /// Handles a reply or an announcement.
     mutating func receive(_ reply: RedisValue, at now: NIODeadline) -> ConnectionAction<Waiter>
-    /// When `deadlinePassed(at:)` is to be called; nil for never.
+    /// The time at which to call `deadlinePassed(at:)`; nil for never.
     var deadline: NIODeadline? { get }
-    /// To be called until the deadline lies ahead, or the connection ends.
+    /// Handles a deadline. Called until the deadline is in the future, or the connection ends.
     mutating func deadlinePassed(at now: NIODeadline) -> ConnectionAction<Waiter>
-    /// It has ended: everybody who still waits, and what to tell them.
+    /// Ends the machine, and returns the outcomes for all waiters.
     mutating func end(_ fault: RedisConnectionFault) -> [Delivery<Waiter>]
 }
 
-/// What is to be done next.
 enum ConnectionAction<Waiter> {
     case nothing
-    /// Send these.
     case send([RedisCommand])
-    /// The connection may be used from now on.
     case becomeReady
-    /// Somebody's wait is over; then, if there is a reason, close.
+    /// Complete a waiter, then close if there is a fault.
     case deliver(Delivery<Waiter>, thenEnd: RedisConnectionFault?)
-    /// Tell whoever observes.
+    /// Report an event to the observer.
     case observe(RedisEvent)
-    /// Close.
     case end(RedisConnectionFault)
 }
 
-/// What somebody waited for.
+/// The outcome for one waiter.
 struct Delivery<Waiter> {
     let waiter: Waiter
-    /// One for each command, in order.
+    /// One result for each command, in order.
     let results: [Result<RedisValue, RedisError>]
-    /// Since when they waited.
+    /// The start of the wait.
     let since: NIODeadline
 }
 

@@ -1,9 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is said on a new connection, all at once, before it may be used, and what the answers mean.
+/// The commands that a new connection sends at once before it is used, and their replies.
 struct Login {
-    /// What an answer means for the whole.
     enum Progress: Equatable {
         case going
         case done
@@ -12,16 +11,14 @@ struct Login {
 
     private enum Step {
         case authenticate, select, setName, loadScript
-        /// The last. Redis answers it with an error while it reads its file or has no master.
+        /// The last step. Redis replies with an error while it loads its data or has no master.
         case ping
     }
 
-    /// In the order of the answers.
     let commands: [RedisCommand]
     private let password: String?
     private var remaining: ArraySlice<Step>
 
-    /// What this node must be told.
     init(_ configuration: RedisNodeConfiguration, loadsScripts: Bool) {
         password = configuration.password
         var script: [(Step, RedisCommand)] = []
@@ -43,10 +40,10 @@ struct Login {
         remaining = script.map(\.0)[...]
     }
 
-    /// The next answer.
+    /// Handles the next reply.
     mutating func receive(_ reply: RedisValue) -> Progress {
         guard let step = remaining.popFirst() else { return .done }
-        // A name is for whoever looks: a user who may not set one can still do everything else.
+        // The name is only for diagnosis: a user without permission to set it can do everything else.
         if case .error(let refusal) = reply, step != .setName || refusal.kind != .noPermission {
             return .refused((step == .authenticate ? refusal.ofLogin : refusal).hiding(password))
         }

@@ -3,45 +3,42 @@
 
 internal import NIOCore
 
-/// Who waits for which reply. Redis answers in the order it was asked, so a reply belongs to the oldest command that
-/// has none.
+/// The waiters for replies. Redis replies in the order of commands, so a reply belongs to the oldest one without it.
 ///
-/// A command that timed out keeps its place: its reply, should it come, is dropped there and never given to another.
+/// A command that timed out keeps its entry: a late reply is dropped there, and never given to another command.
 struct Pipeline<Waiter> {
     /// The commands of one caller.
     private struct RoundTrip {
-        /// Nil once it timed out.
+        /// Nil after a timeout.
         var waiter: Waiter?
         let commands: Int
         let since: NIODeadline
     }
 
     private var roundTrips: CircularBuffer<RoundTrip> = []
-    /// What the oldest round trip has received so far.
+    /// The replies to the oldest round trip so far.
     private var received: [Result<RedisValue, RedisError>] = []
-    /// How many round trips, from the oldest on, have timed out.
+    /// The number of round trips, from the oldest on, that have timed out.
     private var timedOut = 0
-    /// Commands without a reply.
+    /// The number of commands without a reply.
     private(set) var waitingCommands = 0
 
-    /// Whether every reply has come.
     var isEmpty: Bool { roundTrips.isEmpty }
-    /// Since when the oldest command waits for its reply, timed out or not.
+    /// The start of the oldest round trip without all replies, timed out or not.
     var oldest: NIODeadline? { roundTrips.first?.since }
-    /// Since when the oldest command waits that has not timed out.
+    /// The start of the oldest round trip that has not timed out.
     var oldestWaiting: NIODeadline? {
         guard timedOut < roundTrips.count else { return nil }
         return roundTrips[roundTrips.index(roundTrips.startIndex, offsetBy: timedOut)].since
     }
 
-    /// Commands were sent.
     mutating func append(_ waiter: Waiter, commands: Int, since: NIODeadline) {
         roundTrips.append(RoundTrip(waiter: waiter, commands: commands, since: since))
         waitingCommands += commands
     }
 
-    /// A reply came. The delivery if it was somebody's last; nothing if more must come or nobody waits any more.
-    /// False if no reply was due.
+    /// Records a reply, and sets the delivery if it completes a round trip with a waiter.
+    /// - Returns: false if no reply was expected.
     mutating func receive(_ result: Result<RedisValue, RedisError>, _ delivery: inout Delivery<Waiter>?) -> Bool {
         guard let first = roundTrips.first else { return false }
         received.append(result)
@@ -57,7 +54,7 @@ struct Pipeline<Waiter> {
         return first.waiter.map { Delivery(waiter: $0, results: received, since: first.since) }
     }
 
-    /// The oldest that has not timed out yet does so.
+    /// Fails the oldest round trip that has not timed out.
     mutating func timeOutOldestWaiting() -> Delivery<Waiter>? {
         guard timedOut < roundTrips.count else { return nil }
         let index = roundTrips.index(roundTrips.startIndex, offsetBy: timedOut)
@@ -67,7 +64,7 @@ struct Pipeline<Waiter> {
         return delivery
     }
 
-    /// No more replies will come: everybody who waits.
+    /// Fails all waiters: no more replies will come.
     mutating func end(_ error: RedisError) -> [Delivery<Waiter>] {
         let deliveries = roundTrips.indices.compactMap { fail(at: $0, with: error) }
         self = Self()

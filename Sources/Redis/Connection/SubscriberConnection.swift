@@ -3,11 +3,10 @@
 
 internal import NIOCore
 
-/// The rules of a connection that listens: to which tracked names changed, and to channels.
+/// The state machine of a connection that receives changes of tracked keys, and messages of channels.
 ///
-/// Tracking in RESP2 sends what changed to a connection that has subscribed to `__redis__:invalidate`. Here it is sent
-/// to the same connection that turned tracking on: with two, the end of the one would go unnoticed on the other, and
-/// announcements would stop without a word.
+/// RESP2 tracking sends changes to a connection that has subscribed to `__redis__:invalidate`. Here this is the
+/// connection that enabled tracking: with two, the end of one would stop the announcements without notice at the other.
 struct SubscriberConnection: ConnectionMachine {
     typealias Waiter = Never
 
@@ -28,13 +27,12 @@ struct SubscriberConnection: ConnectionMachine {
     private var heard: NIODeadline
     private var pinged: NIODeadline
 
-    /// The channel that says what changed.
+    /// The channel of tracked changes.
     static let invalidations = "__redis__:invalidate"
-    /// Without a sound for so many intervals between pings, nobody is there.
+    /// The ping intervals without any data after which the connection is stalled.
     private static let silentIntervals: Int64 = 3
 
-    /// A connection that was just made.
-    /// - Parameter until: when it must be listening.
+    /// - Parameter until: the deadline for being subscribed.
     init(_ configuration: RedisNodeConfiguration, until: NIODeadline) {
         phase = .loggingIn(Login(configuration, loadsScripts: false))
         prefixes = configuration.trackedPrefixes
@@ -144,7 +142,6 @@ struct SubscriberConnection: ConnectionMachine {
 }
 
 extension RedisValue {
-    /// Of a string.
     fileprivate var bytes: [UInt8]? {
         if case .string(let bytes) = self { bytes } else { nil }
     }

@@ -4,21 +4,21 @@
 internal import CHiredis
 internal import NIOCore
 
-/// One command as Redis reads it (RESP: an array of bulk strings): the owner of the text hiredis made of it.
+/// One command in RESP (an array of bulk strings): the owner of the text made by hiredis.
 ///
-/// SAFETY: hiredis copies the words; its text is freed once, with its owner, and leaves only as a copy.
+/// SAFETY: hiredis copies the words; its text is freed once, with its owner, and only copies leave this type.
 @safe struct FormattedCommand: ~Copyable {
     private let text: UnsafeMutablePointer<CChar>
     private let count: Int
 
-    /// Formats a command; nil if it has no words, for Redis would not answer that, or if there is no memory.
+    /// Formats a command; nil without words, to which Redis would not reply, or if memory is short.
     init?(_ words: [RedisWord]) {
         guard !words.isEmpty else { return nil }
         let lengths = words.map(\.bytes.count)
         var joined: [UInt8] = []
         joined.reserveCapacity(lengths.reduce(1, +))
         for word in words { joined.append(contentsOf: word.bytes) }
-        // So that the words have an address even if they are all empty.
+        // So that the words have an address even if all are empty.
         joined.append(0)
         var text: UnsafeMutablePointer<CChar>?
         let count = unsafe joined.withUnsafeBytes { bytes in
@@ -34,7 +34,6 @@ internal import NIOCore
         unsafe redisFreeCommand(text)
     }
 
-    /// Appends it.
     func write(to buffer: inout ByteBuffer) {
         _ = unsafe buffer.writeBytes(UnsafeRawBufferPointer(start: text, count: count))
     }
@@ -51,7 +50,7 @@ internal import NIOCore
 }
 
 extension ByteBuffer {
-    /// The commands, one behind the other; nil if one of them cannot be sent.
+    /// Writes the commands one after another; nil if one of them cannot be sent.
     init?(commands: [RedisCommand]) {
         self.init()
         for command in commands {

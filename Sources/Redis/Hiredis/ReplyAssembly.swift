@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// One reply while it is being read, part by part, and the limits it must keep.
+/// One reply that is being read in parts, within limits.
 struct ReplyAssembly {
-    /// An array of which not all elements were read.
+    /// An array with missing elements.
     private struct OpenArray {
         var missing: Int
         var elements: [RedisValue] = []
@@ -14,27 +14,25 @@ struct ReplyAssembly {
     private var finished: RedisValue?
     private var bytes = 0
     private var elements = 0
-    /// The first rule that was broken.
     private(set) var fault: ReplyFault?
 
-    /// Nothing read yet.
     init(limits: RedisNodeConfiguration.Limits) {
         self.limits = limits
     }
 
-    /// Whether a string of this length may follow.
+    /// Returns true if a string of this length is within the limit.
     func hasRoom(forBytes count: Int) -> Bool {
         count <= limits.maximumReplyBytes - bytes
     }
 
-    /// Counts a string; false if that is too much.
+    /// Counts a string; false if it exceeds the limit.
     mutating func admit(bytes count: Int) -> Bool {
         guard hasRoom(forBytes: count) else { return fail(.tooManyBytes) }
         bytes += count
         return true
     }
 
-    /// An array begins; false if it announces too much. Nothing is allocated for what is only announced.
+    /// Begins an array; false if it exceeds a limit. Allocates nothing for announced elements.
     mutating func beginArray(count: Int) -> Bool {
         guard count <= limits.maximumReplyElements - elements else { return fail(.tooManyElements) }
         guard open.count < limits.maximumReplyNesting else { return fail(.nestedTooDeep) }
@@ -44,7 +42,7 @@ struct ReplyAssembly {
         return true
     }
 
-    /// Adds a value where it belongs, and closes the arrays that are complete with it. Always true.
+    /// Adds a value, and closes the arrays that it completes. Always true.
     mutating func add(_ value: RedisValue) -> Bool {
         var value = value
         while let last = open.indices.last {
@@ -58,7 +56,7 @@ struct ReplyAssembly {
         return true
     }
 
-    /// The reply, if it is complete; the next one may begin.
+    /// Returns the reply if it is complete, and begins the next one.
     mutating func take() -> RedisValue? {
         defer { (finished, bytes, elements) = (nil, 0, 0) }
         return finished

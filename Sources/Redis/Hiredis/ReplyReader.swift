@@ -4,36 +4,31 @@
 internal import CHiredis
 internal import NIOCore
 
-/// Which rule a reply breaks.
+/// The rule that a reply breaks.
 enum ReplyFault: Error, Hashable {
-    /// It is not RESP2.
+    /// The reply is not RESP2.
     case malformed
-    /// Its strings are longer than allowed, together, or it announces so.
+    /// Its strings together are longer than the limit, or announced to be.
     case tooManyBytes
-    /// Its arrays have more elements than allowed, together, or announce so.
+    /// Its arrays together have more elements than the limit, or announce more.
     case tooManyElements
-    /// Too many arrays in arrays.
     case nestedTooDeep
-    /// A line that does not end.
     case lineTooLong
-    /// The system gives no memory.
     case noMemory
 }
 
-/// Reads replies from bytes that arrive in any pieces: the owner of one `redisReader`.
+/// Reads replies from bytes in pieces of any size: the owner of one `redisReader`.
 ///
-/// hiredis would allocate whatever `*100000000` announces and wait for all of `$1000000000`. Here it asks
-/// `ReplyAssembly` before either, so that a reply costs what has arrived of it and never more than the limits.
+/// hiredis would allocate all that `*100000000` announces, and wait for all of `$1000000000`. `ReplyAssembly` is
+/// consulted before either: a reply takes the memory of its received bytes, within the limits.
 ///
-/// SAFETY: hiredis calls back into this object only from `next`, which keeps it alive; the reader and the table of
-/// callbacks it points to are freed once, with their owner, in this order.
+/// SAFETY: hiredis calls back into this object only from `next`, which keeps it alive. The reader, then the table of
+/// callbacks that it points to, are freed once, with their owner.
 @safe final class ReplyReader {
     private let reader: UnsafeMutablePointer<redisReader>
     private let callbacks: UnsafeMutablePointer<redisReplyObjectFunctions>
-    /// What has been read of the current reply.
     fileprivate var assembly: ReplyAssembly
 
-    /// A reader at the beginning of a reply.
     init(limits: RedisNodeConfiguration.Limits) throws(ReplyFault) {
         assembly = ReplyAssembly(limits: limits)
         unsafe callbacks = .allocate(capacity: 1)
@@ -52,12 +47,11 @@ enum ReplyFault: Error, Hashable {
         unsafe callbacks.deallocate()
     }
 
-    /// What an idle reader may keep of its buffer.
+    /// The maximum size of an idle reader's buffer.
     private static let keptBytes = 256 << 10
-    /// A status, an error, a number, or what announces a string or an array.
+    /// The maximum line: a status, an error, a number, or the head of a string or an array.
     static let maximumLineBytes = 64 << 10
 
-    /// Takes bytes that arrived.
     func feed(_ bytes: ByteBufferView) throws(ReplyFault) {
         let code = unsafe bytes.withUnsafeBytes { bytes in
             unsafe redisReaderFeed(reader, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
@@ -65,7 +59,7 @@ enum ReplyFault: Error, Hashable {
         guard code == REDIS_OK else { throw .noMemory }
     }
 
-    /// The next reply that has arrived whole; nil if none has. After an error there is nothing more to be read.
+    /// Returns the next complete reply; nil if there is none. After an error nothing more can be read.
     func next() throws(ReplyFault) -> RedisValue? {
         var reply: UnsafeMutableRawPointer?
         let code = unsafe redisReaderGetReply(reader, &reply)
@@ -79,12 +73,12 @@ enum ReplyFault: Error, Hashable {
         return value
     }
 
-    /// hiredis stopped before something that is not complete. If its first line is, it is a string, for nothing else
-    /// has more than a line: does that line announce too much?
+    /// Checks an incomplete reply. If its first line is complete, it is a string, because only strings have more: the
+    /// length in that line must be within the limit.
     private func checkWhatIsMissing() throws(ReplyFault) {
         let (start, count) = unsafe (reader.pointee.pos, reader.pointee.len - reader.pointee.pos)
         guard count > 0, let buffer = unsafe reader.pointee.buf else { return }
-        // SAFETY: hiredis keeps `len` bytes in `buf`, and `pos` is not beyond them; nothing is called meanwhile.
+        // SAFETY: hiredis keeps `len` bytes in `buf`, with `pos` inside them; nothing is called meanwhile.
         let waiting = unsafe UnsafeRawBufferPointer(start: buffer + start, count: count)
         guard let end = unsafe Self.lineEnd(in: waiting) else {
             if count > Self.maximumLineBytes { throw .lineTooLong }
@@ -94,7 +88,7 @@ enum ReplyFault: Error, Hashable {
         guard assembly.hasRoom(forBytes: announced) else { throw .tooManyBytes }
     }
 
-    /// Where the first CRLF stands; a CR alone ends no line, as for hiredis.
+    /// Returns the position of the first CRLF; as in hiredis, a CR alone ends no line.
     private static func lineEnd(in bytes: UnsafeRawBufferPointer) -> Int? {
         bytes.indices.dropLast().first {
             unsafe bytes[$0] == UInt8(ascii: "\r") && bytes[$0 + 1] == UInt8(ascii: "\n")
@@ -102,14 +96,14 @@ enum ReplyFault: Error, Hashable {
     }
 }
 
-// MARK: - What hiredis calls
+// MARK: - Callbacks of hiredis
 
-/// What a callback returns must only not be nil: the value itself is kept by the assembly.
+/// A callback must not return nil; the value itself is kept by the assembly.
 private func replyCallbacks() -> redisReplyObjectFunctions {
     var callbacks = redisReplyObjectFunctions()
     unsafe callbacks.createString = { task, text, count in
         unsafe assemble(task) { assembly in
-            // SAFETY: hiredis lends `count` bytes for the time of the call.
+            // SAFETY: `count` bytes are valid during the call.
             let bytes = unsafe UnsafeRawBufferPointer(start: text, count: count)
             return unsafe assembly.add(bytes, type: task?.pointee.type ?? 0)
         }
@@ -131,13 +125,13 @@ private func assemble(
     _ task: UnsafePointer<redisReadTask>?, _ step: (inout ReplyAssembly) -> Bool
 ) -> UnsafeMutableRawPointer? {
     guard let owner = unsafe task?.pointee.privdata else { return nil }
-    // SAFETY: the reader was given its owner, which is alive while `next` runs.
+    // SAFETY: `privdata` is the reader's owner, which is alive while `next` runs.
     let reader = unsafe Unmanaged<ReplyReader>.fromOpaque(owner).takeUnretainedValue()
     return unsafe step(&reader.assembly) ? owner : nil
 }
 
 extension ReplyAssembly {
-    /// Adds what hiredis calls a string: the bytes of one, a status, or an error.
+    /// Adds a string of hiredis: a bulk string, a status, or an error.
     fileprivate mutating func add(_ bytes: UnsafeRawBufferPointer, type: CInt) -> Bool {
         guard admit(bytes: bytes.count) else { return false }
         switch type {

@@ -4,25 +4,23 @@
 internal import NIOCore
 internal import Synchronization
 
-/// What one node tells its observer, and remembers of it for `RedisNode.health`.
+/// Reports a node's events to the observer, and keeps state for `RedisNode.health`.
 final class NodeStatus: Sendable {
     private let observer: any RedisObserver
     private let lastForbidden = Mutex<(refusal: RedisRefusal, until: NIODeadline)?>(nil)
 
-    /// Nothing happened yet.
     init(_ observer: any RedisObserver) {
         self.observer = observer
     }
 
-    /// How long a command that the user may not use is held against the node.
+    /// The time for which a forbidden command affects the node's health.
     private static let memory = TimeAmount.seconds(60)
 
-    /// Passes on what happened.
     func observe(_ event: RedisEvent) {
         observer.observe(event)
     }
 
-    /// Counts how commands went.
+    /// Reports the outcomes of commands.
     func count(_ results: [Result<RedisValue, RedisError>], since: NIODeadline) {
         let now = NIODeadline.now()
         let took = Duration(now - since)
@@ -36,14 +34,14 @@ final class NodeStatus: Sendable {
         }
     }
 
-    /// Counts commands that were not sent.
+    /// Reports commands that were not sent.
     func refuse(_ commands: Int, _ error: RedisError) -> [Result<RedisValue, RedisError>] {
         let results = Array(repeating: Result<RedisValue, RedisError>.failure(error), count: commands)
         count(results, since: .now())
         return results
     }
 
-    /// What Redis lately said the user may not do.
+    /// The most recent error reply about a forbidden command.
     var forbiddenCommand: RedisRefusal? {
         lastForbidden.withLock { $0.flatMap { NIODeadline.now() < $0.until ? $0.refusal : nil } }
     }
@@ -55,7 +53,7 @@ final class NodeStatus: Sendable {
 }
 
 extension RedisRefusal {
-    /// Whether the login may work a moment later without anybody's help.
+    /// True if a login may succeed a moment later without the operator.
     var isPassing: Bool {
         switch kind {
         case .loading, .masterDown, .busy, .tryAgain, .clusterDown, .readOnly, .outOfMemory, .misconfigured: true

@@ -1,43 +1,42 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whoever counts, logs, or forgets what Redis says has changed.
+/// Receives events, for metrics, logs and cache invalidation.
 public protocol RedisObserver: Sendable {
-    /// Something happened. Called from any thread, mostly on an event loop: must return soon and never block.
+    /// Handles an event. Called from any thread, mostly on an event loop: must be fast and never block.
     func observe(_ event: RedisEvent)
 }
 
-/// What happens on the way to one node.
+/// An event of one node.
 public enum RedisEvent: Hashable, Sendable {
-    /// A connection logged in and may be used.
+    /// A connection has logged in and is usable.
     case connected(RedisConnectionRole)
-    /// An attempt to connect failed.
     case connectFailed(RedisConnectionRole, RedisConnectionFault)
-    /// A connection that was in use ended.
+    /// A usable connection ended.
     case disconnected(RedisConnectionRole, RedisConnectionFault)
-    /// A command has its outcome: nil for a reply, `.refused` for an error of Redis's.
+    /// A command is done: nil for a reply, `.refused` for an error reply.
     case commandDone(RedisError?, took: Duration)
-    /// These names changed, expired or were deleted.
+    /// These keys changed, expired or were deleted.
     case invalidated([[UInt8]])
-    /// Anything under the tracked prefixes may have changed.
+    /// Any key under the tracked prefixes may have changed.
     case flushed(RedisFlush)
-    /// Somebody published this on one of `channels`.
+    /// A message was published on one of `channels`.
     case published(channel: String, message: [UInt8])
-    /// Something about the way several nodes belong together.
+    /// A change of the topology.
     case topology(RedisTopologyEvent)
 }
 
-/// Why all that is known of the tracked names may be out of date.
+/// The reason why everything known about tracked keys may be out of date.
 public enum RedisFlush: Hashable, Sendable {
-    /// `FLUSHALL` or `FLUSHDB`.
+    /// Redis executed `FLUSHALL` or `FLUSHDB`.
     case told
-    /// From now on there are no announcements.
+    /// Announcements have stopped.
     case subscriberLost
-    /// From now on there are announcements (again); what was kept until now was not announced.
+    /// Announcements begin, or begin again; earlier changes were not announced.
     case subscribed
 }
 
-/// What a connection is for.
+/// The purpose of a connection.
 public enum RedisConnectionRole: String, CaseIterable, Hashable, Sendable {
     /// Commands and replies.
     case commands
@@ -45,31 +44,31 @@ public enum RedisConnectionRole: String, CaseIterable, Hashable, Sendable {
     case subscriber
 }
 
-/// Why there is no connection (any more).
+/// The reason why there is no connection.
 public enum RedisConnectionFault: Error, Hashable, Sendable {
-    /// Nobody listens there, the name is not known, or no answer in time; in words of the system's, for logs.
+    /// No server accepted, the name is unknown, or connecting timed out; with a reason for logs.
     case unreachable(String)
-    /// The TLS handshake failed, in words of the library's, for logs.
+    /// The TLS handshake failed; with the library's text for logs.
     case tls(String)
-    /// Replies did not come in time, those of the login or those of commands.
+    /// Replies were not in time, during the login or later.
     case stalled
-    /// What came breaks the protocol or our limits.
+    /// A reply breaks the protocol or our limits.
     case protocolViolation
-    /// The other side or the network ended it.
+    /// The other side or the network closed it.
     case closed
-    /// Redis refused something without which the connection is of no use.
+    /// Redis rejected a command that the connection requires.
     case refused(RedisRefusal)
-    /// We did.
+    /// This process closed it.
     case shutDown
 }
 
-/// How one node is.
+/// The state of one node.
 public enum RedisHealth: Hashable, Sendable {
-    /// This many connections take commands, at least one.
+    /// The number of connections that take commands, at least one.
     case connected(Int)
-    /// None does; why, and nil before the first attempt has ended.
+    /// No connection takes commands; nil before the first attempt has ended.
     case disconnected(RedisConnectionFault?)
-    /// Redis refuses what only an operator can mend: the login, or lately a command that the user may not use. Also
-    /// while connections stand.
+    /// Redis rejects the login, or recently a command that the user has no permission for: the operator must fix it.
+    /// Also with usable connections.
     case misconfigured(RedisRefusal)
 }

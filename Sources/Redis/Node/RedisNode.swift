@@ -4,29 +4,28 @@
 public import NIOCore
 internal import Synchronization
 
-/// One Redis server: a pipelined connection on every event loop, made again whenever it ends, and a subscriber
-/// connection if names are tracked.
+/// One Redis server: a pipelined connection on every event loop, and a subscriber connection if keys are tracked. Each
+/// is made again when it ends.
 ///
-/// Nothing waits for a connection: while there is none, a command fails at once with `.notConnected`. The commands of
-/// one `send` travel together on one connection, in order, with no other's between them. Commands that change how a
-/// connection answers (`SUBSCRIBE`, `MONITOR`, `CLIENT REPLY`, `QUIT`) must not be sent.
+/// Commands do not wait for a connection: without one they fail at once with `.notConnected`. The commands of one
+/// `send` use one connection, in order, without others between them. Commands that change how a connection replies
+/// (`SUBSCRIBE`, `MONITOR`, `CLIENT REPLY`, `QUIT`) must not be sent.
 public final class RedisNode: RedisCommands {
     typealias Caller = CheckedContinuation<[Result<RedisValue, RedisError>], Never>
     typealias Lane = ConnectionKeeper<CommandConnection<Caller>>
 
-    /// What it was made with.
+    /// The node's configuration.
     public let configuration: RedisNodeConfiguration
     private let eventLoops: any EventLoopGroup
-    /// One for each event loop.
     private let lanes: [Lane]
     private let subscriber: ConnectionKeeper<SubscriberConnection>?
     private let status: NodeStatus
     private let isShutDown = Atomic(false)
 
-    /// A node that is not connected yet.
+    /// Creates a node that is not connected.
     /// - Parameters:
-    ///   - eventLoops: each gets a connection. A caller on one of them uses its own, others one by rotation.
-    ///   - observer: learns everything that happens here.
+    ///   - eventLoops: each gets a connection. A caller on one of them uses its own; others rotate.
+    ///   - observer: receives the node's events.
     public init(
         _ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver
     ) {
@@ -40,20 +39,20 @@ public final class RedisNode: RedisCommands {
             ? nil : ConnectionKeeper(on: eventLoops.next(), .subscriber(configuration, status))
     }
 
-    /// Begins to connect, and does so again for as long as it takes. Does nothing the second time.
+    /// Connects, and retries until it succeeds. A second call does nothing.
     public func start() {
         for lane in lanes { lane.start() }
         subscriber?.start()
     }
 
-    /// Ends all connections and fails what waits with `.shutDown`; returns when they are closed. For good.
+    /// Ends all connections permanently and fails waiting commands with `.shutDown`; returns when they are closed.
     public func shutdown() async {
         isShutDown.store(true, ordering: .relaxed)
         let ends = lanes.map { $0.shutdown() } + (subscriber.map { [$0.shutdown()] } ?? [])
         for end in ends { try? await end.get() }
     }
 
-    /// How it is now.
+    /// The node's present state.
     public var health: RedisHealth {
         let faults = lanes.map(\.fault) + [subscriber?.fault]
         for case .refused(let refusal) in faults where !refusal.isPassing { return .misconfigured(refusal) }
@@ -62,9 +61,8 @@ public final class RedisNode: RedisCommands {
         return ready > 0 ? .connected(ready) : .disconnected(lanes.lazy.compactMap(\.fault).first)
     }
 
-    /// Sends the commands together and gives each its own outcome, in order. Takes at most the command deadline.
-    ///
-    /// A command without words, which Redis would not answer, fails all of them with `.protocolViolation`.
+    /// Sends the commands together, and returns one result for each, in order, within the command deadline. An empty
+    /// command, to which Redis would not reply, fails all of them with `.protocolViolation`.
     public func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
         guard !commands.isEmpty else { return [] }
         let since = NIODeadline.now()
@@ -79,7 +77,7 @@ public final class RedisNode: RedisCommands {
         }
     }
 
-    /// The caller's own if it is on an event loop of ours, else one by rotation; another one while that is not ready.
+    /// The connection on the caller's event loop, else one by rotation; another one while that is not ready.
     private var readyLane: Lane? {
         let loop = eventLoops.any()
         if let lane = lanes.first(where: { $0.loop === loop }), lane.isReady { return lane }

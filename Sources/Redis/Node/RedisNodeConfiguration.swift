@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a node is, how to log in to it, and how long and how much is waited for.
+/// A node's address, login, deadlines and limits.
 public struct RedisNodeConfiguration: Sendable {
-    /// Where a node listens.
+    /// The address of a node.
     public enum Address: Hashable, Sendable {
         /// A host name or an IP address, and a TCP port.
         case host(String, port: Int)
@@ -11,61 +11,61 @@ public struct RedisNodeConfiguration: Sendable {
         case unixSocket(String)
     }
 
-    /// Where it listens.
+    /// The node's address.
     public var address: Address
-    /// How its identity is checked; nil for a connection in the clear.
+    /// The TLS settings; nil for a connection without TLS.
     public var tls: RedisTLS?
-    /// Who to log in as; nil for the default user.
+    /// The Redis ACL user name; nil for the default user.
     public var user: String?
-    /// What to log in with; nil not to log in.
+    /// The password; nil for no login.
     public var password: String?
-    /// The number of the database; 0 is not selected, so that it works in a cluster and with Sentinel.
+    /// The number of the database. 0 is not selected, so that it works in a cluster and with Sentinel.
     public var database = 0
-    /// What `CLIENT LIST` shows; without spaces.
+    /// The name in `CLIENT LIST`, without spaces.
     public var clientName = "receipt-gateway"
-    /// How long a command may take.
+    /// The time limit of a command.
     public var commandDeadline: Duration = .milliseconds(50)
-    /// How long one attempt to connect may take, from the name's look-up to the last answer of the login.
+    /// The time limit of one attempt to connect, from name resolution to the last reply of the login.
     public var connectDeadline: Duration = .milliseconds(250)
-    /// Loaded on every connection before it takes commands.
+    /// The scripts that every connection loads before it takes commands.
     public var scripts: [RedisScript] = []
-    /// Names that begin so are announced when they change; no prefix of another. Empty and without `channels`: there is
-    /// no subscriber connection.
+    /// The key prefixes whose changes are announced; none is a prefix of another. If it and `channels` are empty, there
+    /// is no subscriber connection.
     public var trackedPrefixes: [String] = []
-    /// Channels to listen to besides.
+    /// The further channels to subscribe to.
     public var channels: [String] = []
-    /// How often the subscriber connection asks whether anybody is there; after three without an answer it ends.
+    /// The interval of the subscriber connection's pings; it ends after three without a reply.
     public var pingInterval: Duration = .seconds(1)
-    /// When a connection is made again.
+    /// The delays before a connection is made again.
     public var reconnection = RedisReconnection()
-    /// How much is kept in memory.
+    /// The limits of memory.
     public var limits = Limits()
 
-    /// A node without TLS and without a login.
+    /// Creates the configuration of a node without TLS and login.
     public init(address: Address) {
         self.address = address
     }
 
-    /// What one connection may hold.
+    /// The limits of one connection.
     public struct Limits: Hashable, Sendable {
-        /// Commands on their way; those that timed out count until their reply or the connection's end.
+        /// Commands in flight. One that timed out counts until its reply or the connection's end.
         public var maximumPipelined = 4096
-        /// Bytes that the socket has not taken yet; commands beyond are refused.
+        /// Bytes not yet written to the socket; further commands are rejected.
         public var maximumUnsentBytes = 8 << 20
-        /// Bytes of one reply.
+        /// The bytes of one reply.
         public var maximumReplyBytes = 8 << 20
-        /// Elements of one reply, in all its arrays together.
+        /// The elements of one reply, in all its arrays together.
         public var maximumReplyElements = 65536
-        /// Arrays in arrays; hiredis reads 7.
+        /// The nesting of arrays; hiredis supports 7.
         public var maximumReplyNesting = 7
 
-        /// The defaults.
+        /// Creates the default limits.
         public init() {}
     }
 }
 
 extension RedisNodeConfiguration: CustomStringConvertible, CustomReflectable {
-    /// Where it listens, and nothing else.
+    /// The address only.
     public var description: String { "\(address)" }
     /// Empty: the password is in here.
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -4,35 +4,33 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// How the other side's identity is checked, and how ours is shown. One may serve any number of nodes.
+/// The TLS settings: trusted authorities, and our certificate. Shared by any number of nodes.
 public struct RedisTLS: Sendable {
-    /// Which file is not what it should be.
+    /// The file that is unusable.
     public enum Fault: Error, Hashable, Sendable {
-        /// The authorities cannot be read, or are none.
+        /// The authorities cannot be read, or there are none.
         case authorities(path: String)
-        /// Our certificate cannot be read.
         case certificate(path: String)
-        /// Our private key cannot be read.
         case privateKey(path: String)
-        /// A certificate without a key, a key without a certificate, or two that do not belong together.
+        /// A certificate without a key, a key without a certificate, or two that do not match.
         case unmatched
     }
 
-    /// When the first of our certificates ends, in seconds since 1970; nil if we show none.
+    /// The end of our certificate chain's validity, in seconds since 1970; nil without a certificate.
     public let certificateEnd: Int?
     private let context: NIOSSLContext
 
     /// Reads the files once.
     /// - Parameters:
-    ///   - caFile: PEM of the authorities that are trusted; nil for those of the system.
-    ///   - certificateFile: PEM of our certificate and its intermediates; nil to show none.
+    ///   - caFile: PEM of the trusted authorities; nil for those of the system.
+    ///   - certificateFile: PEM of our certificate and its intermediates; nil for none.
     ///   - keyFile: PEM of its private key.
     public init(
         caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil
     ) throws(Fault) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
-        // What the other side does not confirm in time is closed all the same.
+        // Close even if the other side does not confirm it in time.
         configuration.shutdownTimeout = .milliseconds(250)
         if let caFile {
             configuration.trustRoots = .certificates(try Self.certificates(caFile, or: .authorities(path: caFile)))
@@ -60,8 +58,8 @@ public struct RedisTLS: Sendable {
         return key
     }
 
-    /// The handler of one connection.
-    /// - Parameter host: whom the certificate must name. An address is compared with that of the socket.
+    /// Creates the handler of one connection.
+    /// - Parameter host: the name in the certificate. An address is compared with that of the socket.
     func handler(host: String) throws -> NIOSSLClientHandler {
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
@@ -69,7 +67,6 @@ public struct RedisTLS: Sendable {
 }
 
 extension RedisNodeConfiguration {
-    /// The handler that puts TLS under a connection; nil for one in the clear.
     func tlsHandler() throws -> NIOSSLClientHandler? {
         switch address {
         case .host(let host, _): try tls?.handler(host: host)

@@ -4,17 +4,16 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The master that sentinels name, whichever it is. Another node becomes the one commands are sent to as soon as it
-/// says itself that it is a master; until then they fail as the old one makes them fail.
+/// The master that sentinels name. A new node receives commands once its own `ROLE` is master; until then commands fail
+/// as at the old one.
 final class SentinelClient: RedisTopology {
     private struct State {
-        /// Who is sent commands.
         var master: RedisNode?
-        /// Whom a sentinel named, and who has not said yet that it is a master.
+        /// The node that a sentinel named, before its own `ROLE` is master.
         var candidate: RedisNode?
-        /// Whose turn it is to be asked first.
+        /// The index of the first sentinel to ask.
         var turn = 0
-        /// What the sentinel said who was asked last, if it does not know the master's name.
+        /// The error if the last sentinel does not know the master's name.
         var refusal: RedisRefusal?
         var isShutDown = false
     }
@@ -27,8 +26,7 @@ final class SentinelClient: RedisTopology {
     private let refresher: TopologyRefresher
     private let state = Mutex(State())
 
-    /// The way there that is taken.
-    /// - Parameter name: what sentinels call the master.
+    /// - Parameter name: the master's name in Sentinel.
     init(
         _ name: String, _ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup,
         observer: any RedisObserver
@@ -47,7 +45,7 @@ final class SentinelClient: RedisTopology {
         }
     }
 
-    /// One question per second to one sentinel, and ten while there is no master.
+    /// One request per second to one sentinel, and ten while there is no master.
     private static let rule = TopologyRefreshRule(
         pace: .milliseconds(50), interval: .seconds(1), retryInterval: .milliseconds(100))
 
@@ -87,17 +85,17 @@ final class SentinelClient: RedisTopology {
     }
 }
 
-// MARK: - Looking
+// MARK: - Finding the master
 
 extension SentinelClient {
-    /// Asks the sentinels in turn, and the node that the first of them names what it is.
+    /// Queries the sentinels in order, and the role of the node that the first reply names.
     private func look() async -> Bool {
         let turn = state.withLock { $0.turn }
         for offset in sentinels.indices {
             let sentinel = (turn + offset) % sentinels.count
             guard let address = await ask(sentinels[sentinel]) else { continue }
             let isInOrder = await settle(on: address)
-            // Whoever names a node that is no master may be behind the others.
+            // A sentinel that names a node without the master role may be outdated.
             state.withLock { $0.turn = isInOrder ? sentinel : sentinel + 1 }
             return isInOrder
         }
@@ -109,11 +107,11 @@ extension SentinelClient {
         let question = RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", RedisWord(name))
         guard let reply = try? await sentinel.send(question) else { return nil }
         let address = Self.address(in: reply, from: sentinel.configuration.address)
-        state.withLock { $0.refusal = address == nil ? RedisRefusal(line: "ERR no sentinel knows \(name)") : nil }
+        state.withLock { $0.refusal = address == nil ? RedisRefusal(line: "ERR unknown master \(name)") : nil }
         return address
     }
 
-    /// `[host, port]`, both as strings; null for a name that is not known.
+    /// Parses `[host, port]`, both strings; nil for an unknown name.
     static func address(in reply: RedisValue, from sentinel: RedisAddress) -> RedisAddress? {
         guard case .array(let parts) = reply, parts.count == 2,
             case .string(let host) = parts[0], let host = String(validating: host, as: UTF8.self),
@@ -122,7 +120,7 @@ extension SentinelClient {
         return .checked(host: host, port: Int(port))
     }
 
-    /// Whether the node at `address` is a master, and takes commands from now on.
+    /// Makes the node at `address` receive commands if it is a master, else returns false.
     private func settle(on address: RedisAddress) async -> Bool {
         guard let node = await node(at: address), await isMaster(node) else { return false }
         let (old, isNew) = state.withLock { state -> ([RedisNode], Bool) in
@@ -136,7 +134,7 @@ extension SentinelClient {
         return true
     }
 
-    /// The master or the candidate if it is at `address`, else a new candidate in place of the last one.
+    /// Returns the master or the candidate if it is at `address`, else a new candidate.
     private func node(at address: RedisAddress) async -> RedisNode? {
         let (node, old) = state.withLock { state -> (RedisNode?, RedisNode?) in
             guard !state.isShutDown else { return (nil, nil) }

@@ -1,15 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How nodes belong together: one alone, a master that sentinels watch, or the masters of a cluster.
+/// The topology of nodes: one alone, a master with sentinels, or the masters of a cluster.
 protocol RedisTopology: RedisCommands {
-    /// Begins to connect, and does so for as long as it takes.
     func start()
-    /// Ends all connections; returns when they are closed. For good.
     func shutdown() async
-    /// How it is now, all nodes together.
     var health: RedisHealth { get }
-    /// The masters that are known now, each with how it is.
     var masters: [RedisAddress: RedisHealth] { get }
 }
 
@@ -18,7 +14,7 @@ extension RedisNode: RedisTopology {
 }
 
 extension RedisHealth {
-    /// Of several nodes: what only an operator can mend comes first, then what works.
+    /// Combines the states of several nodes: faults for the operator first, then connections.
     static func together(_ all: some Sequence<RedisHealth>) -> RedisHealth {
         all.reduce(.disconnected(nil)) { sum, next in
             switch (sum, next) {
@@ -34,7 +30,7 @@ extension RedisHealth {
 }
 
 extension RedisError {
-    /// Whether the node may not be what it was: gone, frozen, replaced or no master any more.
+    /// True if the node may be gone, frozen, replaced or no longer a master.
     var castsDoubtOnTopology: Bool {
         switch self {
         case .notConnected, .connectionLost, .timeout: true
@@ -48,12 +44,12 @@ extension RedisError {
     }
 }
 
-/// What happens to the way nodes belong together.
+/// A change of the topology.
 public enum RedisTopologyEvent: Hashable, Sendable {
-    /// A node of a cluster sent a command on to another.
+    /// A cluster's node redirected a command to another.
     case redirected(RedisRefusal.Kind)
-    /// These are the masters from now on.
+    /// The masters have changed to these.
     case mastersChanged(Set<RedisAddress>)
-    /// Nobody who was asked knows where the masters are.
+    /// None of the queried nodes knows the masters.
     case mastersUnknown
 }

@@ -1,23 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// When somebody looks where the nodes are: every now and then, at once when there is a reason, one look at a time, and
-/// never sooner than `pace` after the last one began, however many reasons there are.
+/// The schedule of refreshes: one at a time, at intervals or on demand, with at least `pace` between their starts.
 struct TopologyRefreshRule {
-    /// What is to be done next.
     enum Step: Hashable {
         case nothing
-        /// Look now, and say `ended` when done.
+        /// Refresh now, then call `ended`.
         case look
-        /// Say `timerFired` then.
+        /// Call `timerFired` then.
         case wait(until: ContinuousClock.Instant)
     }
 
-    /// From the beginning of one look to the next, at least.
+    /// The minimum time between the starts of two refreshes.
     let pace: Duration
-    /// From the end of a look that found everything in order to the next.
+    /// The time from the end of a refresh that found everything in order to the next.
     let interval: Duration
-    /// From the end of a look that did not.
+    /// The time from the end of any other refresh to the next.
     let retryInterval: Duration
 
     private var earliest: ContinuousClock.Instant?
@@ -31,7 +29,6 @@ struct TopologyRefreshRule {
         self.retryInterval = retryInterval
     }
 
-    /// There is a reason to look.
     mutating func want(at now: ContinuousClock.Instant) -> Step {
         guard !isLooking else {
             isWantedAgain = true
@@ -43,14 +40,14 @@ struct TopologyRefreshRule {
         return wait(until: wanted)
     }
 
-    /// The time of a `wait` has come. Timers that were overtaken do no harm.
+    /// Handles the end of a `wait`. Outdated timers have no effect.
     mutating func timerFired(at now: ContinuousClock.Instant) -> Step {
         guard !isLooking, let next, next <= now else { return .nothing }
         return begin(at: now)
     }
 
-    /// The look is over.
-    /// - Parameter isInOrder: whether there is nothing more to find out.
+    /// Handles the end of a refresh.
+    /// - Parameter isInOrder: true if no retry is needed.
     mutating func ended(isInOrder: Bool, at now: ContinuousClock.Instant) -> Step {
         let pause = isWantedAgain ? .zero : isInOrder ? interval : retryInterval
         (isLooking, isWantedAgain) = (false, false)

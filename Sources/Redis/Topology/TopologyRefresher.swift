@@ -4,11 +4,11 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Keeps somebody informed where the masters are: looks when `TopologyRefreshRule` says so.
+/// Refreshes a client's knowledge of the masters when `TopologyRefreshRule` requires it.
 final class TopologyRefresher: Sendable {
     private struct State {
         var rule: TopologyRefreshRule
-        /// Whether everything was in order. Nil before the start and after the end.
+        /// The refresh, which returns true if everything is in order. Nil before the start and after the end.
         var look: (@Sendable () async -> Bool)?
     }
 
@@ -20,16 +20,15 @@ final class TopologyRefresher: Sendable {
         self.eventLoop = eventLoop
     }
 
-    /// Looks for the first time, and from then on when there is a reason.
+    /// Refreshes at once, and then whenever there is a reason.
     func start(look: @escaping @Sendable () async -> Bool) {
         state.withLock { $0.look = look }
         want()
     }
 
-    /// There is a reason to look. Returns at once.
     func want() { step { $0.want(at: .now) } }
 
-    /// Looks no more; a look that has begun goes to its end.
+    /// Ends refreshing; a refresh in progress runs to its end.
     func stop() { state.withLock { $0.look = nil } }
 
     private func step(_ change: (inout TopologyRefreshRule) -> TopologyRefreshRule.Step) {

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where Redis is and how it is laid out, in one line:
+/// The addresses and topology of Redis as a URL:
 ///
 /// ```
 /// redis://[user[:password]@]host[:port][/database]
@@ -10,58 +10,58 @@
 /// redis+cluster://[user[:password]@]host[:port],...
 /// ```
 ///
-/// `rediss` in place of `redis` is the same over TLS. User, password, path and master name may hold `%40` and the like;
-/// an IPv6 host stands in brackets. The user of a sentinel URL is Redis's; sentinels have one of their own or none.
+/// `rediss` instead of `redis` uses TLS. User, password, path and master name may have percent-encoding such as `%40`;
+/// an IPv6 host needs brackets. The user of a sentinel URL is for Redis; sentinels have their own or none.
 public struct RedisURL: Hashable, Sendable {
-    /// How the nodes belong together.
+    /// The kind of installation.
     public enum Topology: Hashable, Sendable {
-        /// One Redis, or something that looks like one.
+        /// One Redis, or a server that acts like one.
         case standalone
-        /// The addresses are sentinels, who know where this master is.
+        /// The addresses are sentinels that know this master.
         case sentinel(master: String)
-        /// The addresses are some nodes of a cluster, who know the others.
+        /// The addresses are some nodes of a cluster, which know the others.
         case cluster
     }
 
-    /// Whom to be for Redis.
+    /// The login of Redis.
     public struct Credentials: Hashable, Sendable {
-        /// Nil for the user `default`.
+        /// The Redis ACL user name; nil for `default`.
         public var user: String?
-        /// Nil if it was not said.
+        /// The password; nil if there is none.
         public var password: String?
 
-        /// A user with a password.
+        /// Creates credentials.
         public init(user: String? = nil, password: String? = nil) { (self.user, self.password) = (user, password) }
     }
 
-    /// How the nodes belong together.
+    /// The kind of installation.
     public let topology: Topology
-    /// Whom to ask first: at least one, no two the same.
+    /// The addresses to connect to first: at least one, all different.
     public let addresses: [RedisAddress]
-    /// Whether every connection, also to sentinels, is made over TLS.
+    /// True if all connections use TLS, including those to sentinels.
     public let usesTLS: Bool
-    /// For Redis itself.
+    /// The login for Redis itself.
     public let credentials: Credentials
-    /// For the sentinels.
+    /// The login for the sentinels.
     public let sentinelCredentials: Credentials
-    /// Which of the numbered databases; 0 in a cluster.
+    /// The number of the database; 0 in a cluster.
     public let database: Int
 
-    /// What a URL may be.
+    /// The limits of a URL.
     public enum Limits {
-        /// The whole text.
+        /// The bytes of the URL.
         public static let maximumBytes = 4096
-        /// Sentinels, or nodes to learn a cluster from.
+        /// The sentinels, or the first nodes of a cluster.
         public static let maximumHosts = 16
-        /// User and password, each, after decoding.
+        /// The bytes of user and password, each, after decoding.
         public static let maximumCredentialBytes = 512
-        /// The name of a sentinel's master, after decoding.
+        /// The bytes of a sentinel's master name, after decoding.
         public static let maximumMasterNameBytes = 128
-        /// Redis has 16 unless told otherwise; what lies above this is a slip.
+        /// Redis has 16 by default; a larger number than this is a typing error.
         public static let databases = 0...9999
     }
 
-    /// Reads a URL.
+    /// Parses a URL.
     public init(_ text: String) throws(RedisURLError) {
         var parser = try RedisURLParser(text)
         (topology, addresses, database) = try parser.place()
@@ -90,7 +90,7 @@ extension RedisURL: CustomStringConvertible, CustomReflectable {
 }
 
 extension RedisURL.Credentials: CustomStringConvertible, CustomReflectable {
-    /// Nothing of them.
+    /// No part of them.
     public var description: String { "credentials" }
     /// Empty: a dump shows no password.
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parts of a URL of Redis, taken apart in one pass from left to right.
+/// A parser that splits a URL of Redis in one pass from left to right.
 struct RedisURLParser {
-    /// What stands in front of `://`.
+    /// The part before `://`.
     enum Scheme: String {
         case redis
         case rediss
@@ -13,7 +13,6 @@ struct RedisURLParser {
         case cluster = "redis+cluster"
         case clusterTLS = "rediss+cluster"
 
-        /// Whether connections are made over TLS.
         var usesTLS: Bool { self == .rediss || self == .sentinelTLS || self == .clusterTLS }
     }
 
@@ -42,7 +41,7 @@ struct RedisURLParser {
         guard scheme.isSentinel || sentinelCredentials == RedisURL.Credentials() else { throw .unknownOption }
     }
 
-    /// Where to connect, by the rules of the scheme.
+    /// Returns the addresses and the topology, by the rules of the scheme.
     mutating func place() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
         let place = try scheme == .unix ? socket() : network()
         guard options.isEmpty else { throw .unknownOption }
@@ -70,7 +69,7 @@ extension RedisURLParser {
 
     private func network() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
         let addresses = try addresses()
-        // `redis://host/` means the same as `redis://host`.
+        // `redis://host/` equals `redis://host`.
         var words = path.last == "" ? path.dropLast() : path[...]
         var topology = RedisURL.Topology.standalone
         if scheme.isSentinel {
@@ -184,7 +183,7 @@ extension RedisURLParser {
     }
 }
 
-/// The options behind the question mark, each to be taken once.
+/// The options after the question mark, each taken once.
 struct RedisURLOptions {
     private var values: [Substring: Substring] = [:]
 
@@ -196,15 +195,13 @@ struct RedisURLOptions {
         }
     }
 
-    /// Whether all were taken.
     var isEmpty: Bool { values.isEmpty }
 
-    /// The value of an option that has a meaning here.
     mutating func take(_ name: Substring) -> Substring? { values.removeValue(forKey: name) }
 }
 
 extension StringProtocol where SubSequence == Substring {
-    /// What stands in front of the first `separator`, and what behind it; nil without one.
+    /// Splits at the first `separator`; the second part is nil without one.
     fileprivate func split(atFirst separator: Character) -> (Substring, Substring?) {
         guard let index = firstIndex(of: separator) else { return (self[...], nil) }
         return (self[..<index], self[self.index(after: index)...])

@@ -46,7 +46,7 @@ extension MetricCatalogue {
         "receipt_gateway_shared_cache_faults_total", .counter,
         "What was to be found or kept in the store that all nodes share, and could not be used.",
         by: SharedCacheFault.self)
-    /// The families of the shared store, and of the fleet around it.
+    /// The families of the shared store and of the fleet.
     package static let store = [
         storeState, storeCommands, storeRefusals, storeRoundTrips, storeConnections, storeConnects, storeDisconnects,
         storeBreakerState, storeBreakerTransitions, storeInvalidations, liveNodes, fleetUpdates, sharedCacheFaults,

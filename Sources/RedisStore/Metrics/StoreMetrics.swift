@@ -7,7 +7,7 @@ internal import Redis
 internal import Resilience
 internal import Telemetry
 
-/// Counts what happens on the way to the shared store.
+/// Counts commands, connections and faults of the shared store.
 package final class StoreMetrics: Sendable {
     private let commands: [StoreCommandOutcome: PrometheusCounter]
     private let refusals: [RedisRefusal.Kind: PrometheusCounter]
@@ -36,7 +36,7 @@ package final class StoreMetrics: Sendable {
         cacheFaults = registry.counters(MetricCatalogue.sharedCacheFaults)
     }
 
-    /// One round trip, with the outcome of each of its commands.
+    /// Counts one round trip and the outcome of each of its commands.
     func count(_ results: [Result<RedisValue, RedisError>], took: Duration) {
         roundTrips.record(took / .seconds(1))
         for result in results {
@@ -45,15 +45,15 @@ package final class StoreMetrics: Sendable {
         }
     }
 
-    /// Commands that were not sent, because the breaker is open.
+    /// Counts commands that were not sent because the circuit breaker is open.
     func countRejected(_ count: Int) { commands[.rejected]?.increment(by: Int64(count)) }
 
-    /// The breaker moved so often in this way.
+    /// Counts transitions of the circuit breaker.
     func breakerMoved(_ transition: CircuitBreaker.Transition, _ times: Int) {
         transitions[StoreBreakerLabels(transition: transition)]?.increment(by: Int64(times))
     }
 
-    /// Something happened to a connection.
+    /// Counts an event of a connection.
     func count(_ event: RedisEvent) {
         switch event {
         case .connected(let role):
@@ -70,16 +70,16 @@ package final class StoreMetrics: Sendable {
         }
     }
 
-    /// A note was exchanged, or was not.
+    /// Counts an update of the fleet's state that was learnt, lost or unreadable.
     func count(_ note: FleetUpdateLabels.Note, _ result: FleetUpdateLabels.Result) {
         fleetState[FleetUpdateLabels(note: note, result: result)]?.increment()
     }
 
-    /// Something of the shared cache was of no use.
+    /// Counts a fault of the shared cache.
     func count(_ fault: SharedCacheFault) { cacheFaults[fault]?.increment() }
 }
 
-/// What became of one command.
+/// The outcome of a command.
 package enum StoreCommandOutcome: String, SeriesLabels {
     case ok, refused, timeout
     case notConnected = "not_connected"
@@ -105,9 +105,8 @@ package enum StoreCommandOutcome: String, SeriesLabels {
     }
 }
 
-/// One attempt to connect.
+/// The labels of an attempt to connect.
 struct StoreConnectLabels: SeriesLabels {
-    /// What came of it.
     enum Result: String, CaseIterable, Sendable {
         case connected, unreachable, tls, stalled, refused, closed
         case protocolViolation = "protocol_violation"
@@ -135,7 +134,7 @@ struct StoreConnectLabels: SeriesLabels {
     }
 }
 
-/// A way of the store's circuit breaker from one state to another.
+/// The labels of a transition of the store's circuit breaker.
 struct StoreBreakerLabels: SeriesLabels {
     let transition: CircuitBreaker.Transition
 
@@ -145,7 +144,7 @@ struct StoreBreakerLabels: SeriesLabels {
     static let allCases = CircuitBreaker.Transition.allCases.map { StoreBreakerLabels(transition: $0) }
 }
 
-/// One note between the nodes of a fleet.
+/// The labels of an update of the fleet's state.
 struct FleetUpdateLabels: SeriesLabels {
     enum Note: String, CaseIterable, Sendable {
         case pause, lifecycle
@@ -188,7 +187,7 @@ extension SharedCacheFault: SeriesLabels {
 }
 
 extension StoreHealth {
-    /// How the store stands, read at each scrape.
+    /// The state of the store, read at each scrape.
     package var readings: [MetricReading] {
         let conditions = StoreCondition.allCases.map { condition in
             MetricReading(MetricCatalogue.storeState, condition.labelValues) { self.condition == condition ? 1 : 0 }

@@ -30,7 +30,7 @@ struct CheckConfigurationCommand: AsyncParsableCommand {
 }
 
 extension GatewayConfiguration {
-    /// Puts a gateway together as `serve` would, and lets it go: some problems show only then. Opens no socket.
+    /// Builds a gateway as `serve` would, and discards it: some problems show only then. Opens no socket.
     func tryOut() throws(ConfigurationProblems) {
         let dependencies = Dependencies(
             logger: Logger(label: "check-config") { _ in SwiftLogNoOpLogHandler() },

@@ -17,33 +17,32 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "A YAML or JSON file with settings under the key `gateway`. Environment variables win over it.",
+            "A YAML or JSON file with settings under the key `gateway`. Environment variables override it.",
             valueName: "file"),
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var config: String?
 
-    /// Where the configuration comes from.
     var source: ConfigurationSource {
         ConfigurationSource(environment: ProcessInfo.processInfo.environment, filePath: config)
     }
 
-    /// The configuration; otherwise every problem on standard error, and exit status 78 (EX_CONFIG).
-    /// - Parameter files: where files are read, and remembered.
+    /// Loads the configuration; otherwise prints every problem on standard error, and exits with status 78 (EX_CONFIG).
+    /// - Parameter files: reads the files, and remembers them.
     func load(through files: FileReadings = FileReadings()) throws -> GatewayConfiguration {
         try orExit { () throws(ConfigurationProblems) in try source.load(through: files) }
     }
 
-    /// The pepper alone, whatever else is configured or wrong.
+    /// Reads the pepper alone; other faults of the configuration do not matter.
     func pepper() throws(ConfigurationProblems) -> Secret {
         try ConfigurationLoader.pepper(environment: ProcessInfo.processInfo.environment, filePath: config)
     }
 
-    /// Where the admin plane listens, whatever else is configured or wrong.
+    /// Reads the address of the admin plane alone; other faults of the configuration do not matter.
     func admin() throws(ConfigurationProblems) -> ListenerConfiguration {
         try ConfigurationLoader.admin(environment: ProcessInfo.processInfo.environment, filePath: config)
     }
 
-    /// Runs something that may find the configuration wrong.
+    /// Runs a body that may find the configuration wrong; prints the problems and exits.
     func orExit<Value>(_ body: () throws(ConfigurationProblems) -> Value) throws -> Value {
         do throws(ConfigurationProblems) {
             return try body()
@@ -55,6 +54,6 @@ struct ConfigurationOptions: ParsableArguments {
 }
 
 extension ExitCode {
-    /// EX_CONFIG of sysexits.h: something is wrong with the configuration.
+    /// EX_CONFIG of sysexits.h: a configuration error.
     static let misconfigured = ExitCode(78)
 }

@@ -14,16 +14,16 @@ internal import Settings
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look for what is wrong around the gateway, and say what to do.",
+        abstract: "Check the gateway's environment, and say how to fix each problem.",
         discussion: """
-            Looks at the configuration, keys that expire, Redis, the way to Apple, certificates, the system's limits \
-            and the ports, with the parts that `serve` uses, and prints one line for each: ok, warning or failed. It \
-            takes as long as the slowest answer, and 15 seconds at most. A gateway may run meanwhile.
+            Checks the configuration, expiring keys, Redis, the connection to Apple, certificates, system limits and \
+            ports, with the same code as `serve`. Prints one line for each: ok, warning or failed. Takes as long as \
+            the slowest check, and 15 seconds at most. A gateway may run meanwhile.
 
-            Redis gets every command that the gateway sends, on keys that end within a second. Apple is asked about an \
-            empty receipt, without a secret: whether a shared secret is right, only a customer's receipt can tell.
+            Redis receives every command that the gateway sends, on keys that expire within a second. Apple receives \
+            an empty receipt without a secret: only a customer's receipt can show whether a shared secret is right.
 
-            Run it as the gateway runs, so that it has the same limits, network and files:
+            Run it with the same limits, network and files as the gateway:
 
               receipt-gateway doctor --config /etc/receipt-gateway/gateway.yaml
               docker compose exec gateway-1 receipt-gateway doctor
@@ -33,12 +33,12 @@ struct DoctorCommand: AsyncParsableCommand {
             Environment: the settings, as for `serve`; NO_COLOR for no colours on a terminal.
 
             Exit status: 0 if nothing failed, warnings or not; 1 if something did; 78 if the configuration is wrong, \
-            and nothing else was looked at.
+            and nothing else was checked.
             """)
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: "How to print it: text, or one JSON object.")
+    @Option(help: "The output format: text, or one JSON object.")
     var format = DoctorReport.Format.text
 
     func run() async throws {
@@ -66,9 +66,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
 extension DoctorReport.Format: ExpressibleByArgument {}
 
-/// Where standard output goes.
+/// The terminal of standard output.
 enum Terminal {
-    /// <https://no-color.org>
+    /// True for a terminal without `NO_COLOR` (<https://no-color.org>).
     static var hasColours: Bool {
         CLibrary.isStandardOutputTerminal && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
     }

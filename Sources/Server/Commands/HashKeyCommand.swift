@@ -38,7 +38,7 @@ struct HashKeyCommand: AsyncParsableCommand {
 }
 
 extension APIKey {
-    /// What to paste into the clients file.
+    /// Returns the lines to paste into the clients file.
     func clientsFileSnippet(hasher: KeyHasher) -> String {
         """
               - id: \(id)

@@ -10,16 +10,16 @@ internal import Settings
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",
-        abstract: "Ask the gateway that runs here whether it is alive, or ready.",
+        abstract: "Check whether the gateway on this machine is alive, or ready.",
         discussion: """
-            Asks /livez on the admin plane, with --ready /readyz, and prints the answer in one line. For a container's \
-            health check, and for scripts that wait for a gateway:
+            Requests /livez on the admin plane, with --ready /readyz, and prints the result in one line. For container \
+            health checks, and for scripts that wait for a gateway:
 
               receipt-gateway health
               until receipt-gateway health --ready; do sleep 1; done
 
-            Of the configuration it reads where the admin plane listens: GATEWAY_ADMIN_HOST, GATEWAY_ADMIN_PORT, or \
-            the file. No secret needs to be readable.
+            Of the configuration it reads only the address of the admin plane: GATEWAY_ADMIN_HOST, GATEWAY_ADMIN_PORT, \
+            or the file. No secret needs to be readable.
 
             Exit status: 0 if it is, 1 if it is not or does not answer within two seconds, 78 if these settings are \
             wrong.
@@ -27,13 +27,13 @@ struct HealthCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Ask whether it takes requests, not only whether it runs.")
+    @Flag(help: "Check whether it accepts requests, not only whether it runs.")
     var ready = false
 
     func run() async throws {
         let admin = try options.orExit { () throws(ConfigurationProblems) in try options.admin() }
         guard admin.port != 0 else {
-            print("gateway.admin.port is 0: only the gateway's log knows which port the system chose")
+            print("gateway.admin.port is 0: the gateway's log names the port that the system chose")
             throw ExitCode.failure
         }
         let condition = try await LocalGateway(admin).condition(at: ready ? "/readyz" : "/livez")
@@ -43,13 +43,13 @@ struct HealthCommand: AsyncParsableCommand {
 }
 
 extension LocalGateway.Condition {
-    /// In one line, for whoever looks at a failed health check.
+    /// Returns one line for the operator.
     fileprivate func line(asked word: String, at admin: ListenerConfiguration) -> String {
         let location = "\(admin.reachableHost):\(admin.port)"
         return switch self {
         case .well: word
         case .unwell(let status, let detail): "not \(word): HTTP \(status): \(detail)"
-        case .silent(.connect): "not \(word): nobody listens on \(location) (gateway.admin.host and port)"
+        case .silent(.connect): "not \(word): no process listens on \(location) (gateway.admin.host and port)"
         case .silent(.timeout): "not \(word): no answer from \(location) within two seconds"
         case .silent(let error): "not \(word): no answer from \(location) (\(error))"
         }

@@ -24,15 +24,15 @@ struct ServeCommand: AsyncParsableCommand {
               receipt-gateway serve --config /etc/receipt-gateway/gateway.yaml
               GATEWAY_HTTP_PORT=8081 GATEWAY_ADMIN_PORT=9091 receipt-gateway serve
 
-            Apple is asked about genuine receipts: GATEWAY_APPLE_SHARED_SECRET is your account's shared secret, \
-            GATEWAY_APPLE_ENABLED=false asks nobody.
+            The gateway sends genuine receipts to Apple: GATEWAY_APPLE_SHARED_SECRET is your account's shared secret, \
+            GATEWAY_APPLE_ENABLED=false sends Apple nothing.
 
-            SIGTERM makes /readyz fail, serves on for gateway.shutdown.drain_delay, then finishes what is in flight \
-            within gateway.shutdown.grace. SIGINT does the same without the delay. SIGHUP reads the clients file, the \
-            pepper and the shared secrets again, as a change of one of their files does; anything else takes a restart.
+            SIGTERM makes /readyz fail, serves on for gateway.shutdown.drain_delay, then finishes requests in flight \
+            within gateway.shutdown.grace. SIGINT does the same without the delay. SIGHUP rereads the clients file, \
+            the pepper and the shared secrets, as a change of one of their files does; other changes need a restart.
 
             Exit status: 0 after a shutdown, 78 if the configuration is wrong, 1 for other failures such as a port \
-            that is taken.
+            that is in use.
             """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -42,7 +42,7 @@ struct ServeCommand: AsyncParsableCommand {
         CLibrary.mapLargeBlocks()
         let files = FileReadings()
         let configuration = try options.load(through: files)
-        // One event loop for each core that this process may use: more of them would only take turns.
+        // One event loop per core that this process may use; more would only compete.
         NIOSingletons.groupLoopCountSuggestion = min(System.coreCount, ProcessStatistics.allowedCores ?? .max)
         let settings = LogSettings(configuration.log)
         let logger = Logger(label: "receipt-gateway") { label in
@@ -71,7 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension GatewayConfiguration {
-    /// What to do when another process listens on one of the ports.
+    /// The message for a port that another process uses.
     fileprivate var portTakenText: String {
         """
         Another process listens on port \(http.listener.port) (data plane; GATEWAY_HTTP_PORT) or \(admin.port) (admin \

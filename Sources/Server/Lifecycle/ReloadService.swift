@@ -7,29 +7,23 @@ internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
 
-/// What a gateway needs to read its configuration again.
+/// The dependencies of a gateway that rereads its configuration.
 struct Reloading: Sendable {
-    /// Where it comes from.
     let source: ConfigurationSource
-    /// What was read of it at the start.
+    /// The files read at the start.
     let files: FileReadings
-    /// When to read it, or to look whether that is due.
+    /// The occasions to reload, or to check whether a file has changed.
     let occasions: AsyncStream<ReloadOccasion>
 }
 
-/// Reads the configuration again whenever there is occasion, one reload after another, and says what came of it.
+/// Rereads the configuration on each occasion, one reload after another, and reports the result.
 struct ReloadService: Service {
-    /// How it is done.
     let reloader: Reloader
-    /// When.
     let occasions: AsyncStream<ReloadOccasion>
-    /// Remembers the last one.
+    /// Keeps the result of the last reload.
     let history: ReloadHistory
-    /// Counts.
     let metrics: ReloadMetrics
-    /// The time.
     let clock: @Sendable () -> Timestamp
-    /// Where it is said what came of it.
     let logger: Logger
 
     func run() async throws {
@@ -55,28 +49,29 @@ struct ReloadService: Service {
             metadata["changed"] = .array(reload.changed.map { "\($0)" })
             logger.notice("Configuration reloaded", metadata: metadata)
         case .unchanged:
-            logger.notice("Configuration read again; nothing that a reload takes has changed", metadata: metadata)
+            logger.notice("Configuration reread; no reloadable setting has changed", metadata: metadata)
         case .refused:
             metadata["problems"] = .array(reload.problems.map { "\($0)" })
-            logger.error("Configuration refused; the one before stays in force", metadata: metadata)
+            logger.error("Configuration rejected; the previous one stays in force", metadata: metadata)
         }
         guard !reload.awaitingRestart.isEmpty else { return }
         logger.warning(
-            "Settings have changed that take effect after a restart only",
+            "Settings have changed that take effect only after a restart",
             metadata: ["settings": .array(reload.awaitingRestart.map { "\($0)" })])
     }
 }
 
 extension AsyncStream<ReloadOccasion> {
-    /// What bounds the occasions of a process.
+    /// The limits of a process's occasions.
     enum Limits {
-        /// Between two looks at the files. A look costs a microsecond or two for each file.
+        /// The pause between two checks of the files. A check costs a microsecond or two per file.
         static let pause: Duration = .seconds(2)
-        /// Occasions that wait while a reload goes on; of more the oldest are forgotten, as the latest reload reads the same.
+        /// The occasions that wait during a reload. The oldest of more are dropped, as the latest reload reads the
+        /// same.
         static let waiting = 16
     }
 
-    /// SIGHUP, and looks at the files every now and then.
+    /// SIGHUP, and a check of the files after each pause.
     static func ofProcess() async -> AsyncStream<ReloadOccasion> {
         let hangups = await AsyncStream<Void>.hangups()
         let (stream, continuation) = AsyncStream.makeStream(

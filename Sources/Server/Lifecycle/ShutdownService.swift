@@ -5,19 +5,19 @@ internal import HTTPServer
 internal import Logging
 internal import ServiceLifecycle
 
-/// Why the gateway is to stop.
+/// The reason why the gateway is to stop.
 enum ShutdownRequest: String, Sendable {
     /// SIGTERM: an orchestrator stops this node; load balancers still send requests for a moment.
     case terminate
-    /// SIGINT: somebody at a terminal does not want to wait.
+    /// SIGINT: the operator at a terminal stops it, without the drain delay.
     case interrupt
 }
 
-/// Waits for the order to stop, lets load balancers notice, and returns; then the service group stops the listeners.
+/// Waits for the request to stop, lets load balancers notice, and returns; then the service group stops the listeners.
 struct ShutdownService: Service {
     let requests: AsyncStream<ShutdownRequest>
     let lifecycle: ServerLifecycle
-    /// How long to go on serving after `terminate`.
+    /// The time to go on serving after `terminate`.
     let drainDelay: Duration
     let logger: Logger
 
@@ -31,7 +31,7 @@ struct ShutdownService: Service {
         }
     }
 
-    /// A second order ends the wait.
+    /// Waits, at most until a second request to stop.
     private func wait(upTo delay: Duration) async {
         await withTaskGroup { group in
             group.addTask { try? await Task.sleep(for: delay) }

@@ -4,7 +4,7 @@
 internal import UnixSignals
 
 extension AsyncStream<ShutdownRequest> {
-    /// The signals that ask this process to stop.
+    /// Returns the signals that ask this process to stop.
     static func signals() async -> AsyncStream<ShutdownRequest> {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let (stream, continuation) = AsyncStream.makeStream(of: ShutdownRequest.self)
@@ -17,7 +17,7 @@ extension AsyncStream<ShutdownRequest> {
 }
 
 extension AsyncStream<Void> {
-    /// SIGHUP: somebody wants the configuration read again. Several that nobody has heard of yet are one.
+    /// Returns SIGHUP signals, which request a reload. Several pending ones count as one.
     static func hangups() async -> AsyncStream<Void> {
         let signals = await UnixSignalsSequence(trapping: .sighup)
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

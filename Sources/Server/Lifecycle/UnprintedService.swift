@@ -3,8 +3,8 @@
 
 internal import ServiceLifecycle
 
-/// A service that shows its type and nothing else. The service group logs the services it is given, and a struct is
-/// printed with all it holds: configuration, and the secrets in it.
+/// A service that prints only its type. The service group logs its services, and a struct is printed with all its
+/// fields: configuration, and the secrets in it.
 struct UnprintedService: Service, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     let service: any Service
 

@@ -9,28 +9,21 @@ internal import RedisStore
 internal import Settings
 internal import Telemetry
 
-/// Everything that is counted in this process, and who counts it.
+/// The metrics of this process, by the part that counts them.
 struct GatewayMetrics: Sendable {
-    /// What is exported.
     let registry: PrometheusRegistry
-    /// Counts at the edge of the data plane.
     let edge: EdgeMetrics
-    /// Counts verdicts.
     let verification: VerificationMetrics
-    /// Counts decisions about limits.
     let limits: LimitMetrics
-    /// Counts on the way to Apple.
     let upstream: UpstreamMetrics
-    /// Counts on the way to the shared store.
     let store: StoreMetrics
-    /// Chooses the requests that are logged, and counts what it leaves out.
+    /// Selects the requests that are logged, and counts the others.
     let sampler: RequestSampler
-    /// Counts readings of the configuration.
     let reload: ReloadMetrics
-    /// Knows when certificates end.
+    /// Knows the expiry dates of certificates.
     let certificates: CertificateInventory
 
-    /// Counts from now on, when the configuration has just been read.
+    /// Creates the metrics, when the configuration has just been read.
     init(
         lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, upstreams: UpstreamState,
         store health: StoreHealth, sampling: RequestSampling = RequestSampling(), in dependencies: Dependencies

@@ -7,6 +7,5 @@ internal import RedisStore
 internal import Telemetry
 
 extension MetricCatalogue {
-    /// All families.
     static let all = http + telemetry + store
 }

@@ -1,20 +1,20 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv4 or IPv6 address, read strictly: what could be read in two ways, such as `010.0.0.1`, is none.
+/// An IPv4 or IPv6 address. Ambiguous forms such as `010.0.0.1` are rejected.
 package struct NetworkAddress: Hashable, Sendable {
-    /// Which of the two, and how many bits it has.
+    /// The address family. The raw value is the number of bits.
     package enum Family: Int, Sendable {
         case ipv4 = 32
         case ipv6 = 128
     }
 
-    /// Which of the two. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) is the IPv4 address it stands for.
+    /// The family. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as the IPv4 address.
     package let family: Family
-    /// The address as a number; of an IPv4 address the lowest 32 bits.
+    /// The address as a number; an IPv4 address fills the lowest 32 bits.
     package let bits: UInt128
 
-    /// Reads `192.0.2.1` or `2001:db8::1`; nil for anything else, zones and brackets included.
+    /// Parses `192.0.2.1` or `2001:db8::1`; nil for anything else, including zones and brackets.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= Self.maximumCharacters else { return nil }
         let text = Substring(text)
@@ -29,7 +29,7 @@ package struct NetworkAddress: Hashable, Sendable {
         (family, self.bits) = isMapped ? (.ipv4, bits & 0xFFFF_FFFF) : (.ipv6, bits)
     }
 
-    /// The longest way to write an address: six groups and an IPv4 address.
+    /// The longest text form: six groups and an IPv4 address.
     private static let maximumCharacters = 45
 
     private static func ipv4(_ text: Substring) -> UInt32? {
@@ -37,7 +37,7 @@ package struct NetworkAddress: Hashable, Sendable {
         guard parts.count == 4 else { return nil }
         var bits: UInt32 = 0
         for part in parts {
-            // Numbers may begin with a sign where Swift reads them; and with a zero, other readers count in eights.
+            // `UInt8` accepts a sign; other parsers read a leading zero as octal.
             guard let byte = UInt8(part), part.first != "+", part == "0" || part.first != "0" else {
                 return nil
             }
@@ -82,8 +82,8 @@ package struct NetworkAddress: Hashable, Sendable {
 }
 
 extension NetworkAddress {
-    /// Whom a limit for addresses counts as one: an IPv4 address, or the /64 that one customer's line has in IPv6
-    /// (RFC 6177): otherwise each line would have 2^64 names.
+    /// The key for limits per address: an IPv4 address, or the /64 of an IPv6 subscriber (RFC 6177), which has 2^64
+    /// addresses.
     var subscriber: String {
         switch family {
         case .ipv4: String(bits, radix: 16)
@@ -92,26 +92,25 @@ extension NetworkAddress {
     }
 }
 
-/// Addresses that begin with the same bits: `10.0.0.0/8`, or a single one.
+/// A CIDR range such as `10.0.0.0/8`, or a single address.
 struct AddressRange: Hashable, Sendable {
-    /// As it was written.
+    /// The text as configured.
     let text: String
     private let first: NetworkAddress
-    /// How many bits at the end may be anything.
+    /// The number of host bits.
     private let freeBits: UInt128
 
-    /// Whether the address is one of them.
     func contains(_ address: NetworkAddress) -> Bool {
         address.family == first.family && (address.bits ^ first.bits) >> freeBits == 0
     }
 }
 
 extension AddressRange {
-    /// Reads `10.0.0.0/8`, `fd00::/8` or `192.0.2.1`.
+    /// Parses `10.0.0.0/8`, `fd00::/8` or `192.0.2.1`.
     init(_ text: String) throws(ConfigurationValueFault) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = NetworkAddress(parts[0]) else {
-            throw ConfigurationValueFault(description: "\"\(text)\" is no address or range of addresses")
+            throw ConfigurationValueFault(description: "\"\(text)\" is not an address or address range")
         }
         let longest = first.family.rawValue
         guard let length = parts.count == 1 ? longest : Int(parts[1]), (1...longest).contains(length) else {
@@ -120,20 +119,19 @@ extension AddressRange {
         self.first = first
         freeBits = UInt128(longest - length)
         guard (first.bits >> freeBits) << freeBits == first.bits else {
-            throw ConfigurationValueFault(description: "\"\(text)\" has bits set behind its prefix")
+            throw ConfigurationValueFault(description: "\"\(text)\" has bits set after its prefix")
         }
         self.text = text
     }
 }
 
-/// Addresses that have something in common, such as belonging to the operator.
+/// A set of address ranges, such as the trusted proxies.
 package struct AddressRanges: Hashable, Sendable {
     private var ranges: [AddressRange] = []
 
-    /// No address at all.
+    /// The empty set.
     init() {}
 
-    /// Whether the address is in one of them.
     package func contains(_ address: NetworkAddress) -> Bool {
         ranges.contains { $0.contains(address) }
     }

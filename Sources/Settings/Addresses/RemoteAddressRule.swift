@@ -1,18 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a request comes from, for limits for addresses and for nothing else.
+/// The rule that finds a request's client address. The address is used for limits per address only.
 ///
-/// Whoever connects is believed about its own address only, unless it is one of the operator's proxies. A proxy appends
-/// what it saw at the right end of the header field: from there the addresses are believed up to and including the first
-/// that is no proxy. What stands further left was sent by that one, and may be anything.
+/// The address of a peer is trusted as its own only, unless the peer is a trusted proxy. Proxies append to the right
+/// end of the header field: addresses are read from there, up to and including the first that is not a trusted proxy.
+/// Anything further left is client input.
 package struct RemoteAddressRule: Hashable, Sendable {
-    /// The proxies that are believed.
+    /// The proxies whose forwarding header is trusted.
     package var trustedProxies = AddressRanges()
-    /// The one field that is read: a proxy that writes one of them may pass on whatever a client wrote in the other.
+    /// The only field that is read: a proxy that writes one of the two may pass on the client's value of the other.
     package var header = ForwardingHeader.xForwardedFor
 
-    /// Creates a rule. By default no proxy is trusted.
     package init(
         trustedProxies: AddressRanges = AddressRanges(), header: ForwardingHeader = ForwardingHeader.xForwardedFor
     ) {
@@ -20,18 +19,18 @@ package struct RemoteAddressRule: Hashable, Sendable {
         self.header = header
     }
 
-    /// The most proxies a request may come through.
+    /// The maximum number of proxies in front of a request.
     static let maximumHops = 16
 
-    /// Returns the address a request counts for; nil where the connection has none.
-    /// - Parameter values: the values of the field `header` in the request, read only if the peer is a proxy.
+    /// Returns the client address of a request; nil if the connection has none.
+    /// - Parameter values: the values of the field `header`, read only if the peer is a trusted proxy.
     package func address(
         from peer: NetworkAddress?, forwarding values: @autoclosure () -> [String]
     ) -> NetworkAddress? {
         guard let peer, trustedProxies.contains(peer) else { return peer }
         var nearest = peer
         for element in Self.elementsFromTheRight(in: values()).prefix(Self.maximumHops) {
-            // What cannot be read ends the way: the request counts for the proxy that passed it on.
+            // An unreadable element ends the search: the request counts for the proxy that passed it on.
             guard let address = header.address(in: element) else { break }
             nearest = address
             guard trustedProxies.contains(address) else { break }
@@ -39,21 +38,21 @@ package struct RemoteAddressRule: Hashable, Sendable {
         return nearest
     }
 
-    /// Split at every comma, also within quotes: no address has one, and a quote that a client left open must not reach
-    /// into what the proxy appended.
+    /// Splits at every comma, also within quotes: no address contains one, and a quote the client left open must not
+    /// reach into the proxy's part.
     private static func elementsFromTheRight(in values: [String]) -> [Substring] {
         values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.reversed()
     }
 }
 
-/// The header field in which proxies say whom they serve.
+/// The header field in which a proxy names the client's address.
 package enum ForwardingHeader: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
     /// `X-Forwarded-For: 192.0.2.1, 198.51.100.7`
     case xForwardedFor = "x-forwarded-for"
     /// `Forwarded: for=192.0.2.1;proto=https, for="[2001:db8::1]:4711"` (RFC 7239).
     case forwarded
 
-    /// The address in one element; nil where there is none, such as in `for=unknown`.
+    /// Returns the address in one element; nil if there is none, such as in `for=unknown`.
     func address(in element: Substring) -> NetworkAddress? {
         switch self {
         case .xForwardedFor: Self.address(ofNode: element.trimmingWhiteSpace())
@@ -61,8 +60,8 @@ package enum ForwardingHeader: String, CaseIterable, Hashable, Sendable, Configu
         }
     }
 
-    /// An element that says it twice, or in which quotes are open or escaped, says nothing: a caller may have written part
-    /// of it, such as a host name that the proxy copied.
+    /// Returns nil for an element with two `for` parameters or with open or escaped quotes: the client may have written
+    /// part of it, such as a host name the proxy copied.
     private static func forwardedFor(in element: Substring) -> NetworkAddress? {
         let values = element.split(separator: ";").compactMap { parameter -> String? in
             let parts = parameter.split(separator: "=", maxSplits: 1)
@@ -76,8 +75,8 @@ package enum ForwardingHeader: String, CaseIterable, Hashable, Sendable, Configu
         return address(ofNode: isQuoted ? String(value.dropFirst().dropLast()) : value)
     }
 
-    /// RFC 7239 §6, as proxies also write it in `X-Forwarded-For`: an address, an IPv4 address with a port, or an IPv6
-    /// address in brackets with or without one.
+    /// Parses a node of RFC 7239 §6, as proxies also write it in `X-Forwarded-For`: an address, an IPv4 address with a
+    /// port, or an IPv6 address in brackets with an optional port.
     private static func address(ofNode node: String) -> NetworkAddress? {
         if node.hasPrefix("["), let end = node.firstIndex(of: "]") {
             let port = node[node.index(after: end)...]

@@ -5,49 +5,46 @@ package import Receipts
 internal import Secrets
 internal import Synchronization
 
-/// Who may ask, and what Apple is asked with.
+/// The clients that may send requests, and the shared secrets sent to Apple.
 package struct AccessRules: Hashable, Sendable {
-    /// The clients; nil where everybody is the loopback client.
+    /// The clients; nil if every client is the loopback client.
     var clients: [Client]?
-    /// What their keys are hashed with.
+    /// The pepper of the clients' key hashes.
     var pepper: Secret?
-    /// The secrets that apps share with Apple.
+    /// The shared secrets of apps.
     package var secrets = SharedSecrets()
 }
 
 extension AccessRules {
-    /// The rules as configured.
-    /// - Parameter file: the clients file; nil if there is none.
+    /// Creates the rules from the configuration and the clients file, if there is one.
     package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
         self.init(
             clients: file?.clients, pepper: configuration.apiKeyPepper,
             secrets: SharedSecrets(configuration, file))
     }
 
-    /// When the first key that is still good expires; nil if none ever does.
+    /// Returns the earliest expiry among keys that are still valid; nil if none expires.
     package func firstExpiry(after now: Timestamp) -> Timestamp? {
         (clients ?? []).lazy.flatMap(\.keys).compactMap(\.expires).filter { now < $0 }.min()
     }
 }
 
 extension SharedSecrets {
-    /// The account's secret, and those of the apps in the clients file.
+    /// Creates the secrets from the account's secret and those in the clients file.
     package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
         self.init(primary: configuration.apple.sharedSecret, ofApps: file?.sharedSecrets ?? [:])
     }
 }
 
-/// The rules in force at one moment, ready to be asked. It never changes: a reload puts another in its place, and a
-/// request keeps to the one it began with.
+/// The access rules in force at one moment. Immutable: a reload replaces the object, and a request keeps the one it
+/// began with.
 package final class Access: Sendable {
-    /// What it was made of.
+    /// The rules this was built from.
     package let rules: AccessRules
-    /// Tells who asks.
     package let authenticator: Authenticator
-    /// Counts the changes of the shared secrets: an answer from an earlier edition may have been made with another one.
+    /// The number of changes of the shared secrets. An answer from an earlier edition may rest on another secret.
     package let edition: UInt64
 
-    /// The rules, in force from now on.
     package init(_ rules: AccessRules, edition: UInt64 = 0) {
         self.rules = rules
         self.edition = edition
@@ -58,25 +55,23 @@ package final class Access: Sendable {
         }
     }
 
-    /// What follows when the rules change.
+    /// Returns the access that replaces this one when the rules change.
     func followed(by rules: AccessRules) -> Access {
         Access(rules, edition: rules.secrets == self.rules.secrets ? edition : edition + 1)
     }
 }
 
-/// The access in force. Each request asks for it once.
+/// The access currently in force. Each request reads it once.
 package final class CurrentAccess: Sendable {
     private let current: Mutex<Access>
 
-    /// Begins with this one.
     package init(_ access: Access) {
         current = Mutex(access)
     }
 
-    /// The one that holds for whatever begins now.
+    /// The access for requests that begin now.
     package var now: Access { current.withLock { $0 } }
 
-    /// Puts another in its place.
     func replace(with access: Access) {
         current.withLock { $0 = access }
     }

@@ -4,7 +4,7 @@
 package import Receipts
 internal import Secrets
 
-/// Tells who asks.
+/// Authenticates clients by their API keys.
 package struct Authenticator: Sendable {
     private let policy: Policy
 
@@ -18,24 +18,24 @@ package struct Authenticator: Sendable {
         let key: StoredKey
     }
 
-    /// No keys: everybody is the loopback client. Only for listeners the network cannot reach.
+    /// An authenticator that treats every request as the loopback client's. Only for listeners the network cannot reach.
     static let loopbackOnly = Authenticator(policy: .loopbackOnly)
 
     private init(policy: Policy) {
         self.policy = policy
     }
 
-    /// Knows these clients by their keys.
+    /// Creates an authenticator for these clients' keys.
     init(clients: [Client], hasher: KeyHasher) {
         let owners = clients.flatMap { client in client.keys.map { ($0.id, Owner(client: client, key: $0)) } }
         policy = .keys(owners: Dictionary(owners) { first, _ in first }, hasher: hasher)
     }
 
-    /// The client whose key the request carries, in `Authorization: Bearer` (RFC 6750 §2.1), `X-API-Key`, or as the
-    /// password of `Authorization: Basic` (RFC 7617), which is what HTTP libraries make of `https://user:key@host/`.
+    /// Returns the client whose key the request carries in `Authorization: Bearer` (RFC 6750 §2.1), in `X-API-Key`, or
+    /// as the password of `Authorization: Basic` (RFC 7617), which HTTP libraries send for `https://user:key@host/`.
     ///
-    /// A missing, unknown, wrong and expired key are one error after the same work: the answer must not tell which
-    /// half of a guess was right.
+    /// A missing, unknown, wrong or expired key throws the same error after the same work, so that the answer does not
+    /// tell which half of a guess was right.
     package func client(with credentials: Credentials, at now: Timestamp) throws(AuthenticationFailure) -> Client {
         guard case .keys(let owners, let hasher) = policy else { return .loopback }
         let key = Self.key(in: credentials)
@@ -55,10 +55,10 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Stand in where there is no key or no owner, so that the same hash is computed and compared.
+    /// Placeholders for a missing key or owner, so that the same hash is computed and compared.
     private static let nobodysSecret = Secret(String(repeating: "A", count: 43))
     private static let nobodysHash = [UInt8](repeating: 0, count: 32)
 }
 
-/// No valid key came with the request. Says nothing more, on purpose.
+/// The request carries no valid key. Deliberately without details.
 package struct AuthenticationFailure: Error, Hashable, Sendable {}

@@ -4,22 +4,20 @@
 package import Gateway
 package import Receipts
 
-/// Somebody who may ask: an app's backend, known by its API keys.
+/// A client of the gateway, such as an app's backend, identified by its API keys.
 ///
 /// A class, because each request refers to its client and never changes it.
 package final class Client: Sendable {
-    /// The name in logs; never in answers.
+    /// The name in logs; never in responses.
     package let name: String
-    /// The apps it may ask about.
+    /// The apps it may send receipts of.
     package let apps: PermittedApps
-    /// Its API keys; two at most, so that one can be replaced while the other still works.
+    /// The API keys. Two may be active, so that one can replace the other without a gap.
     package let keys: [StoredKey]
-    /// What it may use of the gateway.
     package let limits: ClientLimits
-    /// What it may do beside asking.
+    /// The permissions beyond verification.
     package let may: Set<Permission>
 
-    /// Creates a client.
     init(
         name: String, apps: PermittedApps, keys: [StoredKey], limits: ClientLimits = ClientLimits(),
         may: Set<Permission> = []
@@ -31,9 +29,9 @@ package final class Client: Sendable {
         self.may = may
     }
 
-    /// What is for few. The raw values are those of the clients file.
+    /// A permission beyond verification. The raw values are those of the clients file.
     package enum Permission: String, CaseIterable, Sendable {
-        /// Have what Apple said of a transaction forgotten.
+        /// Purging the cached results of a transaction.
         case purge
     }
 }
@@ -49,23 +47,22 @@ extension Client: Hashable {
 }
 
 extension Client {
-    /// Everybody on this machine, where no clients are configured.
+    /// The client of every request where no clients are configured.
     package static let loopback = Client(name: "loopback", apps: .all, keys: [], may: Set(Permission.allCases))
 
-    /// True for a client that is served without an API key, since it can reach a listener on loopback.
+    /// True for a client served without an API key, because it can reach a loopback listener.
     package var isKeyless: Bool { keys.isEmpty }
 }
 
-/// What the gateway knows of an API key: enough to recognise it, not enough to use it.
+/// The stored half of an API key: enough to recognise the key, not to use it.
 package struct StoredKey: Hashable, Sendable {
-    /// The public half, by which it is found.
+    /// The public part of the key.
     package let id: String
     /// HMAC-SHA256(pepper, secret): 32 bytes.
     let hash: [UInt8]
-    /// From when it is refused; nil for never.
+    /// The time from which the key is rejected; nil for never.
     package let expires: Timestamp?
 
-    /// Whether it is still good.
     package func isActive(at now: Timestamp) -> Bool {
         expires.map { now < $0 } ?? true
     }

@@ -4,50 +4,49 @@
 package import Gateway
 package import RateLimits
 
-/// What a client may use of the gateway.
+/// The limits of one client.
 package struct ClientLimits: Hashable, Sendable {
-    /// How often it may ask; with none as often as it likes.
+    /// The rate limits; none means unlimited.
     package var policies: [ClientPolicy] = []
-    /// How many of its requests may be in flight at one time over all nodes; nil for any number.
+    /// The maximum number of its requests in flight over all nodes; nil for unlimited.
     package var concurrency: Int?
 }
 
-/// How often a client may ask, or one of its apps or callers.
+/// A rate limit of a client, per client, per app or per client address.
 package struct ClientPolicy: Hashable, Sendable {
-    /// What has a bucket of its own.
+    /// The subject that has its own bucket.
     package enum Subject: String, CaseIterable, Hashable, Sendable {
-        /// The client as a whole.
         case client
-        /// Each app it asks about.
+        /// Each app that requests name.
         case app
-        /// Each address it asks from.
+        /// Each address that requests come from.
         case address
     }
 
-    /// What has a bucket of its own.
     package let subject: Subject
-    /// What the buckets hold.
+    /// The size and refill rate of the buckets.
     let rate: RatePolicy
-    /// The tokens that a request takes, where it is not 1.
+    /// The tokens that a request takes, if not 1.
     var costs: [Mode: Int] = [:]
 
-    /// The tokens that this request takes. One that wants a new answer may be a question to Apple, as those in mode `apple`.
+    /// Returns the tokens this request takes. Mode `auto` with `max_age` may cause a request to Apple, and costs no
+    /// less than mode `apple`.
     func cost(of options: VerificationOptions) -> Int {
         let cost = costs[options.mode] ?? 1
         return options.mode == .auto && options.maximumAge != nil ? max(cost, costs[.apple] ?? 1) : cost
     }
 
-    /// The tokens that a request takes at least, whatever it asks; and one that cannot be read.
+    /// The minimum cost of a request; also the cost of a request that cannot be read.
     var leastCost: Int { Mode.allCases.map { costs[$0] ?? 1 }.min() ?? 1 }
 }
 
 extension ClientLimits {
-    /// The policies that count requests whatever they ask: those of the client and of addresses.
+    /// The policies that apply whatever app a request names: those per client and per address.
     package var policiesWithoutApp: [ClientPolicy] { policies.filter { $0.subject != .app } }
 }
 
 extension Client {
-    /// What a request takes from which buckets: one charge for each policy, in their order.
+    /// Returns the charges of a request: one for each policy, in order.
     package func charges(
         for options: VerificationOptions, from address: @autoclosure () -> NetworkAddress?
     ) -> [RateCharge] {
@@ -57,7 +56,7 @@ extension Client {
         }
     }
 
-    /// The same for a request whose question is not known, or never will be: one charge for each policy without an app.
+    /// Returns the charges of a request whose body is unread or unreadable: one for each policy that is not per app.
     package func charges(from address: @autoclosure () -> NetworkAddress?) -> [RateCharge] {
         limits.policiesWithoutApp.map { policy in
             RateCharge(bucket(of: policy, app: "", address: address()), cost: policy.leastCost)
@@ -76,9 +75,9 @@ extension Client {
         return RateBucket(tenant: name, policy: policy.rate, subject: subject)
     }
 
-    /// The app that the request names, because the receipt's own is known only once work has been done for it. Nobody
-    /// gains by naming another: then there is no verdict. Requests that name none share a bucket, unless there is but one app they
-    /// can be about.
+    /// Returns the app that the request names, because the receipt's own is known only after verification. Naming
+    /// another app gains nothing: then there is no verdict. Requests that name none share a bucket, unless the client
+    /// has only one app.
     private func app(of options: VerificationOptions) -> String {
         if let named = options.expectations.bundleID { return named }
         guard case .only(let bundleIDs) = apps, bundleIDs.count == 1 else { return "" }

@@ -5,13 +5,12 @@ internal import Secrets
 internal import Yams
 
 extension ClientsFile {
-    /// What App Store Connect makes has 32 characters; the rest is room.
+    /// The bounds of a shared secret. Those of App Store Connect have 32 characters; the rest is reserve.
     enum SecretLimits {
-        /// The shortest and the longest secret.
         static let characters = 16...64
     }
 
-    /// Reads the list of apps with a shared secret of their own.
+    /// Reads the list of apps with their own shared secret.
     mutating func readApps(_ nodes: [Node], readFile: (String) throws(FileFault) -> String) {
         var bundleIDs: Set<String> = []
         for node in nodes {
@@ -21,7 +20,7 @@ extension ClientsFile {
             guard let bundleID = text(fields["bundle_id"], named: "bundle_id", of: node) else { continue }
             if bundleID == "*" { report("the secret for any app is gateway.apple.shared_secret", at: node) }
             if !bundleIDs.insert(bundleID).inserted {
-                report("the app \(bundleID.printable()) stands twice", at: fields["bundle_id"])
+                report("the app \(bundleID.printable()) appears twice", at: fields["bundle_id"])
             }
             sharedSecrets[bundleID] = secret
         }
@@ -41,7 +40,7 @@ extension ClientsFile {
             do throws(FileFault) {
                 return secret(try readFile(path).withoutLineEnds, named: "the file of shared_secret_file", at: node)
             } catch {
-                // Not with its path: somebody may have put the secret in the wrong field.
+                // Without the path: it may be the secret, set in the wrong field.
                 report("the file of shared_secret_file \(error.description)", at: node)
             }
         }

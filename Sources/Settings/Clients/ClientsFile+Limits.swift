@@ -6,28 +6,26 @@ internal import RateLimits
 internal import Yams
 
 extension ClientsFile {
-    /// What limits may say. `RatePolicy.Limits` has the rest.
+    /// The bounds of limits. `RatePolicy.Limits` has the rest.
     package enum LimitBounds {
-        /// Policies of one client: each is a bucket that every request takes from.
+        /// Policies of one client. Each is a bucket that every request takes tokens from.
         static let policies = 8
-        /// Characters in a policy's name; none of them needs an escape in a header field.
+        /// The length of a policy's name. No character needs escaping in a header field.
         static let nameLength = 1...32
-        /// What names are made of.
         static let characters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_".utf8)
         /// Tokens that one request takes.
         static let cost = 1...10_000
-        /// Header fields tell windows in seconds.
+        /// Header fields give windows in seconds.
         static let window: ClosedRange<Duration> = .seconds(1)...RatePolicy.Limits.window.upperBound
         /// Requests of one client in flight.
         static let concurrency = 1...1_000_000
-        /// What clients are told when they have too many requests in flight; no policy may have this name.
+        /// The limit name in responses for too many requests in flight; no policy may have it.
         package static let concurrencyName = "concurrency"
     }
 
-    /// The names of the fields that this file reads.
     static let limitFields = ["limits", "concurrency"]
 
-    /// Reads the limits of a client, or those for clients without.
+    /// Reads the limits of a client, or the defaults.
     mutating func readLimits(_ fields: [String: Node], unlessSet defaults: ClientLimits) -> ClientLimits {
         var limits = defaults
         if let list = fields["limits"] { limits.policies = readPolicies(list) }
@@ -45,7 +43,7 @@ extension ClientsFile {
         return nodes.prefix(LimitBounds.policies).compactMap { node in
             guard let policy = readPolicy(node) else { return nil }
             if !names.insert(policy.rate.name).inserted {
-                report("the limit \(policy.rate.name) stands twice", at: node)
+                report("the limit \(policy.rate.name) appears twice", at: node)
             }
             return policy
         }
@@ -74,7 +72,8 @@ extension ClientsFile {
             isShadow: isShadow ?? false, isLeased: lease != .never)
         if let dearest = costs.values.max(), dearest > rate.burst {
             report(
-                "cost is more than the burst of \(rate.burst): such a request could never be made", at: fields["cost"])
+                "cost is more than the burst of \(rate.burst): such a request would always be rejected",
+                at: fields["cost"])
         }
         return ClientPolicy(subject: subject ?? .client, rate: rate, costs: costs)
     }
@@ -86,11 +85,11 @@ extension ClientsFile {
             report("name must be up to \(LimitBounds.nameLength.upperBound) letters, digits and any of .-_", at: node)
             return nil
         }
-        if name == LimitBounds.concurrencyName { report("a limit cannot be called \(name)", at: node) }
+        if name == LimitBounds.concurrencyName { report("a limit must not be named \(name)", at: node) }
         return name
     }
 
-    /// What requests in each mode take: one number for all of them, or some by name.
+    /// Reads costs: one number for all modes, or one by mode.
     private mutating func readCosts(_ node: Node?) -> [Mode: Int] {
         guard let node else { return [:] }
         guard node.mapping != nil else {
@@ -106,7 +105,7 @@ extension ClientsFile {
     }
 }
 
-/// Whether a node may take tokens of a policy in advance.
+/// The rule for taking tokens of a policy in advance.
 private enum LeaseRule: String, CaseIterable, ConfigurationValue {
     case auto, never
 }
@@ -117,7 +116,7 @@ extension ClientPolicy.Subject: ConfigurationValue {}
 // MARK: - Values
 
 extension ClientsFile {
-    /// A value written as in the configuration; nil if it is absent, and a problem if it is something else.
+    /// Reads a value in the configuration's format; nil and a problem if it is not accepted.
     fileprivate mutating func value<Value: ConfigurationValue>(
         of node: Node?, named name: String, as type: Value.Type = Value.self, accepted: String = Value.accepted,
         where accepts: (Value) -> Bool = { _ in true }
@@ -128,7 +127,7 @@ extension ClientsFile {
         return nil
     }
 
-    /// A value in a range.
+    /// Reads a value in a range.
     fileprivate mutating func value<Value: ConfigurationValue & Comparable>(
         of node: Node?, named name: String, in range: ClosedRange<Value>
     ) -> Value? {
@@ -136,7 +135,7 @@ extension ClientsFile {
         return value(of: node, named: name, accepted: "\(Value.accepted), \(bounds)") { range.contains($0) }
     }
 
-    /// The value, and a problem if its node is missing.
+    /// Returns the value; reports a problem if its node is missing.
     fileprivate mutating func required<Value>(
         _ value: Value?, _ node: Node?, _ name: String, _ parent: Node
     ) -> Value? {

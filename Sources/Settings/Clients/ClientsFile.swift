@@ -7,39 +7,37 @@ package import Receipts
 package import Secrets
 internal import Yams
 
-/// Reads the clients file:
+/// The clients file:
 /// ```yaml
 /// clients:
 ///   - name: shop-backend
 ///     apps: [com.example.shop]      # bundle IDs, or "*" for any app
-///     may: [purge]                  # optional: what else it may do
+///     may: [purge]                  # optional: further permissions
 ///     keys:
 ///       - id: rgk_5f0c9a3e71b2d846
 ///         hash: hmac-sha256:9f2c...  # as `receipt-gateway hash-key` prints it
-///         expires: 2027-01-01        # optional; from then on the key is refused
-///     limits:                        # optional: how often it may ask
+///         expires: 2027-01-01        # optional; rejected from that day on
+///     limits:                        # optional: rate limits
 ///       - {name: minute, quota: 1000, window: 60s}
-///     concurrency: 200               # optional: how many of its requests may be in flight
-/// defaults:                          # optional: limits of the clients that have none of their own
+///     concurrency: 200               # optional: the maximum number of requests in flight
+/// defaults:                          # optional: for clients without limits
 ///   limits: [{name: day, quota: 100000, window: 1d}]
-/// apps:                              # optional: what Apple is asked about each app with
+/// apps:                              # optional: shared secrets by app
 ///   - bundle_id: com.example.shop
 ///     shared_secret_file: /run/secrets/shop
 /// ```
-/// Unknown names are faults: a misspelt `expires` must not make a key that never expires.
+/// Unknown names are errors: a misspelt `expires` must not make a key that never expires.
 package struct ClientsFile {
-    /// The file's path, for messages.
     let path: String
     package private(set) var clients: [Client] = []
     /// The apps' shared secrets, by bundle ID.
     package var sharedSecrets: [String: Secret] = [:]
     private(set) var problems: [ConfigurationProblem] = []
     private let now: Timestamp
-    /// What clients may use that have no limits of their own.
     private var defaultLimits = ClientLimits()
 
     /// Reads a file and the files it names.
-    /// - Throws: everything that is wrong with them.
+    /// - Throws: all problems found.
     package init(
         at path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
     ) throws(ConfigurationProblems) {
@@ -53,8 +51,8 @@ package struct ClientsFile {
     }
 
     /// Reads a text and the files it names.
-    /// - Parameter now: Decides which keys count as active.
-    /// - Throws: everything that is wrong with them.
+    /// - Parameter now: decides which keys are active.
+    /// - Throws: all problems found.
     package init(
         _ text: String, path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
     ) throws(ConfigurationProblems) {
@@ -101,7 +99,7 @@ package struct ClientsFile {
         for node in node.map({ elements(of: $0, named: "may") }) ?? [] {
             guard let permission = Client.Permission(rawValue: node.scalar?.string ?? "") else {
                 let words = Client.Permission.allCases.map(\.rawValue).joined(separator: ", ")
-                report("a client may: \(words); and nothing else", at: node)
+                report("may takes only: \(words)", at: node)
                 continue
             }
             permissions.insert(permission)
@@ -117,8 +115,8 @@ package struct ClientsFile {
         let names = node.scalar != nil ? [node] : elements(of: node, named: "apps")
         let bundleIDs = names.compactMap { text($0, named: "apps", of: node) }
         if bundleIDs == ["*"] { return .all }
-        if bundleIDs.contains("*") { report("\"*\" stands alone or not at all", at: node) }
-        if bundleIDs.isEmpty { report("apps is empty: the client could ask about nothing", at: node) }
+        if bundleIDs.contains("*") { report("\"*\" must be the only entry", at: node) }
+        if bundleIDs.isEmpty { report("apps is empty: list bundle IDs, or \"*\" for any app", at: node) }
         return .only(Set(bundleIDs))
     }
 
@@ -149,15 +147,15 @@ package struct ClientsFile {
         var ids: Set<String> = []
         for client in clients {
             if !names.insert(client.name).inserted {
-                report("the client \(client.name.printable()) stands twice", at: nil)
+                report("the client \(client.name.printable()) appears twice", at: nil)
             }
             for key in client.keys where !ids.insert(key.id).inserted {
-                report("the key \(key.id.printable()) stands twice", at: nil)
+                report("the key \(key.id.printable()) appears twice", at: nil)
             }
         }
     }
 
-    /// Takes note of a problem, with its line.
+    /// Records a problem with its line.
     mutating func report(_ fault: String, at node: Node?) {
         let line = node?.mark.map { ":\($0.line)" } ?? ""
         problems.append(ConfigurationProblem(location: path + line, fault: fault))

@@ -1,15 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a header says of who sends it: the fields in which API keys come. Of several with one name the values are a list
-/// (RFC 9110 §5.3), which is no key.
+/// The credentials in a request's header. Several values of one field are joined to a list (RFC 9110 §5.3), which is
+/// not a valid key.
 package struct Credentials: Sendable {
     /// `Authorization`
     private(set) var authorization: String?
     /// `X-API-Key`
     private(set) var apiKey: String?
 
-    /// Creates the credentials that a request carries.
     package init(authorization: String? = nil, apiKey: String? = nil) {
         self.authorization = authorization
         self.apiKey = apiKey

@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The addresses that only this machine can reach.
+/// The loopback addresses and host names.
 package enum Loopback {
-    /// Whether a listener on this host is out of the network's reach. Names other than `localhost` count as
-    /// reachable: what they resolve to may change.
+    /// Returns true if the network cannot reach a listener on this host. Names other than `localhost` count as
+    /// reachable, because their resolution may change.
     package static func contains(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || isIPv4Loopback(host)
     }
 
-    /// Whether an address is this machine's own.
+    /// Returns true for a loopback address.
     package static func contains(_ address: NetworkAddress) -> Bool {
         switch address.family {
         case .ipv4: address.bits >> 24 == 127
@@ -22,7 +22,7 @@ package enum Loopback {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127"
             && parts.allSatisfy { part in
-                // `UInt8` also takes signs, which would make the text a host name.
+                // `UInt8` also accepts signs, which would make the text a host name.
                 UInt8(part) != nil && part.allSatisfy { $0.isASCII && $0.isNumber }
             }
     }

@@ -3,14 +3,14 @@
 
 package import Secrets
 
-/// The secrets that apps share with Apple: one for each app that has its own, and the account's primary one for all
-/// others (App Store Connect, "Generate a shared secret to verify receipts").
+/// The apps' shared secrets: one for each app with its own, and the account's primary one for the others (App Store
+/// Connect, "Generate a shared secret to verify receipts").
 package struct SharedSecrets: Hashable, Sendable {
-    /// The account's; nil if there is none.
+    /// The account's secret; nil if there is none.
     package var primary: Secret?
     /// By bundle ID.
     var ofApps: [String: Secret] = [:]
 
-    /// Returns the secret to ask about an app with; that of the account for an app that is not known.
+    /// Returns the app's secret, or the account's if the app has none.
     package func secret(forApp bundleID: String?) -> Secret? { bundleID.flatMap { ofApps[$0] } ?? primary }
 }

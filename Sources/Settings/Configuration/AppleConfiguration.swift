@@ -5,55 +5,52 @@ package import Receipts
 package import Resilience
 internal import Secrets
 
-/// How Apple is asked.
+/// The settings for requests to Apple.
 package struct AppleConfiguration: Hashable, Sendable {
-    /// Whether Apple is asked at all.
+    /// True if the gateway sends requests to Apple.
     package var isEnabled = true
-    /// Asked first, as Apple wants it.
+    /// The endpoint that gets each request first, as Apple recommends.
     package var productionURL = UpstreamURL("https://buy.itunes.apple.com/verifyReceipt")
-    /// Asked where the production endpoint says so.
+    /// The endpoint for receipts that the production endpoint calls sandbox receipts.
     package var sandboxURL = UpstreamURL("https://sandbox.itunes.apple.com/verifyReceipt")
-    /// The account's shared secret, for apps that have none of their own.
+    /// The account's shared secret, for apps without their own.
     var sharedSecret: Secret?
-    /// A PEM file with the authorities to trust instead of the system's.
+    /// A PEM file with CA certificates to trust instead of the system's.
     package var caFile: String?
-    /// The proxy to go through.
     package var proxy: ProxyURL?
-    /// Whether the endpoints may have addresses that are not globally reachable.
+    /// True if the endpoints may have addresses that are not globally reachable.
     var allowsPrivateAddresses = false
-    /// From a question to its answer, a retry and the way through both endpoints included.
+    /// The time limit of a request, with one retry and both endpoints.
     package var deadline: Duration = .seconds(10)
-    /// How long a request that can be answered without Apple waits for it.
+    /// The time a client's request that can be answered without Apple waits for Apple's answer.
     package var softTimeout: Duration = .seconds(4)
-    /// The most questions under way to one endpoint.
+    /// The maximum number of requests in flight to one endpoint.
     package var concurrency = 200
-    /// The most questions to one endpoint in a second; 0 is any number.
+    /// The maximum number of requests to one endpoint per second; 0 for unlimited.
     package var maximumRequestsPerSecond = 0
-    /// Who decides whether an endpoint is left alone.
     package var breaker = CircuitBreaker.Mode.auto
-    /// When `verifyReceipt` becomes, or became, deprecated.
+    /// The deprecation date of `verifyReceipt`.
     package var deprecation: Timestamp?
-    /// When `verifyReceipt` is expected to end.
+    /// The expected end of `verifyReceipt`.
     package var sunset: Timestamp?
-    /// What of Apple's answers is kept.
+    /// The memory for cached results.
     package var cacheSize = ByteCount.mebibytes(128)
 }
 
-/// Where something is asked: `https`, or `http` on this machine.
+/// The URL of an endpoint: `https`, or `http` on this machine.
 package struct UpstreamURL: Hashable, Sendable {
-    /// The URL as it was written.
+    /// The URL as configured.
     package let text: String
 
-    /// A URL that stands in this program, or was checked.
+    /// Creates a URL that is constant or was checked.
     init(_ text: String) { self.text = text }
 
-    /// Whether it is on this machine, where nobody listens in between and DNS has no say.
+    /// True if the host is this machine, so that neither the network nor DNS can interfere.
     var isLoopback: Bool { Loopback.contains(host) }
 
-    /// Whether it is without TLS.
+    /// True for `http`.
     package var isPlain: Bool { text.hasPrefix("http://") }
 
-    /// The server's name or address.
     package var host: String {
         let authority =
             text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true).dropFirst().first ?? ""
@@ -71,7 +68,7 @@ extension UpstreamURL: ConfigurationValue {
         self.init(text)
         guard text.hasPrefix("https://") || isPlain, !host.isEmpty, !text.contains("@"),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw ConfigurationValueFault(description: "this is no URL of an endpoint") }
+        else { throw ConfigurationValueFault(description: "this is not the URL of an endpoint") }
         if isPlain, !isLoopback {
             throw ConfigurationValueFault(description: "receipts and secrets must not leave this machine without TLS")
         }
@@ -87,7 +84,7 @@ extension Timestamp: ConfigurationValue {
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
         guard let time = Timestamp(rfc3339: text) ?? Timestamp(rfc3339: text + "T00:00:00Z") else {
-            throw ConfigurationValueFault(description: "\"\(text)\" is no day or time")
+            throw ConfigurationValueFault(description: "\"\(text)\" is not a day or time")
         }
         self = time
     }
@@ -99,16 +96,16 @@ extension Timestamp: ConfigurationValue {
     }
 }
 
-/// What callers of `POST /verifyReceipt` get when nothing can be said about a receipt.
+/// The response to `POST /verifyReceipt` without a verdict.
 package enum UndecidedReply: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
     /// HTTP 200 with status 21005, as Apple answers.
     case apple = "21005"
-    /// HTTP 503, for clients that look at the HTTP status only.
+    /// HTTP 503, for clients that only read the HTTP status.
     case unavailable = "503"
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
         guard let reply = UndecidedReply(rawValue: text) else {
-            throw ConfigurationValueFault(description: "\"\(text)\" is neither")
+            throw ConfigurationValueFault(description: "\"\(text)\" is neither 21005 nor 503")
         }
         self = reply
     }

@@ -1,16 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An amount of memory, written `12MiB`, `8KiB`, `1GiB` or as a plain number of bytes.
+/// A size in bytes, written `12MiB`, `8KiB`, `1GiB` or as a plain number.
 package struct ByteCount: Hashable, Comparable, Sendable {
-    /// The amount in bytes.
     package var bytes: Int
 
-    /// So many bytes.
+    /// Creates a size in bytes.
     package static func bytes(_ count: Int) -> ByteCount { ByteCount(bytes: count) }
-    /// So many times 1024 bytes.
+    /// Creates a size in units of 1024 bytes.
     package static func kibibytes(_ count: Int) -> ByteCount { ByteCount(bytes: count << 10) }
-    /// So many times 1024² bytes.
+    /// Creates a size in units of 1024² bytes.
     package static func mebibytes(_ count: Int) -> ByteCount { ByteCount(bytes: count << 20) }
 
     package static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
@@ -19,7 +18,7 @@ package struct ByteCount: Hashable, Comparable, Sendable {
 extension ByteCount: ConfigurationValue {
     package static var accepted: String { "a size such as 512KiB, 12MiB or 1GiB, or a number of bytes" }
 
-    /// The units with the power of two each stands for, largest first.
+    /// The units with their powers of two, largest first.
     private static let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0), ("", 0)]
 
     package init(configuration text: String) throws(ConfigurationValueFault) {

@@ -4,26 +4,24 @@
 internal import Configuration
 internal import Yams
 
-/// A configuration file, flattened: each setting as text with the line it stands on. JSON is read as the YAML it is.
+/// A configuration file, flattened to one text with its line for each setting. JSON is read as YAML.
 struct ConfigurationFile: Sendable {
-    /// A value and where it stands.
+    /// A value and its line.
     struct Entry: Hashable, Sendable {
-        /// The value as written; the elements of a list joined with commas.
+        /// The value as written; list elements joined with commas.
         var text: String
-        /// The line, counted from 1.
+        /// The line number, from 1.
         var line: Int
     }
 
-    /// The file's path, for messages.
     let path: String
-    /// The entries by their full names: `gateway.http.port`.
+    /// The entries by full name: `gateway.http.port`.
     private(set) var entries: [String: Entry] = [:]
-    /// The most entries that are looked at; there are some thirty settings.
+    /// The maximum number of entries read; there are about sixty settings.
     static let maximumEntries = 1000
-    /// What is wrong with its shape.
+    /// The problems of the file's structure.
     private(set) var problems: [ConfigurationProblem] = []
 
-    /// Reads the text of a file.
     init(path: String, text: String) {
         self.path = path
         do throws(YAMLFault) {
@@ -34,7 +32,7 @@ struct ConfigurationFile: Sendable {
         }
     }
 
-    /// Where an entry stands: `gateway.http.port (gateway.yaml:3)`.
+    /// Returns an entry's place: `gateway.http.port (gateway.yaml:3)`.
     func location(of name: String) -> String {
         location(name, line: entries[name]?.line)
     }
@@ -44,7 +42,7 @@ struct ConfigurationFile: Sendable {
         return name.isEmpty ? location : "\(name.printable()) (\(location))"
     }
 
-    /// The entries as a provider for swift-configuration.
+    /// The entries as a swift-configuration provider.
     var provider: InMemoryProvider {
         let values = entries.map { name, entry in
             (AbsoluteConfigKey(ConfigKey(name)), ConfigValue(.string(entry.text), isSecret: true))
@@ -67,10 +65,10 @@ struct ConfigurationFile: Sendable {
         }
     }
 
-    /// The same setting may be written `gateway.http.port: 80` and as `port` within groups; YAML sees two names.
+    /// Adds an entry. `gateway.http.port: 80` and `port` within groups are one setting, but two names to YAML.
     private mutating func enter(_ text: String, as name: String, line: Int) {
         if let earlier = entries[name] {
-            let fault = "is set on line \(earlier.line) already"
+            let fault = "is already set on line \(earlier.line)"
             return problems.append(ConfigurationProblem(location: location(name, line: line), fault: fault))
         }
         guard entries.count < Self.maximumEntries else {
@@ -88,7 +86,7 @@ struct ConfigurationFile: Sendable {
             guard let part = key.string else {
                 problems.append(
                     ConfigurationProblem(
-                        location: location(name, line: key.mark?.line), fault: "has a name that is no text"))
+                        location: location(name, line: key.mark?.line), fault: "has a name that is not a text"))
                 continue
             }
             flatten(value, name: name.isEmpty ? part : "\(name).\(part)")

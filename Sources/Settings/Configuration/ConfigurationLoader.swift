@@ -5,7 +5,7 @@ internal import Configuration
 internal import Receipts
 package import Secrets
 
-/// Reads the configuration once: the environment, then the file, then the defaults.
+/// Reads the configuration once: environment variables override the file, the file overrides the defaults.
 package struct ConfigurationLoader {
     private let environment: [String: String]
     private let file: ConfigurationFile?
@@ -13,14 +13,14 @@ package struct ConfigurationLoader {
     private let readFile: (String) throws(FileFault) -> String
     private(set) var configuration = GatewayConfiguration()
     private(set) var problems: [ConfigurationProblem] = []
-    /// Settings with a fault of their own, whose defaults contradict nothing.
+    /// The settings with invalid values, whose defaults are not checked for contradictions.
     private var faultyNames: Set<String> = []
 
-    /// The places to read from.
+    /// Creates a loader.
     /// - Parameters:
-    ///   - environment: The environment variables; an empty one counts as not set.
-    ///   - filePath: The YAML or JSON file, if there is one.
-    ///   - readFile: Reads a text file; tests pass their own.
+    ///   - environment: the environment variables; an empty one counts as not set.
+    ///   - filePath: the YAML or JSON file, if there is one.
+    ///   - readFile: reads a text file; tests pass their own.
     init(
         environment: [String: String], filePath: String?,
         readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
@@ -41,7 +41,7 @@ package struct ConfigurationLoader {
         problems = (unreadable.map { [$0] } ?? []) + (file?.problems ?? [])
     }
 
-    /// The configuration, or everything that is wrong with it.
+    /// Returns the configuration, or throws all its problems.
     package static func load(
         environment: [String: String], filePath: String?,
         readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
@@ -52,7 +52,7 @@ package struct ConfigurationLoader {
         return loader.configuration
     }
 
-    /// The pepper alone: `hash-key` must work before the rest of the configuration does.
+    /// Returns the pepper alone: `hash-key` must work before the rest of the configuration does.
     package static func pepper(
         environment: [String: String], filePath: String?,
         readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
@@ -63,7 +63,7 @@ package struct ConfigurationLoader {
         throw ConfigurationProblems(problems: loader.problems.isEmpty ? [.noPepper] : loader.problems)
     }
 
-    /// Where the admin plane listens: `health` needs no more, and may not be allowed to read secrets.
+    /// Returns the admin listener: `health` needs no more, and may lack the rights to read secrets.
     package static func admin(
         environment: [String: String], filePath: String?,
         readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
@@ -74,7 +74,7 @@ package struct ConfigurationLoader {
         return loader.configuration.admin
     }
 
-    /// Reads every setting, looks for names that are none, and looks into the files that settings name.
+    /// Reads every setting, reports unknown names, and checks the files that settings name.
     mutating func readAll() {
         for key in ConfigurationKeys.all { read(key) }
         problems += UnknownNames.problems(environment: environment, file: file)
@@ -82,7 +82,7 @@ package struct ConfigurationLoader {
         problems += configuration.problemsInNamedFiles(at: .now(), readFile: readFile)
     }
 
-    /// Reads one setting, and leaves its default where nothing is set.
+    /// Reads one setting; keeps the default if it is not set.
     mutating func read(_ key: ConfigurationKey) {
         let value = reader.string(forKey: ConfigKey(key.name), isSecret: key.isSecret)
         let secretFile = key.secretFileName.flatMap { reader.string(forKey: ConfigKey($0)) }

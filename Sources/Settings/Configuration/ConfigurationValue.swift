@@ -3,15 +3,15 @@
 
 internal import Logging
 
-/// A type that settings can have: how it is written, and what is accepted.
+/// A type that settings can have.
 package protocol ConfigurationValue: Equatable, Sendable {
-    /// What is accepted, for messages and the documentation: `a number of bytes such as 12MiB`.
+    /// The accepted values, for messages and the documentation: `a number of bytes such as 12MiB`.
     static var accepted: String { get }
-    /// Whether it must not be shown whole, and may come from a file of its own.
+    /// True if the value must not be shown, and may come from its own file.
     static var isSecret: Bool { get }
-    /// The value a text stands for.
+    /// Parses a value.
     init(configuration text: String) throws(ConfigurationValueFault)
-    /// The text that stands for the value; never a secret.
+    /// The value as text; never a secret.
     var configurationText: String { get }
 }
 
@@ -19,9 +19,8 @@ extension ConfigurationValue {
     package static var isSecret: Bool { false }
 }
 
-/// What is wrong with a value, in words that follow the name of its key. Holds no secret.
+/// The fault of a value, in words that follow the name of its key. Contains no secret.
 package struct ConfigurationValueFault: Error, Hashable, Sendable {
-    /// Such as `"80x" is not a number`.
     let description: String
 }
 
@@ -71,13 +70,13 @@ extension Optional: ConfigurationValue where Wrapped: ConfigurationValue {
     package var configurationText: String { self?.configurationText ?? "" }
 }
 
-/// A value that is one of a few words.
+// A value that is one of a few words.
 extension ConfigurationValue where Self: CaseIterable & RawRepresentable<String> {
     package static var accepted: String { allCases.map(\.rawValue).joined(separator: ", ") }
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
         guard let value = Self(rawValue: text) else {
-            throw ConfigurationValueFault(description: "\"\(text)\" is none of them")
+            throw ConfigurationValueFault(description: "\"\(text)\" is not accepted")
         }
         self = value
     }
@@ -88,7 +87,7 @@ extension ConfigurationValue where Self: CaseIterable & RawRepresentable<String>
 extension Logger.Level: ConfigurationValue {
     init(configuration text: String) throws(ConfigurationValueFault) {
         guard let level = Logger.Level(rawValue: text) else {
-            throw ConfigurationValueFault(description: "\"\(text)\" is no log level")
+            throw ConfigurationValueFault(description: "\"\(text)\" is not a log level")
         }
         self = level
     }

@@ -4,7 +4,7 @@
 internal import Secrets
 
 extension GatewayConfiguration {
-    /// What is wrong although each setting is right by itself.
+    /// The problems of settings that are valid by themselves, but not together.
     var contradictions: [ConfigurationProblem] {
         [
             openToTheNetworkWithoutClients, clientsWithoutPepper, bodyBeyondBudget, sharedWithoutKeys,
@@ -12,7 +12,7 @@ extension GatewayConfiguration {
         ].compactMap { $0 } + redis.contradictions
     }
 
-    /// Without API keys anybody who reaches the port could use the gateway.
+    /// Without API keys, any client that reaches the port could use the gateway.
     private var openToTheNetworkWithoutClients: ConfigurationProblem? {
         guard clientsFile == nil, !Loopback.contains(http.listener.host) else { return nil }
         return ConfigurationProblem(
@@ -35,13 +35,12 @@ extension GatewayConfiguration {
                 """)
     }
 
-    /// What is shared is sealed, always.
     private var sharedWithoutKeys: ConfigurationProblem? {
         guard redis.url != nil, cacheKeys == nil else { return nil }
         return ConfigurationProblem(
             location: "gateway.cache.keys",
             fault: """
-                is missing, and nothing is put into Redis that is not sealed; set GATEWAY_CACHE_KEYS or \
+                is missing, and the gateway stores only encrypted values in Redis; set GATEWAY_CACHE_KEYS or \
                 GATEWAY_CACHE_KEYS_FILE, the same on all nodes: \(Self.keyRecipe)
                 """)
     }
@@ -65,14 +64,13 @@ extension GatewayConfiguration {
         return ConfigurationProblem(
             location: "gateway.http.limits.body",
             fault: """
-                is \(http.limits.body.configurationText), more than all bodies together may take \
+                is \(http.limits.body.configurationText), more than the limit for all bodies together \
                 (gateway.http.limits.bodies_in_flight is \(http.limits.bodiesInFlight.configurationText))
                 """)
     }
 }
 
 extension ConfigurationProblem {
-    /// `hash-key` was asked for a key and has nothing to hash it with.
     static let noPepper = ConfigurationProblem(
         location: "GATEWAY_API_KEY_PEPPER",
         fault: #"is not set; make one: export GATEWAY_API_KEY_PEPPER="$(openssl rand -base64 32)""#)

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Durations are written with their unit: `500ms`, `15s`, `5m`, `24h`, `7d`.
+// Durations are written with their unit: `500ms`, `15s`, `5m`, `24h`, `7d`.
 extension Duration: ConfigurationValue {
     package static var accepted: String { "a duration such as 500ms, 15s, 5m, 24h or 7d" }
 

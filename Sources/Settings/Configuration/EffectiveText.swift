@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension GatewayConfiguration {
-    /// Each setting with its value, one per line, as YAML with full names; secrets are redacted.
+    /// All settings with their values, as YAML with full names and redacted secrets.
     package var effectiveText: String {
         ConfigurationKeys.all.map { key in
             let isDefault = key.text(self) == key.defaultText

@@ -4,37 +4,32 @@
 package import Logging
 package import Secrets
 
-/// Everything an operator can set, with the values that hold where nothing is set.
+/// All settings, with their defaults.
 ///
-/// Plain values: nothing here reads an environment or a file. `ConfigurationKeys` gives each one its name.
+/// Plain values, independent of environment and files. `ConfigurationKeys` gives each setting its name.
 package struct GatewayConfiguration: Hashable, Sendable {
-    /// The data plane: where clients ask.
+    /// The data plane, for clients.
     package var http = HTTPConfiguration()
-    /// The admin plane: where the orchestrator asks.
+    /// The admin plane, for the orchestrator and Prometheus.
     package var admin = ListenerConfiguration(host: "127.0.0.1", port: 9090)
-    /// Host names that requests to the admin plane may carry.
+    /// The host names served on the admin plane.
     package var adminHostNames = HostNames()
-    /// How the gateway stops.
     package var shutdown = ShutdownConfiguration()
-    /// Certificates trusted beside Apple's roots.
+    /// The root certificates trusted besides Apple's.
     package var trustRoots: [TrustRoot] = []
-    /// The YAML file with the clients and their API keys; nil admits loopback callers only.
+    /// The YAML file with the clients and their API keys; nil if only loopback clients are served.
     package var clientsFile: String?
-    /// The key under which API secrets are hashed.
+    /// The pepper of the API key hashes.
     var apiKeyPepper: Secret?
-    /// What is written to standard error.
     package var log = LogConfiguration()
-    /// The cache in this process.
     package var nearCache = NearCacheConfiguration()
-    /// What everything in the shared store is named and sealed with: `StoreKeys`.
+    /// The keys that name and encrypt everything in Redis: `StoreKeys`.
     package var cacheKeys: Secret?
-    /// How receipts are judged.
     package var verification = VerificationConfiguration()
-    /// How Apple is asked.
     package var apple = AppleConfiguration()
-    /// The store that all nodes share.
+    /// The Redis that all nodes share.
     package var redis = RedisConfiguration()
-    /// What callers of `POST /verifyReceipt` get when nothing can be said about a receipt.
+    /// The response to `POST /verifyReceipt` without a verdict.
     package var undecidedReply = UndecidedReply.apple
 }
 
@@ -48,92 +43,87 @@ package struct ListenerConfiguration: Hashable, Sendable {
 
 /// The data plane.
 package struct HTTPConfiguration: Hashable, Sendable {
-    /// Where it listens.
     package var listener = ListenerConfiguration(host: "127.0.0.1", port: 8080)
-    /// Host names that requests may carry where there is no clients file.
+    /// The host names served without a clients file.
     package var hostNames = HostNames()
-    /// What a request may weigh.
     package var limits = HTTPLimits()
-    /// How long a connection may take for what.
     package var deadlines = HTTPDeadlines()
-    /// Where requests come from.
+    /// The rule that finds the client's address.
     package var remoteAddresses = RemoteAddressRule()
-    /// Whether answers of limited clients carry `X-RateLimit-*` beside `RateLimit`.
+    /// True if responses to clients with limits carry `X-RateLimit-*` besides `RateLimit`.
     package var sendsLegacyRateLimitFields = false
 }
 
-/// What requests may weigh, alone and together.
+/// The size limits of requests, alone and together.
 package struct HTTPLimits: Hashable, Sendable {
-    /// The target of a request: path and query.
+    /// The request target: path and query.
     package var target = ByteCount.kibibytes(8)
     /// Name and value of one header field.
     package var headerField = ByteCount.kibibytes(8)
     /// All header fields of a request together.
     package var headerList = ByteCount.kibibytes(16)
-    /// Header fields in a request.
     package var headerFieldCount = 64
     /// One request body. A receipt of 5 MB is on record; base64 makes it 7.
     package var body = ByteCount.mebibytes(12)
-    /// All request bodies in memory at one time.
+    /// All request bodies in memory.
     package var bodiesInFlight = ByteCount.mebibytes(256)
-    /// Connections open at one time; more wait in the kernel's queue.
+    /// Open connections; more wait in the kernel's queue.
     package var connections = 4096
-    /// Connections of one address; 0 is a quarter of all.
+    /// Connections per address; 0 means a quarter of all.
     package var connectionsPerAddress = 0
-    /// Requests in flight of one address that a trusted proxy names; 0 is a quarter of `connections`.
+    /// Requests in flight per address named by a trusted proxy; 0 means a quarter of `connections`.
     package var requestsPerAddress = 0
 }
 
 extension HTTPLimits {
-    /// The connections that one address may hold.
+    /// The effective number of connections per address.
     package var connectionsOfOneAddress: Int {
         connectionsPerAddress > 0 ? connectionsPerAddress : max(1, connections / 4)
     }
 
-    /// The requests that one address behind a trusted proxy may have in flight.
+    /// The effective number of requests in flight per address behind a trusted proxy.
     package var requestsOfOneAddress: Int { requestsPerAddress > 0 ? requestsPerAddress : max(1, connections / 4) }
 }
 
-/// How long a connection may take for what. All are absolute: a slow trickle of bytes does not extend them.
+/// The time limits of a connection. All are absolute: a slow trickle of bytes does not extend them.
 package struct HTTPDeadlines: Hashable, Sendable {
-    /// From the connection to the end of the first request's header.
+    /// From connecting to the end of the first request's header.
     package var headers: Duration = .seconds(5)
     /// From the end of a request's header to the end of its body.
     package var request: Duration = .seconds(15)
-    /// From the end of a request to the end of its answer.
+    /// From the end of a request to the end of its response.
     package var answer: Duration = .seconds(60)
-    /// From the end of an answer to the end of the next request's header.
+    /// From the end of a response to the end of the next request's header.
     package var idle: Duration = .seconds(30)
 }
 
-/// How the gateway stops.
+/// The stages of a shutdown.
 package struct ShutdownConfiguration: Hashable, Sendable {
-    /// How long to go on serving after SIGTERM, so that load balancers notice.
+    /// The time to keep serving after SIGTERM, so that load balancers notice.
     package var drainDelay: Duration = .seconds(5)
-    /// How long requests in flight may still take once no more are accepted.
+    /// The time limit for requests in flight once no more are accepted.
     package var grace: Duration = .seconds(20)
 }
 
-/// What is written to standard error.
+/// The log on standard error.
 package struct LogConfiguration: Hashable, Sendable {
-    /// The least severe level that is written.
+    /// The minimum level that is logged.
     package var level = Logger.Level.info
-    /// Which requests get a line.
+    /// The requests that get a line.
     package var requests = RequestLogging.all
-    /// Which of them, where not all do.
+    /// The sampling rules, if not all requests get a line.
     package var sampling = RequestSampling()
 }
 
-/// The cache in this process.
+/// The near cache in this process.
 package struct NearCacheConfiguration: Hashable, Sendable {
-    /// The most memory its entries may take.
     package var size = ByteCount.mebibytes(64)
 }
 
-/// How receipts are judged.
+/// The rules of local verification.
 package struct VerificationConfiguration: Hashable, Sendable {
-    /// How far in the future a receipt's creation date may lie.
+    /// The maximum time a receipt's creation date may lie in the future.
     package var clockSkew: Duration = .seconds(300)
-    /// How long after its end a signing certificate is still accepted.
+    /// The time a signing certificate is accepted after it expired.
     package var expiryGrace: Duration = .seconds(86_400)
 }

@@ -10,7 +10,7 @@ package struct HostNames: Hashable, Sendable {
         self.names = names
     }
 
-    /// These, and the host of a listener if it is a name.
+    /// Returns these names and the listener's host, if that is a name.
     package func adding(hostOf listener: ListenerConfiguration) -> HostNames {
         var all = self
         if NetworkAddress(listener.host) == nil, let name = try? HostName(listener.host).text { all.names.append(name) }
@@ -26,10 +26,10 @@ private struct HostName {
         let bytes = text.utf8.span
         for index in bytes.indices
         where !bytes[index].isBase64URL && bytes[index] != UInt8(ascii: ".") {
-            throw ConfigurationValueFault(description: "\"\(text)\" is no host name; leave out the port")
+            throw ConfigurationValueFault(description: "\"\(text)\" is not a host name; leave out the port")
         }
         guard bytes.count > 0, bytes.count <= 253, text.utf8.first != UInt8(ascii: ".") else {
-            throw ConfigurationValueFault(description: "\"\(text)\" is no host name")
+            throw ConfigurationValueFault(description: "\"\(text)\" is not a host name")
         }
         let name = text.lowercased()
         self.text = name.hasSuffix(".") ? String(name.dropLast()) : name

@@ -4,7 +4,7 @@
 internal import Receipts
 
 extension GatewayConfiguration {
-    /// What is wrong with the files that settings name, as far as it shows without starting.
+    /// Returns the problems of the files that settings name, as far as they show without starting.
     func problemsInNamedFiles(
         at now: Timestamp, readFile: (String) throws(FileFault) -> String
     ) -> [ConfigurationProblem] {
@@ -36,7 +36,7 @@ extension GatewayConfiguration {
 }
 
 extension ConfigurationProblem {
-    /// A file that a setting names and that cannot be read.
+    /// Creates the problem of an unreadable file that a setting names.
     package init(_ fault: FileFault) {
         self.init(location: fault.path, fault: fault.description)
     }

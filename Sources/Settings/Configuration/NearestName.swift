@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds what somebody probably meant.
+/// Suggests known names for misspelt ones.
 enum NearestName {
-    /// The known name with the fewest edits from `name`, if they are few enough to be a slip.
+    /// Returns the known name with the fewest edits from `name`, if few enough for a typing error.
     static func of(_ name: String, among known: some Sequence<String>) -> String? {
         guard name.utf8.count <= String.maximumShownName else { return nil }
         let slips = max(2, name.utf8.count / 3)
@@ -14,7 +14,7 @@ enum NearestName {
         return nearest.name
     }
 
-    /// The Levenshtein distance: insertions, deletions and substitutions of bytes, which characters of names are.
+    /// Returns the Levenshtein distance in bytes: insertions, deletions and substitutions.
     static func edits(from source: String.UTF8View, to target: String.UTF8View) -> Int {
         let target = Array(target)
         var previous = Array(0...target.count)

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-    /// The longest name that is shown whole, in Unicode scalars; settings have half of it at most.
+    /// The maximum length of a name shown whole, in Unicode scalars; settings have at most half of it.
     static let maximumShownName = 100
 
-    /// The text as a terminal can be trusted with it: no more than so many scalars, and what would not be seen, move the
-    /// cursor or turn the direction as `\u{1B}`.
+    /// Returns the text safe for a terminal: at most `maximum` scalars; invisible ones and those that move the cursor
+    /// or change the direction appear as `\u{1B}`.
     package func printable(maximum: Int = maximumShownName) -> String {
         var shown = ""
         for scalar in unicodeScalars.prefix(maximum) {

@@ -3,9 +3,9 @@
 
 internal import Secrets
 
-/// The address of a proxy, as libcurl takes it. It may hold a user and a password, which are never shown.
+/// The address of a proxy, as libcurl takes it. It may contain a user and a password, which are never shown.
 package struct ProxyURL: Hashable, Sendable {
-    /// The whole address. Each use of this name is a place to look at.
+    /// The whole address, with the password: review each use.
     let exposed: String
 }
 
@@ -16,7 +16,7 @@ extension ProxyURL: ConfigurationValue {
         exposed = text
     }
 
-    /// Everything up to the last `@`, but for the scheme, may be of the password.
+    /// Redacts all between the scheme and the last `@`, as any of it may be the password.
     package var configurationText: String {
         guard let at = exposed.utf8.lastIndex(of: UInt8(ascii: "@")) else { return exposed }
         let scheme = exposed.firstRange(of: "://").map { exposed[..<$0.upperBound] } ?? ""

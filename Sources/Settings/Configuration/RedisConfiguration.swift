@@ -4,31 +4,30 @@
 package import Redis
 package import Secrets
 
-/// The store that all nodes share.
+/// The settings of the Redis that all nodes share.
 package struct RedisConfiguration: Hashable, Sendable {
-    /// Where it is; nil for none.
+    /// The URL; nil if there is no Redis.
     package var url: RedisURL?
-    /// Whom to be for it, in place of the URL's user.
+    /// The Redis ACL user name; overrides the URL's.
     package var user: String?
-    /// The password, in place of the URL's.
+    /// The password; overrides the URL's.
     package var password: Password?
-    /// A PEM file with the authorities to trust instead of the system's.
+    /// A PEM file with CA certificates to trust instead of the system's.
     package var caFile: String?
-    /// A PEM file with our certificate.
+    /// A PEM file with the gateway's client certificate.
     package var certificateFile: String?
-    /// A PEM file with its private key.
+    /// A PEM file with the client certificate's private key.
     package var keyFile: String?
-    /// How long a command may take.
+    /// The time limit of a command.
     package var deadline: Duration = .milliseconds(50)
-    /// How long an attempt to connect may take, the login included.
+    /// The time limit of an attempt to connect, including the login.
     package var connectDeadline: Duration = .milliseconds(250)
-    /// How many nodes to reckon with until Redis has told.
+    /// The number of nodes that share the limits until Redis has reported it.
     package var expectedNodes = 1
 }
 
-/// A password that somebody else chose: unlike a `Secret` it may be short.
+/// A password chosen elsewhere: unlike a `Secret` it may be short.
 package struct Password: Hashable, Sendable {
-    /// The text, which nothing shows.
     package let secret: Secret
 }
 
@@ -44,7 +43,7 @@ extension Password: ConfigurationValue {
 }
 
 extension RedisURL: ConfigurationValue {
-    /// It may hold a password.
+    /// The URL may contain a password.
     package static var isSecret: Bool { true }
     package static var accepted: String {
         "redis://host:6379/0, redis+sentinel://host:26379,host:26379/master, redis+cluster://host:6379,host:6379 "
@@ -59,14 +58,13 @@ extension RedisURL: ConfigurationValue {
         }
     }
 
-    /// Without user and password.
     package var configurationText: String { description }
 }
 
 // MARK: - Contradictions
 
 extension RedisConfiguration {
-    /// What is wrong although each setting is right by itself.
+    /// The problems of settings that are valid by themselves, but not together.
     var contradictions: [ConfigurationProblem] {
         [settingsWithoutURL, filesWithoutTLS, halfACertificate, passwordTwice].compactMap { $0 }
     }
@@ -77,7 +75,7 @@ extension RedisConfiguration {
         return ConfigurationProblem(
             location: "gateway.redis.url",
             fault: """
-                is missing, and other settings of Redis are there; set GATEWAY_REDIS_URL, such as \
+                is missing, but other Redis settings are set; set GATEWAY_REDIS_URL, such as \
                 redis://redis.internal:6379, or remove them all to run without Redis
                 """)
     }
@@ -87,7 +85,7 @@ extension RedisConfiguration {
         return ConfigurationProblem(
             location: "gateway.redis.url",
             fault: """
-                is without TLS, and files with certificates are configured for it; write rediss in place of redis, or \
+                is without TLS, but certificate files are configured; write rediss instead of redis, or \
                 remove GATEWAY_REDIS_CA_FILE, GATEWAY_REDIS_CERTIFICATE_FILE and GATEWAY_REDIS_KEY_FILE
                 """)
     }
@@ -97,7 +95,7 @@ extension RedisConfiguration {
         return ConfigurationProblem(
             location: certificateFile == nil ? "gateway.redis.certificate_file" : "gateway.redis.key_file",
             fault: """
-                is missing: a certificate is of no use without its key, nor a key without its certificate; set both \
+                is missing: a client certificate and its private key are needed together; set both \
                 GATEWAY_REDIS_CERTIFICATE_FILE and GATEWAY_REDIS_KEY_FILE, or neither
                 """)
     }
@@ -107,7 +105,7 @@ extension RedisConfiguration {
         return ConfigurationProblem(
             location: "gateway.redis.password",
             fault: """
-                is set, and gateway.redis.url holds a password as well; remove it from the URL, where it is easily \
+                is set, and gateway.redis.url contains a password as well; remove it from the URL, where it is easily \
                 shown by accident
                 """)
     }

@@ -3,23 +3,21 @@
 
 internal import Receipts
 
-/// The keys that everything in the shared store is named and sealed with, as `GATEWAY_CACHE_KEYS` gives them:
-/// `id:base64,id:base64`, 32 random bytes each. The first names and seals, all open.
+/// The keys that name and encrypt everything in Redis, as in `GATEWAY_CACHE_KEYS`: `id:base64,id:base64`, 32 random
+/// bytes each. The first encrypts, all decrypt.
 package struct StoreKeys: Sendable {
-    /// At least one; the first is the one that writes.
+    /// At least one; the first encrypts.
     package let all: [StoreKey]
 
-    /// What the keys may be.
     package enum Limits {
-        /// How many there may be: two while one is replaced, and room for a mistake.
+        /// The maximum number of keys: two during a rotation, and two in reserve.
         static let keys = 4
-        /// The characters of an id; it stands in front of every sealed value.
+        /// The length of an ID, which precedes every encrypted value.
         static let idCharacters = 1...16
-        /// The bytes of a key.
+        /// The length of a key in bytes.
         package static let keyBytes = 32
     }
 
-    /// Reads a list of keys.
     package init(_ text: String) throws(StoreKeysFault) {
         let items = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { !$0.isWhitespace } }
         guard items.count <= Limits.keys else { throw .tooMany }
@@ -34,10 +32,9 @@ package struct StoreKeys: Sendable {
         all = keys
     }
 
-    /// The key that writes.
+    /// The key that encrypts.
     package var first: StoreKey { all[0] }
 
-    /// The key with this id.
     func key(id: some Sequence<UInt8>) -> StoreKey? { all.first { $0.id.utf8.elementsEqual(id) } }
 
     private static func parts(of item: String, number: Int) throws(StoreKeysFault) -> (id: String, secret: [UInt8]) {
@@ -57,51 +54,44 @@ package struct StoreKeys: Sendable {
     }
 }
 
-/// One key.
+/// A key with its ID.
 package struct StoreKey: Sendable {
-    /// Its name, which stands in front of what it sealed.
+    /// The ID, which precedes every value encrypted with the key.
     package let id: String
     /// The random bytes.
     package let secret: [UInt8]
 }
 
 extension StoreKey: CustomStringConvertible, CustomReflectable {
-    /// The name, and no byte of the key.
+    /// The ID, and no byte of the key.
     package var description: String { "StoreKey(\(id))" }
-    /// Empty, for the same reason.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What is wrong with a list of keys, by the number of the key from 1. Holds nothing of a key.
+/// A fault of a list of keys, with the key's number from 1. Contains no part of a key.
 package enum StoreKeysFault: Error, Hashable, Sendable {
-    /// More keys than `StoreKeys.Limits.keys`.
     case tooMany
-    /// No colon between an id and a key.
     case noID(number: Int)
-    /// An id of the wrong length, or with something else than letters, digits, `_` and `-`.
+    /// An ID of the wrong length, or with other characters than letters, digits, `_` and `-`.
     case badID(number: Int)
-    /// The same id as an earlier one.
     case idTwice(number: Int)
-    /// A key that is no base64.
     case notBase64(number: Int)
-    /// A key of another length than 32 bytes.
     case wrongLength(number: Int)
-    /// The same key as an earlier one.
     case keyTwice(number: Int)
 }
 
 extension StoreKeysFault: CustomStringConvertible {
-    /// In words that follow the name of the setting.
+    /// The fault in words that follow the setting's name.
     package var description: String {
         switch self {
         case .tooMany: "holds more than \(StoreKeys.Limits.keys) keys"
-        case .noID(let number): "has no id and colon in front of key \(number)"
+        case .noID(let number): "lacks an ID and a colon before key \(number)"
         case .badID(let number):
-            "has an id of 1 to 16 letters, digits, _ and - for each key, and not for key \(number)"
-        case .idTwice(let number): "has the id of key \(number) twice"
+            "needs an ID of 1 to 16 letters, digits, _ and - before key \(number)"
+        case .idTwice(let number): "has the ID of key \(number) twice"
         case .notBase64(let number): "has a key that is not base64: key \(number)"
         case .wrongLength(let number): "has a key that is not 32 bytes long: key \(number)"
-        case .keyTwice(let number): "has key \(number) twice, under two ids"
+        case .keyTwice(let number): "has key \(number) twice, under two IDs"
         }
     }
 }

@@ -7,27 +7,25 @@
     internal import Foundation
 #endif
 
-/// Why a file could not be read.
+/// The reason why a file could not be read.
 package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file.
     let path: String
-    /// What is wrong, in words that follow the path.
+    /// The fault, in words that follow the path.
     package let description: String
 }
 
 extension String {
-    /// Without the line ends that editors put at the end of a secret's file.
+    /// The text without trailing line ends, which editors add to a secret's file.
     package var withoutLineEnds: String { String(reversed().drop(while: \.isNewline).reversed()) }
 }
 
-/// Small text files: configuration, clients, secrets, certificates.
+/// Reads small text files: configuration, clients, secrets, certificates.
 package enum TextFile {
-    /// The largest file that is read; one of these is some kilobytes long.
+    /// The maximum size of a file; most are a few kilobytes.
     static let maximumBytes = 4 << 20
 
-    /// The file's text.
     package static func read(_ path: String) throws(FileFault) -> String {
-        // Looked at before it is read, and after: it may grow.
+        // Checked before reading and after: the file may grow.
         guard CLibrary.signature(ofFile: path).map({ $0.size <= maximumBytes }) ?? true else { throw tooLarge(path) }
         guard let data = FileManager.default.contents(atPath: path) else {
             let exists = FileManager.default.fileExists(atPath: path)

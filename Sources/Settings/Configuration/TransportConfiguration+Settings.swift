@@ -5,15 +5,15 @@ internal import HTTPTransport
 internal import Secrets
 
 extension TransportConfiguration {
-    /// The transport to Apple as configured.
+    /// Creates the transport to Apple.
     package init(_ configuration: AppleConfiguration) {
         self.init()
         let urls = [configuration.productionURL, configuration.sandboxURL]
         totalTimeout = configuration.deadline
-        // The deadline is enough: a slow Apple may take seconds to the first byte, and its answer is still wanted.
+        // The deadline suffices: a slow first byte from Apple may take seconds, and the answer is still useful.
         lowSpeedTime = .zero
         maximumConnectionsPerHost = configuration.concurrency
-        // Both endpoints, each with all its places taken.
+        // Both endpoints at their maximum concurrency.
         maximumRequests = 2 * configuration.concurrency
         caFile = configuration.caFile
         proxy = configuration.proxy?.exposed

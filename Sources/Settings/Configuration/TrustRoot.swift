@@ -3,16 +3,15 @@
 
 internal import Receipts
 
-/// A certificate file the operator trusts, and what receipts under it may claim to be.
+/// A certificate file that the operator trusts, and the environments it is trusted for.
 package struct TrustRoot: Hashable, Sendable {
-    /// A PEM file with one or more certificates.
     package var path: String
-    /// The environments receipts under it may be for.
+    /// The environments of receipts under it.
     var environments: Set<Environment>
 }
 
 extension TrustRoot {
-    /// Reads `path`, `path=Sandbox` or `path=Sandbox+Xcode`. Nobody gets Production without writing it.
+    /// Parses `path`, `path=Sandbox` or `path=Sandbox+Xcode`. Production must be named explicitly.
     fileprivate init(_ text: String) throws(ConfigurationValueFault) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         path = String(parts[0])
@@ -20,7 +19,7 @@ extension TrustRoot {
         if path.isEmpty { throw ConfigurationValueFault(description: "\"\(text)\" names no file") }
         for name in parts.count > 1 ? parts[1].split(separator: "+", omittingEmptySubsequences: false) : ["Sandbox"] {
             guard let environment = Environment(rawValue: String(name)) else {
-                throw ConfigurationValueFault(description: "\"\(name)\" in \"\(text)\" is no environment")
+                throw ConfigurationValueFault(description: "\"\(name)\" in \"\(text)\" is not an environment")
             }
             environments.insert(environment)
         }
@@ -45,7 +44,6 @@ extension [TrustRoot]: ConfigurationValue {
 }
 
 extension Substring {
-    /// The text without white space at its ends.
     func trimmingWhiteSpace() -> String {
         let start = drop(while: \.isWhitespace)
         return String(start.reversed().drop(while: \.isWhitespace).reversed())
@@ -53,8 +51,8 @@ extension Substring {
 }
 
 extension TrustStore {
-    /// Apple's roots and the operator's.
-    /// - Throws: Everything that is wrong with the files.
+    /// Creates a trust store of Apple's roots and the operator's.
+    /// - Throws: all problems of the files.
     package init(
         adding roots: [TrustRoot], readFile: (String) throws(FileFault) -> String = TextFile.read
     ) throws(ConfigurationProblems) {
@@ -76,10 +74,11 @@ extension TrustStore {
         } catch {
             throw FileFault(path: root.path, description: error.description)
         }
-        // It would be taken here, and every receipt below it would be rejected.
+        // OpenSSL would accept it, but every receipt below it would be rejected.
         guard anchors.allSatisfy(\.isForReceipts) else {
             throw FileFault(
-                path: root.path, description: "holds a root with an elliptic key, and receipts are signed with RSA")
+                path: root.path,
+                description: "contains a root with an elliptic-curve key, but receipts are signed with RSA")
         }
     }
 }

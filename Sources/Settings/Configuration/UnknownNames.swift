@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds settings that do not exist: a slip of the pen must not silently leave a default in place.
+/// Reports settings that do not exist: a misspelt name must not silently leave a default in place.
 enum UnknownNames {
-    /// A problem for each unknown name in the environment and the file.
+    /// Returns a problem for each unknown name in the environment and the file.
     static func problems(environment: [String: String], file: ConfigurationFile?) -> [ConfigurationProblem] {
         let known = ConfigurationKeys.all.flatMap { key in
             [key.fileName] + (key.isSecret ? [key.fileName + "_file"] : [])
@@ -19,11 +19,11 @@ enum UnknownNames {
 
     private static func problem(_ name: String, at location: String, known: [String]) -> ConfigurationProblem {
         let hint = NearestName.of(name, among: known).map { "; did you mean \($0)?" } ?? ""
-        return ConfigurationProblem(location: location, fault: "is no setting of the gateway\(hint)")
+        return ConfigurationProblem(location: location, fault: "is not a setting of the gateway\(hint)")
     }
 
-    /// Kubernetes puts the addresses of a Service named `gateway` into every container of its namespace: variables
-    /// such as `GATEWAY_SERVICE_HOST` and `GATEWAY_PORT_8080_TCP_ADDR` are nobody's slip.
+    /// True for the variables that Kubernetes sets in every container of a namespace with a Service named `gateway`,
+    /// such as `GATEWAY_SERVICE_HOST` and `GATEWAY_PORT_8080_TCP_ADDR`.
     private static func isServiceLink(_ name: String) -> Bool {
         name == "GATEWAY_PORT" || name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT")
             || name.contains(/_PORT_\d+_(TCP|UDP|SCTP)/)

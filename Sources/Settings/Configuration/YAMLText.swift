@@ -3,21 +3,21 @@
 
 internal import Yams
 
-/// Why a YAML text is not read: in one line, and never with a part of the text's values, which may be secrets.
+/// The reason why a YAML text is rejected: one line, without values of the text, which may be secrets.
 struct YAMLFault: Error, Hashable, Sendable, CustomStringConvertible {
     let description: String
 }
 
-/// Reads YAML, and the JSON it includes, into a tree whose size is the text's.
+/// Parses YAML, and JSON as its subset, into a tree no larger than the text.
 ///
-/// Anchors and aliases are refused: with a few of them, each ten times in the next, a short text stands for a tree that
-/// no memory holds, and nothing that is configured here repeats itself.
+/// Anchors and aliases are rejected: a short text with nested ones can expand to a tree that fits no memory, and
+/// nothing in these files needs them.
 enum YAMLText {
-    /// Asterisks before a word, which aliases begin with. So few cannot make a tree large, and so the parser, which is
-    /// the one to tell an alias from an asterisk in a text, may see them.
+    /// The maximum number of asterisks before a word, which aliases begin with. So few cannot make the tree large; the
+    /// parser then tells aliases from asterisks in texts.
     static let maximumAsterisks = 16
 
-    /// The root of the only document; nil for an empty text.
+    /// Returns the root of the only document; nil for an empty text.
     static func root(of text: String) throws(YAMLFault) -> Node? {
         if let line = lineWithTooManyAsterisks(text.utf8) {
             throw YAMLFault(
@@ -26,7 +26,7 @@ enum YAMLText {
         }
         do {
             let parser = try Parser(yaml: text)
-            // Nodes refer to their anchors weakly; the parser holds them.
+            // Nodes hold their anchors weakly; the parser owns them.
             return try withExtendedLifetime(parser) {
                 guard let root = try parser.singleRoot() else { return nil }
                 guard let line = root.firstAnchorLine else { return root }
@@ -50,7 +50,7 @@ enum YAMLText {
 }
 
 extension UInt8 {
-    /// What libyaml lets aliases have in their names.
+    /// True for bytes that libyaml allows in alias names.
     fileprivate var isPartOfAlias: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -62,8 +62,8 @@ extension UInt8 {
 }
 
 extension Node {
-    /// The line of the first anchor, in the order of the text. An alias stands behind its anchor, so the search ends
-    /// before the first place where the tree is larger than the text.
+    /// The line of the first anchor in text order. An alias follows its anchor, so the search ends before the tree
+    /// exceeds the text.
     fileprivate var firstAnchorLine: Int? {
         if anchor != nil { return mark?.line ?? 0 }
         switch self {
@@ -76,7 +76,7 @@ extension Node {
 }
 
 extension YAMLFault {
-    /// What Yams found, in one line.
+    /// Describes an error of Yams in one line.
     fileprivate init(_ error: any Error) {
         switch error {
         case let fault as YAMLFault: self = fault

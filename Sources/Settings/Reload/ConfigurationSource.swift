@@ -1,28 +1,26 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the configuration comes from, at the start and at each reload.
+/// The source of the configuration, at the start and at each reload.
 package struct ConfigurationSource: Sendable {
-    /// The environment variables, which do not change while a process runs.
+    /// The environment variables, which do not change while the process runs.
     let environment: [String: String]
-    /// The YAML or JSON file, if there is one.
     let filePath: String?
 
-    /// Creates the source of the configuration of one process.
     package init(environment: [String: String], filePath: String?) {
         self.environment = environment
         self.filePath = filePath
     }
 
-    /// The configuration, or everything that is wrong with it.
-    /// - Parameter files: where files are read, and remembered.
+    /// Returns the configuration, or throws all its problems.
+    /// - Parameter files: reads the files, and remembers them.
     package func load(through files: FileReadings) throws(ConfigurationProblems) -> GatewayConfiguration {
         try ConfigurationLoader.load(environment: environment, filePath: filePath, readFile: files.read)
     }
 }
 
 extension GatewayConfiguration {
-    /// The files that are read at the start only, with the settings that name them.
+    /// The files that are read only at the start, with the settings that name them.
     var filesReadOnce: [(setting: String, path: String)] {
         let others = [
             ("gateway.apple.ca_file", apple.caFile), ("gateway.redis.ca_file", redis.caFile),
@@ -32,7 +30,7 @@ extension GatewayConfiguration {
             + others.compactMap { name, path in path.map { (name, $0) } }
     }
 
-    /// The configuration once a reload has taken from another one what may change while the gateway runs.
+    /// Returns this configuration with the values of another that may change while the gateway runs.
     func reloaded(from other: GatewayConfiguration) -> GatewayConfiguration {
         var next = self
         (next.clientsFile, next.apiKeyPepper) = (other.clientsFile, other.apiKeyPepper)

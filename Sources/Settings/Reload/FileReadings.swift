@@ -4,8 +4,8 @@
 internal import Receipts
 internal import Synchronization
 
-/// The files that one reading of the configuration looked into. Each is read once, so that a file which changes meanwhile
-/// is not two different ones, and its signature is taken before that, so that the change is seen later.
+/// The files read for one load of the configuration. Each is read once, so that a change meanwhile yields no mixed
+/// state. Its signature is taken before, so that the change is noticed later.
 package final class FileReadings: Sendable {
     private struct Reading: Sendable {
         let signature: FileSignature?
@@ -14,10 +14,9 @@ package final class FileReadings: Sendable {
 
     private let readings = Mutex<[String: Reading]>([:])
 
-    /// No file has been read yet.
     package init() {}
 
-    /// The file's text, as it was when it was asked for first.
+    /// Returns the file's text as of its first read.
     package func read(_ path: String) throws(FileFault) -> String {
         if let known = readings.withLock({ $0[path] }) { return try known.text.get() }
         let signature = CLibrary.signature(ofFile: path)
@@ -26,14 +25,14 @@ package final class FileReadings: Sendable {
         return try text.get()
     }
 
-    /// The files that were looked for, with their signatures before they were read; nil for one that was not there.
+    /// The signatures of the files before they were read; nil for a missing file.
     var signatures: FileSignatures { readings.withLock { $0.mapValues(\.signature) } }
 
-    /// SHA-256 of a file's text; nil if it cannot be read.
+    /// Returns SHA-256 of a file's text; nil if it cannot be read.
     func fingerprint(ofFile path: String) -> Fingerprint? {
         (try? read(path)).map { Fingerprint(of: Array($0.utf8).span) }
     }
 }
 
-/// Files by their paths; nil for one that is not there.
+/// File signatures by path; nil for a missing file.
 typealias FileSignatures = [String: FileSignature?]

@@ -4,49 +4,43 @@
 package import Receipts
 internal import Synchronization
 
-/// Why the configuration is read again.
+/// The reason for a reload.
 package enum ReloadOccasion: String, Sendable {
-    /// Somebody sent SIGHUP.
+    /// SIGHUP.
     case signal
-    /// A look at the files is due; it reads them if they changed.
+    /// A periodic look at the files, which reads them if they changed.
     case look
 }
 
-/// What came of reading the configuration again.
+/// The result of a reload.
 package enum ReloadResult: String, CaseIterable, Sendable {
-    /// What it says is in force.
+    /// The new configuration is in force.
     case success
-    /// Something is wrong with it: what was in force still is.
+    /// The new configuration has problems; the previous one stays in force.
     case refused
-    /// It says what is in force already.
     case unchanged
 }
 
-/// The last reload, for whoever shows how the gateway stands.
+/// The last reload, for metrics and the status page.
 package struct LastReload: Hashable, Sendable {
-    /// When it was.
     package var time: Timestamp
-    /// What came of it.
     package var result: ReloadResult
-    /// What was wrong, one sentence each; empty unless it was refused.
+    /// The problems, one sentence each; empty unless rejected.
     package var problems: [String] = []
-    /// The settings that took effect.
     package var changed: [String] = []
-    /// The settings that differ from those in force and wait for a restart.
+    /// The changed settings that take effect after a restart only.
     package var awaitingRestart: [String] = []
 }
 
-/// Remembers the last reload.
+/// Stores the last reload.
 package final class ReloadHistory: Sendable {
     private let state = Mutex<LastReload?>(nil)
 
-    /// Nothing was reloaded yet.
     package init() {}
 
-    /// The last one; nil if there was none since the start.
+    /// The last reload; nil if there was none since the start.
     package var last: LastReload? { state.withLock { $0 } }
 
-    /// Takes note of one.
     package func record(_ reload: LastReload) {
         state.withLock { $0 = reload }
     }

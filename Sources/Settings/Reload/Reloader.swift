@@ -4,19 +4,19 @@
 internal import Logging
 package import Receipts
 
-/// Reads the configuration again, and puts into force what may change while the gateway runs: all of it, or nothing if
-/// anything is wrong.
+/// Reads the configuration again and applies the settings that may change while the gateway runs: all of them, or none
+/// if there is a problem.
 package struct Reloader: Sendable {
     private let source: ConfigurationSource
     private let access: CurrentAccess
     private let readOnce: [(setting: String, path: String, fingerprint: Fingerprint?)]
-    /// The configuration in force; what a reload does not touch in it is that of the start.
+    /// The configuration in force; settings that need a restart keep their first value.
     private var inForce: GatewayConfiguration
     private var watch: FileWatch
 
     /// - Parameters:
-    ///   - files: those that were read at the start.
-    ///   - configuration: what was read of them.
+    ///   - files: the files that were read at the start.
+    ///   - configuration: the configuration they gave.
     package init(
         _ source: ConfigurationSource, files: FileReadings, _ configuration: GatewayConfiguration,
         _ access: CurrentAccess
@@ -28,19 +28,18 @@ package struct Reloader: Sendable {
         watch = FileWatch(read: files.signatures)
     }
 
-    /// Looks at the files, without reading them.
-    /// - Returns: whether it is time for a reload.
+    /// Checks the signatures of the files.
+    /// - Returns: true if it is time for a reload.
     package mutating func look() -> Bool {
         watch.look(Dictionary(uniqueKeysWithValues: watch.paths.map { ($0, CLibrary.signature(ofFile: $0)) }))
     }
 
-    /// Reads everything.
     package mutating func reload(at now: Timestamp) -> LastReload {
         let files = FileReadings()
         var reload = LastReload(time: now, result: .unchanged)
         do throws(ConfigurationProblems) {
             let found = try source.load(through: files)
-            // Not only what was found must fit together, but what is then in force: the listener stays where it is.
+            // The resulting configuration must be consistent as well: the listener keeps its address.
             let next = inForce.reloaded(from: found)
             reload.awaitingRestart = settingsAwaitingRestart(found, next, files)
             reload.changed = try adopt(next, files, at: now)
@@ -53,7 +52,7 @@ package struct Reloader: Sendable {
         return reload
     }
 
-    /// Puts the next configuration into force, if nothing speaks against it.
+    /// Puts the next configuration into force, unless it has problems.
     /// - Returns: the settings that changed.
     private mutating func adopt(
         _ next: GatewayConfiguration, _ files: FileReadings, at now: Timestamp
@@ -71,7 +70,7 @@ package struct Reloader: Sendable {
         _ found: GatewayConfiguration, _ next: GatewayConfiguration, _ files: FileReadings
     ) -> [String] {
         let settings = ConfigurationKeys.all.filter { $0.differs(next, found) }.map(\.fileName)
-        // A file that is away for a moment is none that changed.
+        // A file that is briefly missing has not changed.
         let contents = readOnce.filter { item in
             files.fingerprint(ofFile: item.path).map { $0 != item.fingerprint } ?? false
         }
@@ -80,7 +79,7 @@ package struct Reloader: Sendable {
 }
 
 extension AccessRules {
-    /// The settings whose values, or files, these rules have from another source than those before.
+    /// Returns the settings whose values or files differ from the previous rules.
     fileprivate func settingsChanged(since old: AccessRules) -> [String] {
         var names: [String] = []
         if clients != old.clients || secrets.ofApps != old.secrets.ofApps { names.append("gateway.clients_file") }
@@ -89,7 +88,7 @@ extension AccessRules {
         return names
     }
 
-    /// A pepper that was replaced without the hashes would lock out everybody: somebody has done half of it.
+    /// A new pepper with old hashes would lock out every client: a rotation was done by half.
     fileprivate func problems(after old: AccessRules) -> [ConfigurationProblem] {
         guard pepper != old.pepper else { return [] }
         let before = Set((old.clients ?? []).flatMap(\.keys).map(\.hash))
@@ -99,8 +98,8 @@ extension AccessRules {
             ConfigurationProblem(
                 location: "gateway.api_key_pepper",
                 fault: """
-                    has changed, and \(count) of the hashes in the clients file were made with the one before: their \
-                    clients would be locked out; make their keys anew with `receipt-gateway hash-key`, and replace the \
+                    has changed, but \(count) of the hashes in the clients file were made with the previous one: their \
+                    clients would be locked out; make new keys with `receipt-gateway hash-key`, and replace the \
                     pepper before the clients file, or both in one step
                     """)
         ]
@@ -108,7 +107,7 @@ extension AccessRules {
 }
 
 extension ClientsFile {
-    /// The clients file as configured; nil if there is none.
+    /// Reads the configured clients file; nil if there is none.
     package init?(
         _ configuration: GatewayConfiguration, at now: Timestamp,
         readFile: (String) throws(FileFault) -> String

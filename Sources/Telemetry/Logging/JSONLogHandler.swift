@@ -8,7 +8,7 @@ package import Receipts
 /// Writes each log event as one JSON object on one line:
 /// `{"time":"2026-01-31T12:00:00.123Z","level":"info","logger":"receipt-gateway","message":"request","status":200,...}`
 ///
-/// Metadata stands beside the fixed members, numbers and booleans as such.
+/// Metadata are further members; numbers and booleans keep their JSON type.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
@@ -18,14 +18,13 @@ package struct JSONLogHandler: LogHandler {
     private let clock: @Sendable () -> Timestamp
     private let write: @Sendable ([UInt8]) -> Void
 
-    /// The members every line has; metadata of the same name is left out.
+    /// The members of every line; metadata of the same name is dropped.
     private static let fixedNames: Set<String> = ["time", "level", "logger", "message"]
 
-    /// A handler for one label.
     /// - Parameters:
-    ///   - settings: Say which levels are written, until a logger is given a level of its own.
-    ///   - metadataProvider: Tells what work a line belongs to.
-    ///   - write: Takes a whole line with its end.
+    ///   - settings: the minimum level, until a logger sets its own.
+    ///   - metadataProvider: gives the metadata of the current task.
+    ///   - write: takes a whole line with its line end.
     package init(
         label: String, settings: LogSettings, metadataProvider: Logger.MetadataProvider? = nil,
         clock: @escaping @Sendable () -> Timestamp = { .now() }, write: @escaping @Sendable ([UInt8]) -> Void
@@ -37,7 +36,7 @@ package struct JSONLogHandler: LogHandler {
         self.write = write
     }
 
-    /// A handler of which the level stays as it is.
+    /// Creates a handler with a fixed level.
     package init(
         label: String, level: Logger.Level, clock: @escaping @Sendable () -> Timestamp = { .now() },
         write: @escaping @Sendable ([UInt8]) -> Void
@@ -71,7 +70,7 @@ package struct JSONLogHandler: LogHandler {
         write(json.bytes + [UInt8(ascii: "\n")])
     }
 
-    /// In the order of their names, so that lines of one kind look alike.
+    /// Returns the metadata sorted by name, so that lines of one kind look alike.
     private func merged(_ explicit: Logger.Metadata?) -> [(key: String, value: Logger.MetadataValue)] {
         var all = metadata
         if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
@@ -81,7 +80,6 @@ package struct JSONLogHandler: LogHandler {
 }
 
 extension JSONWriter {
-    /// Writes a metadata value with its JSON type.
     fileprivate mutating func value(_ value: Logger.MetadataValue) {
         switch value {
         case .string(let text): string(text)

@@ -7,17 +7,17 @@ package import NIOPosix
 internal import Settings
 internal import Synchronization
 
-/// Gathers the log lines of requests and hands them on in batches, so that a request pays for writing its line and not
-/// for waking the thread that writes the log.
+/// Batches the log lines of requests, so that a request pays for formatting its line, not for waking the log's writer
+/// thread.
 ///
-/// Each event loop has a buffer of its own, which other threads touch at the end of the process only. All other threads
-/// share one: few requests are answered there.
+/// Each event loop has its own buffer, which other threads access only at the end of the process. All other threads
+/// share one: they answer few requests.
 package final class LogBatcher: Sendable {
-    /// The size of a batch, and its greatest age.
+    /// The size and age limits of a batch.
     package struct Limits: Sendable {
-        /// A buffer with this many bytes is handed on at once.
+        /// The size at which a buffer is flushed at once.
         var batch = ByteCount.kibibytes(32)
-        /// The time after which a line is handed on, however few there are. A process that is killed loses no more.
+        /// The maximum age of a line in a buffer. A killed process loses no more than this.
         var delay = TimeAmount.milliseconds(50)
     }
 
@@ -26,7 +26,7 @@ package final class LogBatcher: Sendable {
 
     /// - Parameters:
     ///   - loops: the event loops that answer requests.
-    ///   - handOn: takes whole lines; called on the threads that log, so it must not wait.
+    ///   - handOn: takes whole lines on the logging threads, so it must not block.
     package init(
         limits: Limits = Limits(), loops: MultiThreadedEventLoopGroup = .singleton,
         handOn: @escaping @Sendable ([UInt8]) -> Void
@@ -38,13 +38,13 @@ package final class LogBatcher: Sendable {
             })
     }
 
-    /// Adds one line.
+    /// Appends one line.
     /// - Parameter write: writes its JSON text.
     package func append(_ write: (inout JSONWriter) -> Void) {
         bufferOfThisThread.append(write)
     }
 
-    /// Hands on everything that was gathered so far. For the end of the process.
+    /// Flushes all buffers at the end of the process.
     package func flush() {
         for buffer in ofLoops.values { buffer.handOnAll() }
         shared.handOnAll()
@@ -56,7 +56,7 @@ package final class LogBatcher: Sendable {
     }
 }
 
-/// The lines of one event loop that were not handed on yet.
+/// The pending lines of one event loop.
 private final class LineBuffer: Sendable {
     private let limits: LogBatcher.Limits
     private let loop: any EventLoop
@@ -70,7 +70,7 @@ private final class LineBuffer: Sendable {
         lines = Mutex(GatheredLines(batch: limits.batch))
     }
 
-    // Lines are handed on under the lock: so they stay in order, and once `flush` has returned none is on its way.
+    // Lines are flushed under the lock: they stay in order, and none is in flight once `flush` has returned.
     func append(_ write: (inout JSONWriter) -> Void) {
         let needsTimer = lines.withLock { lines in
             switch lines.append(write) {
@@ -98,7 +98,7 @@ private final class LineBuffer: Sendable {
     }
 }
 
-/// Lines that are gathered, as a value.
+/// Pending lines, as a value.
 private struct GatheredLines {
     enum Action {
         case nothing, setTimer, handOn

@@ -6,14 +6,14 @@ internal import Logging
 internal import Settings
 internal import Synchronization
 
-/// Log lines on their way to a reader that may be slow, or not read at all. Whoever logs leaves the line here and goes
-/// on; one thread writes. When the queue is full lines are dropped, and their number is logged once the reader goes on.
+/// A queue between the logging threads and one writer thread, for a reader that may be slow or absent. A full queue
+/// drops lines; their number is logged once the reader continues.
 package final class LogQueue: Sendable {
-    /// How much may wait, and for how long.
+    /// The limits of the queue.
     struct Limits: Sendable {
-        /// The lines that wait; as much again is being written.
+        /// The size of waiting lines; as much again is being written.
         var waiting = ByteCount.mebibytes(1)
-        /// How long the end of the process waits for a reader.
+        /// The time the end of the process waits for a reader.
         var flush = DispatchTimeInterval.seconds(2)
     }
 
@@ -23,25 +23,24 @@ package final class LogQueue: Sendable {
     private let dropped = Atomic<Int>(0)
     private let writer = DispatchQueue(label: "log")
 
-    /// A queue in front of `write`, which takes whole lines and may wait as long as it likes.
+    /// Creates a queue in front of `write`, which takes whole lines and may block.
     init(limits: Limits = Limits(), write: @escaping @Sendable ([UInt8]) -> Void) {
         self.limits = limits
         self.write = write
         lines = Mutex(WaitingLines(limit: limits.waiting))
     }
 
-    /// How many lines were dropped since the start.
+    /// The number of lines dropped since the start.
     package var droppedLines: Int { dropped.load(ordering: .relaxed) }
 
-    /// Takes whole lines, as many as there is room for, and counts the others. Never waits.
+    /// Adds as many whole lines as fit and counts the others. Never blocks.
     @Sendable package func append(_ more: [UInt8]) {
         let taken = lines.withLock { $0.append(more) }
         if taken.droppedLines > 0 { dropped.add(taken.droppedLines, ordering: .relaxed) }
         if taken.startsWriting { writer.async { self.writeAll() } }
     }
 
-    /// Waits until the lines so far are written, or until nobody has read them for the time that is set. For the end of
-    /// the process.
+    /// Waits until the pending lines are written, or for `Limits.flush` at most. For the end of the process.
     package func flush() {
         let written = DispatchSemaphore(value: 0)
         writer.async { written.signal() }
@@ -61,12 +60,12 @@ package final class LogQueue: Sendable {
     }
 }
 
-/// The lines that wait for the writer, as a value.
+/// The lines waiting for the writer, as a value.
 private struct WaitingLines {
     /// The outcome of adding lines.
     struct Taken {
         var droppedLines = 0
-        /// True if the writer has to be woken.
+        /// True if the writer must be woken.
         var startsWriting = false
     }
 
@@ -90,7 +89,7 @@ private struct WaitingLines {
         return taken
     }
 
-    /// Adds each line that there is room for, and returns the number of the others.
+    /// Adds each line that fits, and returns the number of the others.
     private mutating func appendWhatFits(_ lines: [UInt8]) -> Int {
         var dropped = 0, rest = lines[...]
         while !rest.isEmpty {
@@ -101,7 +100,7 @@ private struct WaitingLines {
         return dropped
     }
 
-    /// Everything that waits; nil if there is nothing, and then the writer is to be started anew.
+    /// Takes all waiting lines; nil if there are none, after which the writer must be started again.
     mutating func takeAll() -> (bytes: [UInt8], droppedLines: Int)? {
         defer { (bytes, droppedLines) = ([], 0) }
         isWriting = !bytes.isEmpty || droppedLines > 0

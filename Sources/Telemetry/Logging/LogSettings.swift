@@ -6,23 +6,21 @@ package import Receipts
 package import Settings
 internal import Synchronization
 
-/// What is logged: as configured, until somebody wants to see more or less of a gateway that runs.
+/// The log settings: as configured, until an operator changes them at run time.
 package final class LogSettings: Sendable {
-    /// What can be changed.
+    /// The settings that can be changed.
     package struct Values: Hashable, Sendable {
-        /// The least severe level that is written.
+        /// The minimum level that is logged.
         package var level = Logger.Level.info
-        /// Which requests get a line.
+        /// The requests that get a line.
         package var requests = RequestLogging.all
     }
 
-    /// What is in force.
     package struct Current: Hashable, Sendable {
         package let values: Values
-        /// When the configured values come back; nil if that was not asked for.
+        /// The time at which the configured values return; nil for none.
         package let fallsBackAt: Timestamp?
 
-        /// Creates what is in force.
         package init(values: Values, fallsBackAt: Timestamp?) {
             self.values = values
             self.fallsBackAt = fallsBackAt
@@ -32,37 +30,35 @@ package final class LogSettings: Sendable {
     private struct State {
         let configured: Values
         var current: Current
-        /// Counts the changes, so that one that ended early does not end the next.
+        /// The number of changes, so that the timer of an earlier change does not end a later one.
         var change = 0
         var timer: Task<Void, Never>?
     }
 
     private let state: Mutex<State>
-    // Read for each line that may be written.
+    // Read for each log line.
     private let level: Atomic<Int>
     private let logging: Atomic<Int>
 
     private static let levels = Logger.Level.allCases
     private static let loggings = RequestLogging.allCases
 
-    /// What is configured.
     package init(_ configured: Values = Values()) {
         state = Mutex(State(configured: configured, current: Current(values: configured, fallsBackAt: nil)))
         level = Atomic(Self.index(of: configured.level))
         logging = Atomic(Self.index(of: configured.requests))
     }
 
-    /// The least severe level that is written.
+    /// The minimum level that is logged.
     var minimumLevel: Logger.Level { Self.levels[level.load(ordering: .relaxed)] }
-    /// Which requests get a line.
+    /// The requests that get a line.
     package var requests: RequestLogging { Self.loggings[logging.load(ordering: .relaxed)] }
-    /// What is in force.
     package var current: Current { state.withLock { $0.current } }
 
-    /// Changes what is in force.
+    /// Changes the settings.
     /// - Parameters:
-    ///   - span: after which the configured values come back; nil if they need not.
-    ///   - onFallBack: told when they did.
+    ///   - span: the time after which the configured values return; nil for never.
+    ///   - onFallBack: called after they returned.
     package func change(
         to values: Values, for span: Duration?, at now: Timestamp,
         onFallBack: @escaping @Sendable (Values) -> Void
@@ -84,7 +80,7 @@ package final class LogSettings: Sendable {
         }
     }
 
-    /// - Returns: what is in force again; nil if there was another change meanwhile.
+    /// - Returns: the restored values; nil if there was another change meanwhile.
     private func fallBack(after change: Int) -> Values? {
         state.withLock { state in
             guard state.change == change else { return nil }
@@ -104,7 +100,6 @@ package final class LogSettings: Sendable {
 }
 
 extension LogSettings {
-    /// What a configuration says.
     package convenience init(_ configuration: LogConfiguration) {
         self.init(Values(level: configuration.level, requests: configuration.requests))
     }

@@ -6,18 +6,16 @@ package import Resilience
 package import Settings
 internal import Synchronization
 
-/// What makes a request worth a line. The raw values are those of the metric and the log.
+/// The reason why a request is notable. The raw values are those of the metric and the log.
 package enum NotableRequest: String, SeriesLabels {
-    /// It was answered 5xx.
     case serverError = "server_error"
-    /// It was answered 4xx.
     case clientError = "client_error"
-    /// It took long.
+    /// It took at least `RequestSampling.slow`.
     case slow
 
     package static let labelNames = ["line"]
 
-    /// Nil for a request that is nothing special.
+    /// Returns nil for an ordinary request.
     init?(status: Int, took: Duration, slow: Duration) {
         switch status {
         case 500...: self = .serverError
@@ -28,16 +26,15 @@ package enum NotableRequest: String, SeriesLabels {
     }
 }
 
-/// Chooses the requests that get a line.
+/// Chooses the requests that get a log line.
 package final class RequestSampler: Sendable {
-    /// What becomes of a line.
     package enum Decision: Hashable, Sendable {
         case omit
-        /// It is written; so many of its kind were not since the last one.
+        /// Write it; `suppressed` lines of its kind were not written since the last one.
         case write(Occasion, suppressed: Int)
     }
 
-    /// Why a line is written.
+    /// The reason for a line.
     package enum Occasion: Hashable, Sendable, CustomStringConvertible {
         case notable(NotableRequest)
         case sampled
@@ -50,7 +47,6 @@ package final class RequestSampler: Sendable {
         }
     }
 
-    /// By which the requests are chosen.
     package let rules: RequestSampling
     private let ordinary = Atomic<Int>(0)
     private let notable: Mutex<[NotableRequest: LineBudget]>
@@ -61,7 +57,7 @@ package final class RequestSampler: Sendable {
         notable = Mutex(Dictionary(uniqueKeysWithValues: NotableRequest.allCases.map { ($0, budget) }))
     }
 
-    /// Whether a request gets a line.
+    /// Decides about a request's line.
     package func decide(status: Int, took: Duration, at now: Instant) -> Decision {
         guard let kind = NotableRequest(status: status, took: took, slow: rules.slow) else {
             let number = ordinary.wrappingAdd(1, ordering: .relaxed).oldValue
@@ -71,18 +67,18 @@ package final class RequestSampler: Sendable {
         return suppressed.map { .write(.notable(kind), suppressed: $0) } ?? .omit
     }
 
-    /// How many lines of this kind were too many since the start.
+    /// Returns the number of suppressed lines of this kind since the start.
     func suppressedLines(of kind: NotableRequest) -> Int {
         notable.withLock { $0[kind]?.suppressed ?? 0 }
     }
 }
 
-/// How many lines of one kind may be written.
+/// The rate limit for lines of one kind.
 struct LineBudget: Sendable {
     private var bucket: TokenBucket
-    /// Lines that were too many since the start.
+    /// The number of suppressed lines since the start.
     private(set) var suppressed = 0
-    /// How many of them were reported.
+    /// The number of suppressed lines already reported.
     private var reported = 0
 
     init(linesPerSecond: Int) {
@@ -90,7 +86,7 @@ struct LineBudget: Sendable {
             TokenBucket.Policy(capacity: linesPerSecond, refill: linesPerSecond, per: .seconds(1)))
     }
 
-    /// Takes the place of a line: how many had none since the last one; nil if this one has none either.
+    /// Returns the number of lines suppressed since the last written one; nil if this one is suppressed too.
     mutating func take(at now: Instant) -> Int? {
         guard case .admitted = bucket.take(at: now) else {
             suppressed += 1
@@ -102,7 +98,6 @@ struct LineBudget: Sendable {
 }
 
 extension RequestSampler {
-    /// What is read at each scrape.
     package var readings: [MetricReading] {
         NotableRequest.allCases.map { kind in
             MetricReading(MetricCatalogue.logLinesSuppressed, kind.labelValues) {

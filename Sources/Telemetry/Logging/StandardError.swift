@@ -5,10 +5,10 @@ internal import Settings
 
 /// The process's standard error.
 package enum StandardError {
-    /// Where log lines go. Whoever logs does not wait for whoever reads.
+    /// The queue of log lines. Logging does not wait for the reader.
     package static let log = LogQueue(write: CLibrary.writeToStandardError)
 
-    /// Writes what a command has to say, behind everything that was logged before, and waits until it is read.
+    /// Writes a command's message after all logged lines, and blocks until it is taken.
     package static func write(_ text: String) {
         log.flush()
         CLibrary.writeToStandardError(Array(text.utf8))

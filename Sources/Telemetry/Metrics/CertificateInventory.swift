@@ -6,21 +6,21 @@ package import PrometheusExport
 package import Receipts
 internal import Synchronization
 
-/// The certificates that the gateway depends on.
+/// A certificate that the gateway depends on.
 package enum DependedCertificate: String, SeriesLabels {
-    /// Whose end is a trust anchor's: the first of those that are configured, or that genuine receipts carried.
+    /// The trust anchor that ends first, of those that are configured or that genuine receipts carried.
     case trustRoot = "trust_root"
-    /// The newest under which Apple signs receipts, of those that were seen.
+    /// The newest intermediate seen in Apple's receipts.
     case intermediate
-    /// The newest that signed a receipt, of those that were seen.
+    /// The newest signer seen in Apple's receipts.
     case signer
-    /// Ours, for Redis.
+    /// The gateway's client certificate for Redis.
     case redisClient = "redis_client"
 
     package static let labelNames = ["certificate"]
 }
 
-/// Knows when certificates end, and counts those that are news.
+/// Stores when certificates end, and counts unknown intermediates.
 package final class CertificateInventory: Sendable {
     fileprivate struct State {
         var ends: [DependedCertificate: Timestamp] = [:]
@@ -30,25 +30,24 @@ package final class CertificateInventory: Sendable {
     private let state = Mutex(State())
     private let logger: Logger
 
-    /// Knows nothing yet.
-    /// - Parameter logger: where it is said which intermediate is unknown.
+    /// - Parameter logger: logs unknown intermediates.
     package init(logger: Logger) {
         self.logger = logger
     }
 
-    /// When the certificate ends; nil if there is none, or none was seen.
+    /// Returns the end of a certificate; nil if there is none or none was seen.
     func end(of certificate: DependedCertificate) -> Timestamp? { state.withLock { $0.ends[certificate] } }
 
-    /// Chains with an intermediate that is news.
+    /// The number of chains with an intermediate this version does not know.
     var unknownIntermediates: Int { state.withLock { $0.unknownIntermediates } }
 
-    /// One that is configured; the first to end counts.
+    /// Records a configured certificate; the first to end counts.
     package func configured(_ certificate: DependedCertificate, until end: Timestamp?) {
         guard let end else { return }
         state.withLock { $0.ends[certificate] = min(end, $0.ends[certificate] ?? end) }
     }
 
-    /// A chain was verified for the first time. Of those that Apple signs with, the newest counts: receipts of years ago
+    /// Records a chain that was verified for the first time. Apple's newest signer and intermediate count: old receipts
     /// carry certificates that ended years ago.
     package func saw(_ chain: VerifiedChainInfo) {
         configured(.trustRoot, until: chain.anchor.notAfter)
@@ -60,11 +59,10 @@ package final class CertificateInventory: Sendable {
         }
         guard chain.hasUnknownIntermediate else { return }
         logger.warning(
-            "A genuine chain has an intermediate certificate that this version does not know",
+            "A genuine chain has an intermediate certificate unknown to this version",
             metadata: ["sha256": .array(chain.intermediates.map { "\($0.fingerprint)" })])
     }
 
-    /// What is read at each scrape.
     package var readings: [MetricReading] {
         DependedCertificate.allCases.map { certificate in
             MetricReading(MetricCatalogue.certificateExpiry, certificate.labelValues) {

@@ -6,7 +6,7 @@ package import PrometheusExport
 package import RateLimits
 package import Settings
 
-/// Counts what the limits of clients decide. By what they limit, never by their names, which operators choose.
+/// Counts the decisions of clients' limits by subject, never by name: operators choose the names.
 package final class LimitMetrics: Sendable {
     private let decisions: [LimitDecisionLabels: PrometheusCounter]
     private let limited: [LimitedRequestLabel: PrometheusCounter]
@@ -16,7 +16,7 @@ package final class LimitMetrics: Sendable {
         limited = registry.counters(MetricCatalogue.limitedRequests)
     }
 
-    /// These policies decided about a request; there is one outcome for each, in their order.
+    /// Counts the decisions of these policies, one outcome for each, in order.
     package func count(_ admission: RateAdmission, under policies: [ClientPolicy]) {
         for (policy, outcome) in zip(policies, admission.outcomes) {
             decisions[LimitDecisionLabels(policy.subject, outcome)]?.increment()
@@ -24,15 +24,15 @@ package final class LimitMetrics: Sendable {
         if !admission.isAdmitted { limited[.rate]?.increment() }
     }
 
-    /// A request was refused because too many of its client are in flight.
+    /// Counts a request rejected by its client's concurrency limit.
     package func countTooManyInFlight() {
         limited[.concurrency]?.increment()
     }
 }
 
-/// What one policy decided about one request.
+/// The labels of one policy's decision about a request.
 package struct LimitDecisionLabels: SeriesLabels {
-    /// The bucket has the tokens or not; and whether that matters.
+    /// The decision. A refusal in shadow mode has no effect.
     package enum Decision: String, CaseIterable, Sendable {
         case admitted, refused
         case refusedInShadow = "refused_in_shadow"
@@ -55,7 +55,6 @@ package struct LimitDecisionLabels: SeriesLabels {
 }
 
 extension LimitDecisionLabels {
-    /// The labels an outcome is counted under.
     init(_ subject: ClientPolicy.Subject, _ outcome: RateAdmission.Outcome) {
         let isShadow = outcome.charge.bucket.policy.isShadow
         let refusal = isShadow ? Decision.refusedInShadow : .refused
@@ -63,7 +62,7 @@ extension LimitDecisionLabels {
     }
 }
 
-/// Which kind of limit a request met.
+/// The kind of limit that rejected a request.
 package enum LimitedRequestLabel: String, SeriesLabels {
     case rate, concurrency
 

@@ -7,11 +7,10 @@ internal import Receipts
 internal import Resilience
 internal import Settings
 
-/// The metrics that no other target declares. docs/metrics.md says what they mean and when to worry.
+/// The metrics that no other target declares. docs/metrics.md has their meaning and thresholds.
 ///
-/// A target declares the metrics about itself in an extension, and the program puts all families together.
+/// A target declares the metrics about itself in an extension; the program joins all families.
 package enum MetricCatalogue {
-    /// The families that are declared here.
     package static let telemetry =
         limits + verification + upstream + lifecycleOfUpstream + gateway + configuration + process
 
@@ -39,7 +38,7 @@ package enum MetricCatalogue {
         "receipt_gateway_degraded_total", .counter, "Answers for which Apple was wanted and did not help.",
         by: DegradedReason.self)
 
-    // MARK: - The way to Apple
+    // MARK: - Requests to Apple
 
     package static let upstreamRequests = MetricFamily(
         "receipt_gateway_upstream_requests_total", .counter, "Questions to Apple, by what came of them.",
@@ -125,7 +124,7 @@ package enum MetricCatalogue {
         "receipt_gateway_log_lines_dropped_total", .counter, "Log lines that nobody read in time.")
     private static let gateway = [build, logLinesSuppressed, logLinesDropped]
 
-    // MARK: - What is configured, and what expires
+    // MARK: - Configuration and expiry
 
     static let configurationLoaded = MetricFamily(
         "receipt_gateway_configuration_load_timestamp_seconds", .gauge,

@@ -9,7 +9,7 @@
 package import PrometheusExport
 internal import Settings
 
-/// What the system says about this process. Linux says it in `/proc` (proc(5)); what it does not say is not a number.
+/// The system's statistics about this process, from Linux's `/proc` (proc(5)). Missing values are NaN.
 package enum ProcessStatistics {
     /// The families `process_*`.
     package static var readings: [MetricReading] {
@@ -23,10 +23,10 @@ package enum ProcessStatistics {
         ]
     }
 
-    /// The memory that is in RAM.
+    /// The resident memory in bytes.
     package static var residentBytes: Double? { pages(at: 1).map(bytes) }
 
-    /// `/proc/self/statm` counts pages: all of them, those in RAM, and some more.
+    /// Reads `/proc/self/statm`: the number of all pages, of those in RAM, and others.
     private static func pages(at index: Int) -> Double? {
         text("self/statm").flatMap { number(at: index, in: $0) }
     }
@@ -35,18 +35,18 @@ package enum ProcessStatistics {
         count * CLibrary.pageBytes
     }
 
-    /// Without the one that reading the directory takes.
+    /// The number of open files, without the one that reading the directory opens.
     private static var openFiles: Int? {
         let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         return names.map { $0.count - 1 }
     }
 
-    /// The soft limit is the first number in its line.
+    /// The soft limit, which is the first number in its line.
     package static var maximumFiles: Double? {
         line("Max open files", in: text("self/limits")).flatMap { number(at: 0, in: $0) }
     }
 
-    /// In seconds since 1970: the start of the system, and the ticks from then to the start of the process.
+    /// The start of the process in seconds since 1970: the boot time plus the ticks until the start.
     package static var start: Double? {
         guard let ticks = text("self/stat").flatMap(startTicks), let booted = line("btime", in: text("stat")),
             let bootedAt = number(at: 0, in: booted)
@@ -54,18 +54,18 @@ package enum ProcessStatistics {
         return bootedAt + ticks / CLibrary.ticksPerSecond
     }
 
-    /// Field 22 of `/proc/self/stat`. Field 2 is a name in parentheses that may hold anything, also parentheses.
+    /// Parses field 22 of `/proc/self/stat`. Field 2 is a name in parentheses that may contain parentheses.
     static func startTicks(_ stat: String) -> Double? {
         guard let nameEnd = stat.lastIndex(of: ")") else { return nil }
         return number(at: 22 - 3, in: stat[nameEnd...].dropFirst())
     }
 
-    /// How many cores this process may run on.
+    /// The number of cores this process may run on.
     package static var allowedCores: Int? {
         line("Cpus_allowed:", in: text("self/status")).flatMap { bitCount(ofMask: $0) }
     }
 
-    /// The bits of a mask in hexadecimal digits, with commas between groups; nil for none.
+    /// Returns the number of bits set in a mask of hexadecimal digits with commas between groups; nil for none.
     static func bitCount(ofMask mask: some StringProtocol) -> Int? {
         let count = mask.compactMap(\.hexDigitValue).reduce(0) { $0 + $1.nonzeroBitCount }
         return count > 0 ? count : nil

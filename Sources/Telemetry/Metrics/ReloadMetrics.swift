@@ -6,14 +6,14 @@ package import PrometheusExport
 package import Receipts
 package import Settings
 
-/// Counts readings of the configuration.
+/// Counts reloads of the configuration.
 package final class ReloadMetrics: Sendable {
     private let reloads: [ReloadResult: PrometheusCounter]
     private let isSuccessful: PrometheusGauge
     private let lastReload: PrometheusGauge
     private let loaded: PrometheusGauge
 
-    /// - Parameter now: when the configuration was read for the first time, with success.
+    /// - Parameter now: the time of the first successful load.
     package init(_ registry: PrometheusRegistry, at now: Timestamp) {
         reloads = registry.counters(MetricCatalogue.reloads)
         isSuccessful = registry.gauge(MetricCatalogue.lastReloadSuccessful)
@@ -23,7 +23,6 @@ package final class ReloadMetrics: Sendable {
         loaded.set(now.seconds)
     }
 
-    /// The configuration was read again.
     package func count(_ reload: LastReload) {
         reloads[reload.result]?.increment()
         lastReload.set(reload.time.seconds)
@@ -37,7 +36,6 @@ extension ReloadResult: SeriesLabels {
 }
 
 extension CurrentAccess {
-    /// What is read at each scrape.
     package func readings(clock: @escaping @Sendable () -> Timestamp) -> [MetricReading] {
         [
             MetricReading(MetricCatalogue.keyExpiry) {

@@ -3,12 +3,11 @@
 
 package import PrometheusExport
 
-/// The labels of one series. All cases together are all series of a family, so what one can be must be few: never a
-/// tenant, an app or a receipt.
+/// The labels of one series. All cases together are all series of a family, so there must be few: never a client, an
+/// app or a receipt.
 package protocol SeriesLabels: CaseIterable, Hashable, Sendable {
-    /// The names of the labels.
     static var labelNames: [String] { get }
-    /// Their values, in the order of their names.
+    /// The label values, in the order of the names.
     var labelValues: [String] { get }
 }
 
@@ -17,7 +16,7 @@ extension SeriesLabels where Self: RawRepresentable<String> {
 }
 
 extension MetricFamily {
-    /// A family with one series for each case.
+    /// Declares a family with one series per case.
     package init<Labels: SeriesLabels>(_ name: String, _ kind: Kind, _ help: String, by labels: Labels.Type) {
         self.init(
             name, kind, help, labelNames: Labels.labelNames, labelSets: Labels.allCases.map(\.labelValues))
@@ -25,7 +24,7 @@ extension MetricFamily {
 }
 
 extension PrometheusRegistry {
-    /// The counters of all series of a family.
+    /// Returns the counters of all series of a family.
     package func counters<Labels: SeriesLabels>(_ family: MetricFamily) -> [Labels: PrometheusCounter] {
         Dictionary(uniqueKeysWithValues: Labels.allCases.map { ($0, counter(family, $0.labelValues)) })
     }

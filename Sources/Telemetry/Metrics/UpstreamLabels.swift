@@ -4,7 +4,7 @@
 package import Gateway
 internal import Resilience
 
-/// One question to Apple, and what came of it.
+/// The labels of a request to Apple, by outcome.
 package struct UpstreamRequestLabels: SeriesLabels {
     package let endpoint: UpstreamEndpoint
     package let outcome: UpstreamOutcome
@@ -17,7 +17,7 @@ package struct UpstreamRequestLabels: SeriesLabels {
     }
 }
 
-/// A question that did not leave the gateway, and why.
+/// The labels of a request to Apple that was rejected locally, with the reason.
 package struct UpstreamRejectionLabels: SeriesLabels {
     package let endpoint: UpstreamEndpoint
     let reason: DegradedReason
@@ -32,7 +32,7 @@ package struct UpstreamRejectionLabels: SeriesLabels {
     }
 }
 
-/// A way of a circuit breaker from one state to another.
+/// The labels of a circuit breaker's transition.
 struct BreakerTransitionLabels: SeriesLabels {
     let endpoint: UpstreamEndpoint
     let transition: CircuitBreaker.Transition
@@ -45,7 +45,7 @@ struct BreakerTransitionLabels: SeriesLabels {
     }
 }
 
-/// The state of a circuit breaker.
+/// The labels of a circuit breaker's state.
 struct BreakerStateLabels: SeriesLabels {
     let endpoint: UpstreamEndpoint
     let state: CircuitBreaker.State.Name
@@ -58,7 +58,7 @@ struct BreakerStateLabels: SeriesLabels {
     }
 }
 
-/// Whether what Apple said of a receipt was known.
+/// The label of a lookup in the cache of upstream results.
 package struct CacheLookupLabel: SeriesLabels {
     package let cache: Provenance.Cache
 

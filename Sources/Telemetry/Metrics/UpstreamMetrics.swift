@@ -7,7 +7,7 @@ package import PrometheusExport
 internal import Receipts
 internal import Resilience
 
-/// Counts what happens on the way to Apple, and logs what an operator should look at.
+/// Counts the events of requests to Apple, and logs those that need an operator.
 package final class UpstreamMetrics: UpstreamObserver {
     private let logger: Logger
     private let requests: [UpstreamRequestLabels: PrometheusCounter]
@@ -57,7 +57,7 @@ package final class UpstreamMetrics: UpstreamObserver {
         case .breakerMoved(let endpoint, let transition):
             transitions[BreakerTransitionLabels(endpoint: endpoint, transition: transition)]?.increment()
             logger.warning(
-                "Circuit breaker moved",
+                "Circuit breaker changed state",
                 metadata: [
                     "upstream": "\(endpoint.environment.rawValue)", "from": "\(transition.from.rawValue)",
                     "to": "\(transition.to.rawValue)",
@@ -66,7 +66,7 @@ package final class UpstreamMetrics: UpstreamObserver {
         case .contradicted(let endpoint, let contradiction):
             contradictions[contradiction]?.increment()
             logger.error(
-                "An answer in Apple's name contradicts what Apple signed, and was refused",
+                "An answer in Apple's name contradicts what Apple signed and was rejected",
                 metadata: [
                     "upstream": "\(endpoint.environment.rawValue)", "contradiction": "\(contradiction.rawValue)",
                 ])

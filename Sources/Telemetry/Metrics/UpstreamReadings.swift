@@ -6,7 +6,7 @@ package import PrometheusExport
 package import Receipts
 
 extension UpstreamState {
-    /// How each endpoint stands, read at each scrape.
+    /// Returns the state of each endpoint, read at each scrape.
     package func readings(clock: @escaping @Sendable () -> Timestamp) -> [MetricReading] {
         UpstreamEndpoint.allCases.flatMap { endpoint in
             healthReadings(of: endpoint, clock: clock) + lifecycleReadings(of: endpoint, clock: clock)
@@ -53,6 +53,6 @@ extension UpstreamState {
 }
 
 extension Timestamp {
-    /// Seconds since 1970, as Prometheus counts time.
+    /// Seconds since 1970.
     var seconds: Double { Double(millisecondsSince1970) / 1000 }
 }

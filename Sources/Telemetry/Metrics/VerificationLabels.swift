@@ -4,9 +4,9 @@
 package import Gateway
 internal import Receipts
 
-/// One verification: its verdict, and how it is known.
+/// The labels of a verification: its verdict and provenance.
 package struct VerificationLabels: SeriesLabels {
-    /// The word for a verdict, without its reason.
+    /// The verdict without its reason.
     package enum VerdictLabel: String, CaseIterable, Sendable {
         case genuine, rejected, undecided
     }
@@ -14,7 +14,7 @@ package struct VerificationLabels: SeriesLabels {
     package let verdict: VerdictLabel
     package let source: Provenance.Source
     package let cache: Provenance.Cache
-    /// Nil where the receipt's own word for it cannot be trusted.
+    /// The environment; nil if the receipt's claim cannot be trusted.
     let environment: Environment?
 
     package static let labelNames = ["verdict", "source", "cache", "environment"]
@@ -34,7 +34,6 @@ package struct VerificationLabels: SeriesLabels {
 }
 
 extension VerificationLabels {
-    /// The labels an answer is counted under.
     init(_ answer: Answer) {
         self.init(
             verdict: VerdictLabel(answer.verdict), source: answer.provenance.source, cache: answer.provenance.cache,

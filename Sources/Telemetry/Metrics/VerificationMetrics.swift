@@ -16,7 +16,7 @@ package final class VerificationMetrics: Sendable {
         undecided = registry.counters(MetricCatalogue.undecided)
     }
 
-    /// What is counted each time a client is told this.
+    /// Returns the counters for an answer, incremented each time a client gets it.
     package func tally(_ answer: Answer) -> VerdictTally {
         let reason: PrometheusCounter? =
             switch answer.verdict {
@@ -28,12 +28,11 @@ package final class VerificationMetrics: Sendable {
     }
 }
 
-/// The counters of one kind of verdict.
+/// The counters for one kind of answer.
 package struct VerdictTally: Sendable {
     fileprivate let verdict: PrometheusCounter?
     fileprivate let reason: PrometheusCounter?
 
-    /// A client is told it once more.
     package func count() {
         verdict?.increment()
         reason?.increment()

@@ -5,41 +5,38 @@ package import Gateway
 package import Receipts
 package import Tracing
 
-/// Follows requests with spans where a tracer is linked. Names and attributes are those of OpenTelemetry's semantic
-/// conventions; none of them holds what a client may choose, beside its request's identifier.
+/// Traces requests with spans if a tracer is linked. Names and attributes follow OpenTelemetry's semantic conventions;
+/// none contains client input except the request ID.
 package struct RequestTracing: Sendable {
-    /// Who keeps the spans; nil if nobody does. Then nothing here costs anything.
+    /// The tracer; nil if there is none. Tracing then costs nothing.
     package let tracer: (any Tracer)?
 
-    /// Creates tracing with this tracer; nil keeps no spans.
     package init(tracer: (any Tracer)?) {
         self.tracer = tracer
     }
 
-    /// Follows nothing.
     package static let off = RequestTracing(tracer: nil)
 
-    /// Whether spans are kept.
     package var isOn: Bool { tracer != nil }
 }
 
 extension Optional where Wrapped == any Tracer {
-    /// The tracer that this program was linked with and has bootstrapped; nil if there is none.
+    /// The tracer linked and bootstrapped in this program; nil if there is none.
     package static var linked: (any Tracer)? {
         let tracer = InstrumentationSystem.tracer
         return tracer is NoOpTracer ? nil : tracer
     }
 }
 
-// MARK: - What happens inside
+// MARK: - Spans
 
 extension RequestTracing {
-    /// Keeps a span for each search in the cache that all nodes share.
+    /// Adds a span to each access to the shared cache.
     package func traced(_ cache: any UpstreamCache) -> any UpstreamCache {
         tracer.map { TracedUpstreamCache(cache: cache, tracer: $0) } ?? cache
     }
 
-    /// Told of each receipt that was verified here; nil if nobody wants to know.
+    /// The callback for each local verification; nil without a tracer.
     package var onVerification: (@Sendable (Duration, Rule?) -> Void)? {
         guard let tracer else { return nil }
         return { took, rule in
@@ -50,7 +47,7 @@ extension RequestTracing {
         }
     }
 
-    /// Keeps a span for a question to Apple. `work` gives what it has to say of it.
+    /// Traces a request to Apple; its response gives the attributes.
     package func asking(
         _ endpoint: UpstreamEndpoint, at host: String?, _ work: () async -> UpstreamResponse
     ) async -> UpstreamResponse {

@@ -4,8 +4,8 @@
 internal import JSON
 internal import Synchronization
 
-/// Which trace a request belongs to, as its sender says in `traceparent` (W3C Trace Context,
-/// https://www.w3.org/TR/trace-context/ §3.2):
+/// The trace of a request, from the sender's `traceparent` (W3C Trace Context, https://www.w3.org/TR/trace-context/
+/// §3.2):
 ///
 /// ```
 /// 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
@@ -20,7 +20,7 @@ package struct TraceContext: Hashable, Sendable {
     /// The sender's span: 16 lowercase hexadecimal digits, not all of them zero.
     var parentID: String { String(hexadecimal: parent) }
 
-    /// Where the parts of version 00 stand, in bytes.
+    /// The byte offsets of the parts of version 00.
     private enum Layout {
         static let version = 0
         static let traceID = 3
@@ -29,7 +29,7 @@ package struct TraceContext: Hashable, Sendable {
         static let count = 55
     }
 
-    /// Reads a value of `traceparent`; nil for one that is to be ignored.
+    /// Parses a value of `traceparent`; nil if it must be ignored.
     package init?(traceparent text: String) {
         let bytes = text.utf8.span
         guard bytes.count >= Layout.count, bytes.hasDashes(at: 2, 35, 52),
@@ -45,7 +45,8 @@ package struct TraceContext: Hashable, Sendable {
         self.parent = parent
     }
 
-    /// §3.2.2: version ff is invalid. Version 00 ends with its flags; later ones may go on behind another dash (§4).
+    /// Checks the length. §3.2.2: version ff is invalid. Version 00 ends with its flags; later ones may continue after
+    /// a dash (§4).
     private static func hasLength(_ bytes: Span<UInt8>, ofVersion version: UInt64) -> Bool {
         switch version {
         case 0xFF: false
@@ -61,7 +62,7 @@ extension Span<UInt8> {
         return self[first] == dash && self[second] == dash && self[third] == dash
     }
 
-    /// The number that so many of `0123456789abcdef` stand for; nil if there are others among them.
+    /// Parses lower-case hexadecimal digits; nil for other characters.
     fileprivate func hexadecimal(from start: Int, digits: Int) -> UInt64? {
         var number: UInt64 = 0
         for index in start..<start + digits {
@@ -77,7 +78,7 @@ extension Span<UInt8> {
     }
 }
 
-/// The 128 bits of a trace's identifier.
+/// The 128 bits of a trace ID.
 private struct TraceNumber: Hashable, Sendable {
     let high: UInt64, low: UInt64
 
@@ -94,46 +95,41 @@ extension String {
     }
 }
 
-/// What the log lines of one request say of its trace.
-///
-/// Numbers, because most requests are answered before any text is made of them.
+/// The trace and span IDs in a request's log lines. Stored as numbers, because most requests need no text of them.
 package struct TraceIDs: Hashable, Sendable {
     private let trace: TraceNumber
     private let span: UInt64
 
-    /// The trace: 32 lowercase hexadecimal digits.
+    /// The trace ID: 32 lowercase hexadecimal digits.
     package var traceID: String { trace.text }
-    /// What this gateway does in it: 16 lowercase hexadecimal digits.
+    /// The span ID of this gateway: 16 lowercase hexadecimal digits.
     package var spanID: String { String(hexadecimal: span) }
 
-    /// The trace of the sender, or a new one, and a new span in it.
+    /// Continues the sender's trace, or starts a new one, with a new span.
     package init(following context: TraceContext?) {
         let new = NewTraceNumbers.next()
         trace = context?.trace ?? new.trace
         span = new.span
     }
 
-    /// The span that a tracer has begun.
+    /// Uses the span a tracer has begun.
     package init(span: TraceContext) {
         trace = span.trace
         self.span = span.parent
     }
 
-    /// Appends the digits of `traceID`.
     package func appendTraceID(to text: inout [UInt8]) {
         ASCII.append(hexadecimal: trace.high, to: &text)
         ASCII.append(hexadecimal: trace.low, to: &text)
     }
 
-    /// Appends the digits of `spanID`.
     package func appendSpanID(to text: inout [UInt8]) {
         ASCII.append(hexadecimal: span, to: &text)
     }
 }
 
-/// Numbers for traces and spans that begin here: a counter, mixed with numbers that the system chose at the start. They
-/// differ from each other and from those of other processes, and cost no system call. They are no secrets: with enough
-/// of them the next can be computed.
+/// Generates trace and span IDs from a counter, mixed with random numbers chosen at the start. They are unique across
+/// processes and need no system call. They are no secrets: the next can be computed from enough of them.
 private enum NewTraceNumbers {
     private static let high = Start(), low = Start(), span = Start()
     private static let counter = Atomic<UInt64>(0)
@@ -143,12 +139,12 @@ private enum NewTraceNumbers {
         return (TraceNumber(high: high.mixed(number), low: low.mixed(number)), span.mixed(number))
     }
 
-    /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014), which gives each count
-    /// another number.
+    /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014), which maps each count to
+    /// a different number.
     private struct Start {
         private let first = UInt64.random(in: .min ... .max)
 
-        /// Never zero, which stands for no trace.
+        /// Never zero, which means no trace.
         func mixed(_ count: UInt64) -> UInt64 {
             var number = first &+ count &* 0x9E37_79B9_7F4A_7C15
             number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,20 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What other tracers have to say of a trace, in `tracestate` (W3C Trace Context §3.3). Handed to the tracer as it came,
-/// or not at all.
+/// The `tracestate` of a request (W3C Trace Context §3.3), passed to the tracer unchanged or not at all.
 package enum TraceState {
-    /// What is handed on.
     enum Limits {
-        /// §3.3.1.1: a list has 32 members at most.
+        /// §3.3.1.1: a list has at most 32 members.
         static let members = 32
-        /// §3.3.1.5: 512 characters are to be propagated; what is longer need not be.
+        /// §3.3.1.5: 512 characters must be propagated; longer lists may be dropped.
         static let bytes = 512
         static let keyBytes = 1...256
         static let valueBytes = 1...256
     }
 
-    /// The members of the values of all fields in their order, joined; nil if there are none, too many, or one that is not valid.
+    /// Joins the members of all fields in order; nil if there are none, too many, or an invalid one.
     package static func list(of values: [String]) -> String? {
         let text = values.joined(separator: ",")
         guard text.utf8.count <= Limits.bytes else { return nil }
@@ -22,13 +20,13 @@ package enum TraceState {
         guard (1...Limits.members).contains(members.count) else { return nil }
         var keys: Set<Substring> = []
         for member in members {
-            // §3.3.1.4: a key stands once.
+            // §3.3.1.4: keys are unique.
             guard let key = key(of: member), keys.insert(key).inserted else { return nil }
         }
         return members.joined(separator: ",")
     }
 
-    /// The key of a member, if all of it is valid.
+    /// Returns the key of a valid member.
     private static func key(of member: Substring) -> Substring? {
         guard let equals = member.firstIndex(of: "=") else { return nil }
         let key = member[..<equals], value = member[equals...].dropFirst()
@@ -39,7 +37,7 @@ package enum TraceState {
         return key
     }
 
-    /// Without the optional white space around a member (RFC 9110 §5.6.3).
+    /// Removes the optional white space around a member (RFC 9110 §5.6.3).
     private static func trimmed(_ text: Substring) -> Substring {
         var text = text.drop { $0 == " " || $0 == "\t" }
         while text.last == " " || text.last == "\t" { text.removeLast() }
@@ -47,7 +45,7 @@ package enum TraceState {
     }
 }
 
-// Level 2 of the standard writes keys more simply than level 1, and takes all that level 1 takes.
+// Level 2 of the standard simplifies the grammar of keys, and accepts all of level 1.
 extension UInt8 {
     fileprivate var isKeyStart: Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)

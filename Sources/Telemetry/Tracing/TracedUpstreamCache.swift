@@ -4,7 +4,7 @@
 internal import Gateway
 internal import Tracing
 
-/// The shared cache with a span for each search in it.
+/// The shared cache with a span for each access.
 struct TracedUpstreamCache: UpstreamCache {
     let cache: any UpstreamCache
     let tracer: any Tracer

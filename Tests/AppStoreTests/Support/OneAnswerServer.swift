@@ -6,9 +6,8 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// Answers every request on a free port of this machine alike, and keeps what it was asked.
+/// A server on a free local port that gives every request the same answer, and records the requests.
 final class OneAnswerServer: Sendable {
-    /// A request, complete.
     struct Request: Sendable {
         var head: HTTPRequestHead
         var body: [UInt8] = []
@@ -23,7 +22,7 @@ final class OneAnswerServer: Sendable {
         url = "http://127.0.0.1:\(channel.localAddress?.port ?? 0)/verifyReceipt"
     }
 
-    /// Runs a server as long as `body` takes.
+    /// Runs a server during `body`.
     static func run<Value: Sendable>(
         status: HTTPResponseStatus = .ok, headers: HTTPHeaders = [:], body: String,
         _ use: (OneAnswerServer) async throws -> Value
@@ -47,7 +46,7 @@ final class OneAnswerServer: Sendable {
         return try outcome.get()
     }
 
-    /// What has been asked so far.
+    /// The requests so far.
     var requests: [Request] { journal.requests.withLock { $0 } }
 }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AppleSimulator
 
-/// A store without a network, for what needs none.
+/// A store without a network.
 struct TestStore {
     let store: SimulatedStore
     let clock = ManualClock()
@@ -20,12 +20,11 @@ struct TestStore {
             pki: Samples.pki, scenario: Scenario(yaml: yaml), limits: SimulatorLimits(), now: { clock.now })
     }
 
-    /// What a client is made to see.
     func performance(of body: String, isPost: Bool = true, at endpoint: Endpoint = .production) -> Performance {
         store.performance(of: Array(body.utf8), isPost: isPost, at: endpoint)
     }
 
-    /// The answer's body, which must be there.
+    /// Returns the answer's body, which is required.
     func answer(to body: String, isPost: Bool = true, at endpoint: Endpoint = .production) throws -> AppleAnswer {
         guard case .answer(let answer) = performance(of: body, isPost: isPost, at: endpoint).reply else {
             throw NoAnswer()
@@ -33,7 +32,7 @@ struct TestStore {
         return try AppleAnswer(Data(answer.body.readableBytesView))
     }
 
-    /// The answer to a receipt of the environment Production.
+    /// Returns the answer to a receipt of the environment Production.
     func answer(to receipt: ReceiptContents, excludesOld: Bool = false) throws -> AppleAnswer {
         try answer(to: Samples.body(receipt, excludesOld: excludesOld))
     }
@@ -60,7 +59,7 @@ struct AppleAnswer {
         latest.max { Self.end($0) < Self.end($1) } ?? [:]
     }
 
-    /// What `latest_receipt` says, once its signature is verified.
+    /// Verifies `latest_receipt`.
     func latestReceipt(at now: Timestamp) throws -> VerifiedReceipt {
         let text = try #require(members["latest_receipt"] as? String)
         let anchor = try TrustAnchor(der: Samples.pki.root.der, environments: [.production, .sandbox])

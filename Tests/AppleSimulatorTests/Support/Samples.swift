@@ -7,15 +7,15 @@ import Synchronization
 
 @testable import AppleSimulator
 
-/// Made once: finding primes is what takes time.
+/// Created once, because finding primes takes time.
 enum Samples {
     static let pki = ForgedPKI(seed: 7)
     static let stranger = ForgedPKI(seed: 8)
 
-    /// When every test begins: a summer's day in Los Angeles.
+    /// The time at which every test begins: summer time in Los Angeles.
     static let start = UTCDate(2026, 7, 1, 12)
 
-    /// A monthly subscription whose second period ends some days after the test begins.
+    /// Returns a monthly subscription whose second period ends this many days after the test begins.
     static func receipt(endingAfterDays days: Int64 = 10, type: String = "Production") -> ReceiptContents {
         var receipt = ReceiptContents(bundleID: "com.example.app", creationDate: start.advanced(byDays: -60))
         receipt.receiptType = type
@@ -38,14 +38,12 @@ enum Samples {
         return receipt
     }
 
-    /// A receipt without subscriptions.
     static func plainReceipt(type: String = "Production") -> ReceiptContents {
         var receipt = receipt(type: type)
         receipt.purchases.removeAll(where: \.isSubscription)
         return receipt
     }
 
-    /// The body of a call.
     static func body(
         _ receipt: ReceiptContents, signedBy pki: ForgedPKI = pki, password: String? = nil, excludesOld: Bool = false
     ) -> String {

@@ -10,16 +10,16 @@ import Testing
 
 @testable import AppleSimulator
 
-/// What a client saw on one connection until it was closed.
+/// The bytes a client received on one connection until it was closed.
 struct Exchange {
     let text: String
-    /// Whether the connection ended with RST rather than FIN.
+    /// True if the connection ended with RST rather than FIN.
     let wasReset: Bool
 
     var status: Int? { text.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
     var body: String { text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...]) } ?? "" }
 
-    /// The values of a field, in order, its name spelled so.
+    /// Returns the values of a field, in order. The name is compared with case.
     func values(of name: String) -> [String] {
         head.filter { $0.hasPrefix(name + ": ") }.map { String($0.dropFirst(name.count + 2)) }
     }
@@ -29,7 +29,7 @@ struct Exchange {
     }
 }
 
-/// Speaks to a simulator in bytes.
+/// A client that sends and receives raw bytes.
 struct Wire {
     let port: Int
     var certificate: Certificate?
@@ -46,7 +46,6 @@ struct Wire {
         )
     }
 
-    /// A call of verifyReceipt.
     func verify(_ body: String) async throws -> Exchange {
         try await ask("POST", "/verifyReceipt", body)
     }
@@ -57,11 +56,11 @@ struct Wire {
         return try await exchange.get()
     }
 
-    /// Opens a connection; the exchange is there when it is closed.
+    /// Opens a connection; the exchange is complete when it is closed.
     func open() async throws -> (any Channel, EventLoopFuture<Exchange>) {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let promise = loop.makePromise(of: Exchange.self)
-        // A server that does not do what it should must not hang the tests.
+        // A faulty server must not block the tests.
         let alarm = loop.scheduleTask(in: .seconds(60)) { promise.fail(NoAnswer()) }
         promise.futureResult.whenComplete { _ in alarm.cancel() }
         let tls = try certificate.map(Self.context)
@@ -89,7 +88,6 @@ struct Wire {
     }
 }
 
-/// Collects what comes.
 private final class Collector: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -121,7 +119,7 @@ private final class Collector: ChannelInboundHandler {
     }
 }
 
-/// A simulator that ends with its test.
+/// Runs a test with a simulator, and stops it.
 func withApple(
     _ yaml: String = "", tls: TLSIdentity? = nil, clock: ManualClock = ManualClock(),
     _ body: (AppleSimulator) async throws -> Void
@@ -140,7 +138,7 @@ func withApple(
     }
 }
 
-/// One call of the production endpoint of a simulator of its own.
+/// Calls the production endpoint of a new simulator once.
 func exchange(_ yaml: String, _ body: String) async throws -> Exchange {
     var exchange: Exchange?
     try await withApple(yaml) { exchange = try await Wire($0.productionURL).verify(body) }

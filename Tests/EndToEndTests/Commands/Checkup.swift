@@ -5,7 +5,7 @@ import Foundation
 import RealServers
 import Testing
 
-/// What `receipt-gateway doctor` said.
+/// The result of `receipt-gateway doctor`.
 struct Checkup {
     struct Check: Decodable, CustomStringConvertible {
         let area, check, status, seen: String
@@ -20,11 +20,11 @@ struct Checkup {
     }
 
     let exitStatus: Int32
-    /// Everything that was written, to look for what must not be there.
+    /// The complete output, to search for secrets.
     let output: String
     let checks: [Check]
 
-    /// Runs the program. Apple is left alone, caches are small and ports are free, unless the settings say otherwise.
+    /// Runs the program. By default Apple is disabled, caches are small and ports are free.
     init(_ settings: [String: String] = [:], with program: Program = .gateway, _ arguments: [String] = ["doctor"])
         async throws
     {
@@ -33,7 +33,7 @@ struct Checkup {
             "GATEWAY_HTTP_PORT": "\(try Loopback.freePort())", "GATEWAY_ADMIN_PORT": "\(try Loopback.freePort())",
             "GATEWAY_CACHE_NEAR_SIZE": "1MiB", "GATEWAY_CACHE_APPLE_SIZE": "1MiB",
             "GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT": "16MiB", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
-            // A busy machine is not what is wrong.
+            // A busy machine must not look like a fault.
             "GATEWAY_REDIS_DEADLINE": "5s", "GATEWAY_REDIS_CONNECT_DEADLINE": "30s",
         ]
         let outcome = try await program.run(
@@ -46,7 +46,7 @@ struct Checkup {
         #expect((report.status == "failed") == (exitStatus != 0))
     }
 
-    /// The one check of this name.
+    /// Returns the only check of this name.
     subscript(area: String, check: String) -> Check {
         get throws {
             let found = checks.filter { $0.area == area && $0.check == check }
@@ -55,6 +55,6 @@ struct Checkup {
         }
     }
 
-    /// What is not as it should be, but for the limits of the machine that the tests run on.
+    /// The problems, except those about the limits of the machine that the tests run on.
     var complaints: [String] { checks.filter { $0.status != "ok" && $0.area != "limits" }.map(\.description) }
 }

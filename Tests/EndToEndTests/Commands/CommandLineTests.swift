@@ -4,12 +4,12 @@
 import Foundation
 import Testing
 
-/// What the programs say of themselves, and what shells make of it.
+/// The help of the programs, and their shell completion.
 @Suite(.timeLimit(.minutes(10))) struct CommandLineTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `docs/commands.md is what both programs say with --help; make commands writes it again`() async throws {
+    @Test func `docs/commands.md is the --help of both programs; make commands writes it`() async throws {
         let script = Self.root.appending(path: ".ci/commands").path
         let made = try await Program.named.run([script, Program.gateway.url.deletingLastPathComponent().path])
         let kept = try String(contentsOf: Self.root.appending(path: "docs/commands.md"), encoding: .utf8)
@@ -17,7 +17,7 @@ import Testing
         #expect(made.output == kept, "the help has changed: run `make commands`")
     }
 
-    @Test func `the help fits into a terminal, and says what each exit status means`() async throws {
+    @Test func `the help fits into a terminal, and explains each exit status`() async throws {
         let help = try await Program.gateway.run(["--help"])
         let subcommands = help.output.matches(of: /(?m)^  ([a-z][a-z-]*)(?: \(default\))? {2,}\S/).map {
             String($0.output.1)

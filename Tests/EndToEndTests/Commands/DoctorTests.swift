@@ -7,13 +7,13 @@ import RealServers
 import ReceiptForge
 import Testing
 
-/// What an operator is told of what is wrong around the gateway.
+/// The report of the doctor about faults in the gateway's environment.
 @Suite(.timeLimit(.minutes(10))) struct DoctorTests {
-    private static let password = "a-password-nobody-shows"
+    private static let password = "a-password-never-shown"
 
     // MARK: - Everything
 
-    @Test func `where nothing is wrong, everything is looked at and the exit status is 0`() async throws {
+    @Test func `without a fault everything is checked and the exit status is 0`() async throws {
         let redis = try await RealServer.redis(["--maxmemory", "64mb", "--maxmemory-policy", "volatile-lru"])
         let identity = Sample.tlsAuthority.identity(forHosts: ["127.0.0.1"])
         try await withApple(scenario: Self.clock(aheadBy: 0), tls: identity) { apple in
@@ -32,11 +32,11 @@ import Testing
             #expect(try checkup["apple", "clock"].status == "ok")
             #expect(!checkup.output.contains(Sample.secret))
         }
-        // Nothing stays behind but the scripts.
+        // Only the scripts stay in Redis.
         try await redis.ask("DBSIZE", until: { $0 == "0" })
     }
 
-    @Test func `for people there is one line for each check, without colours where nobody sees them`() async throws {
+    @Test func `the text has one line for each check, without colours outside a terminal`() async throws {
         let outcome = try await Program.gateway.run(
             ["doctor"],
             environment: [
@@ -50,7 +50,7 @@ import Testing
         #expect(lines.last?.contains(" ok, ") == true)
     }
 
-    @Test func `a wrong configuration is told whole, and is status 78`() async throws {
+    @Test func `a wrong configuration is reported completely, with status 78`() async throws {
         let checkup = try await Checkup(["GATEWAY_ADMIN_PORT": "many", "GATEWAY_TRUST_ROOTS": "/nowhere.pem"])
         #expect(checkup.exitStatus == 78 && checkup.checks.allSatisfy { $0.area == "configuration" })
         #expect(checkup.checks.count == 2, "\(checkup.checks)")
@@ -58,7 +58,7 @@ import Testing
 
     // MARK: - Redis
 
-    @Test func `what is wrong with the login is told, and the password is not`() async throws {
+    @Test func `a fault of the login is reported without the password`() async throws {
         let redis = try await RealServer.redis(["--requirepass", "another-password"])
         let checkup = try await Checkup([
             "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_REDIS_PASSWORD": Self.password,
@@ -68,7 +68,7 @@ import Testing
         #expect(!checkup.output.contains(Self.password))
     }
 
-    @Test func `a replica takes no writes, and the advice is to name its master`() async throws {
+    @Test func `a replica accepts no writes, and the advice is to name its master`() async throws {
         let redis = try await RealServer.redis(["--replicaof", "127.0.0.1 1", "--replica-serve-stale-data", "yes"])
         let checkup = try await Checkup(["GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)"])
         let commands = try checkup["redis", "commands"]
@@ -77,10 +77,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("64mb", "noeviction", "once it is full"), ("64mb", "allkeys-lru", "may be evicted"),
+        ("64mb", "noeviction", "when it is full"), ("64mb", "allkeys-lru", "may be evicted"),
         ("0", "volatile-lru", "no limit"),
     ])
-    func `what Redis does when its memory is full is a warning`(
+    func `an unsuitable memory policy of Redis is a warning`(
         maximum: String, policy: String, words: String
     ) async throws {
         let redis = try await RealServer.redis(["--maxmemory", maximum, "--maxmemory-policy", policy])
@@ -97,7 +97,7 @@ import Testing
         #expect(commands.status == "failed" && commands.seen.contains("OOM"), "\(commands)")
     }
 
-    @Test func `a Redis that is frozen does not keep the doctor`() async throws {
+    @Test func `a frozen Redis does not block the doctor`() async throws {
         let redis = try await RealServer.redis()
         redis.freeze()
         let checkup = try await Checkup([
@@ -105,10 +105,10 @@ import Testing
         ])
         redis.thaw()
         let connection = try checkup["redis", "connection"]
-        #expect(connection.status == "failed" && connection.seen.contains("nothing answers"), "\(connection)")
+        #expect(connection.status == "failed" && connection.seen.contains("not answered"), "\(connection)")
     }
 
-    @Test func `the masters of a cluster and of sentinels are found, or missed`() async throws {
+    @Test func `the masters of a cluster and of sentinels are found, or reported missing`() async throws {
         let cluster = try await RedisCluster()
         let whole = try await Checkup(["GATEWAY_REDIS_URL": "redis+cluster://\(cluster.hosts)"])
         #expect(try whole["redis", "topology"].seen.contains("3 masters"), "\(whole.checks)")
@@ -119,7 +119,7 @@ import Testing
 
     // MARK: - Apple
 
-    @Test func `a certificate that nobody vouches for is told apart from no way out`() async throws {
+    @Test func `an untrusted certificate and a missing connection are different problems`() async throws {
         let stranger = TLSAuthority(seed: 24).identity(forHosts: ["127.0.0.1"])
         let folder = try ScratchFolder()
         let authority = try folder.write(Sample.tlsAuthority.certificatePEM, to: "tls.pem")
@@ -138,10 +138,10 @@ import Testing
 
     @Test(arguments: [
         ("{http_status: 503}", "warning", "HTTP 503"), ("{http_status: 403}", "failed", "HTTP 403"),
-        ("html", "failed", "not as Apple does"), ("no_answer", "failed", "no answer in time"),
+        ("html", "failed", "not Apple's answer"), ("no_answer", "failed", "the answer timed out"),
         ("{throttled: 5000}", "warning", "429"), ("reset", "failed", "ended before the answer"),
     ])
-    func `what Apple, or somebody in its place, answers has a meaning`(
+    func `each answer of Apple or of a proxy has its own explanation`(
         fault: String, status: String, words: String
     ) async throws {
         try await withApple(scenario: "faults: [{endpoint: production, fault: \(fault)}]") { apple in
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a clock that is far off is told, by what Apple's answers are dated`() async throws {
+    @Test func `a wrong clock is found from the dates of Apple's answers`() async throws {
         for (seconds, status, words) in [(60.0, "warning", "ahead of"), (-3600, "failed", "behind")] {
             try await withApple(scenario: Self.clock(aheadBy: seconds)) { apple in
                 let clock = try await Checkup(apple)["apple", "clock"]
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    /// A scenario in which Apple's answers are dated by another clock than this machine's.
+    /// Returns a scenario in which the dates of Apple's answers deviate from this machine's clock.
     private static func clock(aheadBy seconds: TimeInterval) -> String {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
@@ -191,7 +191,7 @@ import Testing
 
     // MARK: - This machine
 
-    @Test func `a port that is taken is told apart from a gateway that runs already`() async throws {
+    @Test func `a port used by another process and a running gateway are different problems`() async throws {
         let stranger = try await RealServer.redis()
         let taken = try await Checkup(["GATEWAY_HTTP_PORT": "\(stranger.port)"])
         let data = try taken["ports", "data"]
@@ -203,13 +203,13 @@ import Testing
         ])
         for plane in ["data", "admin"] {
             let port = try running["ports", plane]
-            #expect(port.status == "ok" && port.seen.contains("runs here already"), "\(port)")
+            #expect(port.status == "ok" && port.seen.contains("already running"), "\(port)")
         }
         #expect(await gateway.stop() == 0)
     }
 
     @Test(arguments: [(100, "failed"), (1000, "warning")])
-    func `few open files are a matter of how few`(_ files: Int, status: String) async throws {
+    func `the limit of open files decides between warning and failure`(_ files: Int, status: String) async throws {
         let command = "ulimit -n \(files) && exec \"$0\" \"$@\""
         let checkup = try await Checkup(
             with: .shell, ["-c", command, Program.gateway.url.path, "doctor"])

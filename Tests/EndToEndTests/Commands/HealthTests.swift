@@ -5,13 +5,13 @@ import Foundation
 import RealServers
 import Testing
 
-/// What a container's health check learns.
+/// The health check of a container.
 @Suite(.timeLimit(.minutes(10))) struct HealthTests {
-    @Test func `a gateway is alive and ready, and nothing but its admin port needs to be known`() async throws {
+    @Test func `a gateway is alive and ready, and only the address of its admin plane is needed`() async throws {
         let gateway = try await RunningGateway()
         let settings = [
             "GATEWAY_ADMIN_PORT": "\(gateway.adminPort)", "GATEWAY_ADMIN_HOST": "0.0.0.0",
-            // What would not let a gateway start.
+            // A gateway would not start with these.
             "GATEWAY_API_KEY_PEPPER_FILE": "/nowhere", "GATEWAY_REDIS_URL": "nonsense", "GATEWAY_HTTP_PRT": "1",
         ]
         let alive = try await Program.gateway.run(["health"], environment: settings)
@@ -20,10 +20,11 @@ import Testing
         #expect(ready.status == 0 && ready.output == "ready\n", "\(ready)")
         #expect(await gateway.stop() == 0)
         let gone = try await Program.gateway.run(["health"], environment: settings)
-        #expect(gone.status == 1 && gone.output.contains("nobody listens on 127.0.0.1:\(gateway.adminPort)"), "\(gone)")
+        #expect(
+            gone.status == 1 && gone.output.contains("no process listens on 127.0.0.1:\(gateway.adminPort)"), "\(gone)")
     }
 
-    @Test func `a gateway that is alive and not ready says why`() async throws {
+    @Test func `a gateway that is alive and not ready gives the reason`() async throws {
         let redis = try await RealServer.redis(["--requirepass", "right"])
         let gateway = try await RunningGateway([
             "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redis.port)", "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,

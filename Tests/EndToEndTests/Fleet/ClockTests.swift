@@ -6,7 +6,7 @@ import RealServers
 import Testing
 
 extension FleetTests {
-    /// A node whose clock is an hour wrong all of a sudden: Tests/WallClock steps it.
+    /// A node whose clock is suddenly wrong by an hour, stepped by Tests/WallClock.
     @Suite(.serialized, .timeLimit(.minutes(5))) struct ClockTests {
         @Test(arguments: ["+3600", "-3600"])
         func `the clock of one node is stepped by an hour, and no limit is left open`(step: String) async throws {
@@ -18,8 +18,8 @@ extension FleetTests {
             try #require(FileManager.default.fileExists(atPath: library))
             plan.settingsOfFirst = ["LD_PRELOAD": library, "WALL_CLOCK_STEP": clock]
             try await withFleet(plan) { fleet in
-                // Answers of the simulator are as old as its clock says: what the stepped node makes of them is its own affair,
-                // but it must not tell it to the others.
+                // The age of the simulator's answers follows its clock. The stepped node may misjudge it, but must not
+                // announce that to the others.
                 try await fleet.expectSurvival(
                     of: "clock stepped by \(step) s", lostBuckets: 0, isNoticed: false, receiptsFrom: 0
                 ) {

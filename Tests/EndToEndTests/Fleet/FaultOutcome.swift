@@ -4,21 +4,21 @@
 import Foundation
 import Testing
 
-/// What was seen while something was wrong.
+/// The observations during a fault.
 struct FaultOutcome {
     let fault: String
-    /// From when the fault was mended until the fleet was whole again.
+    /// The time from the end of the fault until the fleet was whole again.
     let recovery: Duration
-    /// Of clients without a limit.
+    /// The requests of a client without a limit.
     let free: [Visit]
-    /// Of a client with a limit of `Fleet.quota` in a second.
+    /// The requests of a client with a limit of `Fleet.quota` per second.
     let limited: [Visit]
 
     var longest: Duration { (free + limited).map(\.latency).max() ?? .zero }
     var failures: Int { (free + limited).count { $0.isFailure } }
     var admitted: Int { limited.count { $0.status == 200 } }
 
-    /// What the limited client may get in this time.
+    /// Returns the maximum that the limited client may get in this time.
     func bound(lostBuckets: Int) -> Double {
         let quota = Double(Fleet.quota)
         let first = limited.map(\.start).min(), last = limited.map(\.end).max()
@@ -26,8 +26,8 @@ struct FaultOutcome {
         return quota * Double(1 + lostBuckets) + quota * ((last - first) / .seconds(1))
     }
 
-    /// The promises of a fleet, whatever the fault. A request that is not answered in the load driver's time is a failure;
-    /// how long each took stands in the table, because that is up to the machine.
+    /// Checks the guarantees of a fleet under any fault. A request without an answer in the load driver's time is a
+    /// failure; durations are only listed in the table, because they depend on the machine.
     func expectPromises(lostBuckets: Int) {
         #expect(failures == 0, "\(fault): \(free.filter(\.isFailure)), \(limited.filter(\.isFailure))")
         #expect(free.count > 20 && free.allSatisfy { $0.isGenuine }, "\(fault): \(free.filter { !$0.isGenuine })")
@@ -37,7 +37,7 @@ struct FaultOutcome {
         #expect(Double(admitted) <= bound, "\(fault): \(admitted) were admitted, \(bound) may be")
     }
 
-    /// Adds a line to the table that FLEET_TABLE names, if it does.
+    /// Adds a line to the table in the file FLEET_TABLE, if it is set.
     func note(lostBuckets: Int) throws {
         guard let path = ProcessInfo.processInfo.environment["FLEET_TABLE"] else { return }
         let milliseconds = Int(longest / .milliseconds(1)), seconds = Int(recovery / .milliseconds(1))

@@ -7,35 +7,34 @@ import RealServers
 import ReceiptForge
 import Testing
 
-/// Gateways that share a store, the load balancer in front of them, and the simulator they take for Apple.
+/// Gateways that share a store, their load balancer, and a simulated Apple.
 struct Fleet: Sendable {
     let apple: AppleSimulator
     let nodes: [FleetNode]
     let balancer: RealServer
-    /// By name.
+    /// The clients by name.
     let clients: [String: FleetClients.Client]
 
-    /// How a fleet is set up.
+    /// The setup of a fleet.
     struct Plan {
-        /// Where the store is.
         var redisURL: String
         var nodes = 3
-        /// What all gateways are told beside the usual.
+        /// The additional settings of all gateways.
         var settings: [String: String] = [:]
-        /// What only the first is told.
+        /// The additional settings of the first gateway.
         var settingsOfFirst: [String: String] = [:]
-        /// Clients with their policies; nobody is asked for a key if there are none.
+        /// The clients with their policies; without any, no key is required.
         var clients: [(name: String, policies: String)] = []
-        /// What Apple does.
+        /// The scenario of the simulated Apple.
         var scenario = ""
-        /// Gateways that somebody else runs.
+        /// Further gateways behind the load balancer.
         var guests: [RealServer.Backend] = []
     }
 
-    /// Seals and names what the tests keep in Redis.
+    /// The keys that encrypt and name the tests' entries in Redis.
     static let cacheKeys = "k1:" + Data((0..<32).map { UInt8($0 * 7 + 1) }).base64EncodedString()
 
-    /// Asks one node. Every answer but a refusal for the sake of a limit must be 200, whatever happens to the store.
+    /// Sends a receipt to one node. Every answer except a rate limit must be 200, in every state of the store.
     func verify(
         _ receipt: String, at node: Int, _ more: [String: Any] = [:], as client: String? = nil
     ) async throws -> Verdict {
@@ -47,15 +46,15 @@ struct Fleet: Sendable {
     /// The API key of a client of the plan.
     func key(of client: String) -> String? { clients[client]?.key }
 
-    /// The sum of a metric over all nodes.
+    /// Returns the sum of a metric over all nodes.
     func sum(_ name: String, _ labels: [String: String] = [:]) async throws -> Double {
         var sum = 0.0
         for node in nodes { sum += try await node.sum(name, labels) }
         return sum
     }
 
-    /// Whether what one node learns every other node knows: each asks in its turn about a receipt that the one before it
-    /// may have been the first to see, and only the first may ask Apple.
+    /// Returns true if every node knows the results of the others: each in turn receives the same new receipt, and only
+    /// the first may send it to Apple.
     func isWhole(_ number: Int, as client: String? = nil) async throws -> Bool {
         let receipt = Sample.receipt(number)
         for (place, node) in nodes.indices.enumerated() {
@@ -65,14 +64,14 @@ struct Fleet: Sendable {
         return true
     }
 
-    /// Whether each node knows how many there are, and would take no more than its share if the store failed.
+    /// Returns true if each node knows the number of nodes, and so its share if the store fails.
     func knowsItself() async throws -> Bool {
         for node in nodes where try await node.sum("fleet_live_nodes") != Double(nodes.count) { return false }
         return true
     }
 }
 
-/// Runs a test with a fleet, and ends all of it.
+/// Runs a test with a fleet, and stops all of it.
 func withFleet(_ plan: Fleet.Plan, _ test: (Fleet) async throws -> Void) async throws {
     let folder = try ScratchFolder()
     let clients = plan.clients.isEmpty ? nil : try await FleetClients(plan.clients, in: folder)
@@ -108,7 +107,7 @@ private func withNodes(
         apple: apple, nodes: nodes, balancer: balancer,
         clients: Dictionary(uniqueKeysWithValues: clients.map { ($0.name, $0) }))
     try await test(fleet)
-    // Whatever happened to the store, gateways live, and end when they are told to.
+    // Gateways survive every fault of the store, and stop on request.
     for node in nodes {
         let status = await node.stop()
         #expect(status == 0)

@@ -4,22 +4,21 @@
 import Foundation
 import Testing
 
-/// The clients of a fleet, each with a key of its own.
+/// The clients of a fleet, each with its own key.
 struct FleetClients {
-    /// One of them.
     struct Client: Sendable {
         let name: String
-        /// What it sends.
+        /// The API key.
         let key: String
     }
 
-    /// What the gateways must be told to know them.
+    /// The settings that make the clients known to the gateways.
     let settings: [String: String]
     let clients: [Client]
 
     private static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
 
-    /// - Parameter policies: of each client by its name, as lines of YAML at the indentation of `keys:`; none is unlimited.
+    /// - Parameter policies: those of each client, as lines of YAML at the indentation of `keys:`; none is unlimited.
     init(_ policies: [(name: String, policies: String)], in folder: ScratchFolder) async throws {
         var (clients, text) = ([Client](), "clients:\n")
         for (name, policies) in policies {

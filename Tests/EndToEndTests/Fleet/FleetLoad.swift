@@ -7,14 +7,14 @@ import Synchronization
 
 @testable import LoadTest
 
-/// What one request of a load came to.
+/// The outcome of one request of a load.
 struct Visit: Sendable {
-    /// When it was due.
+    /// The time at which it was due.
     let start: ContinuousClock.Instant
     let end: ContinuousClock.Instant
     /// Nil without an answer.
     let status: Int?
-    /// What a 200 said.
+    /// The contents of a 200.
     let facts: Facts?
 
     struct Facts: Decodable, Sendable {
@@ -28,9 +28,9 @@ struct Visit: Sendable {
     }
 
     var latency: Duration { end - start }
-    /// A locally verifiable receipt was called genuine.
+    /// True if a locally verifiable receipt was called genuine.
     var isGenuine: Bool { facts?.verdict == "genuine" }
-    /// The caller was left without an answer, or with a 5xx.
+    /// True if the client got no answer, or a 5xx.
     var isFailure: Bool { status.map { $0 >= 500 } ?? true }
 }
 
@@ -41,15 +41,15 @@ struct FleetLoad: Sendable {
     var connections = 32
     var key: String?
     var mode = VerifyMode.auto
-    /// What to ask about in the turn of a number, in base64.
+    /// Returns the receipt for the request of this number, in base64.
     let receipt: @Sendable (Int) -> String
 
-    /// Each of them asked about so many times in a row: by a balancer in turns, once at each node.
+    /// Returns receipts that each repeat this many times in a row: round robin, once at each node.
     static func distinctReceipts(from first: Int, timesEach times: Int = 3) -> @Sendable (Int) -> String {
         { Sample.receipt(first + $0 / times) }
     }
 
-    /// Asks for as long as the body takes, and waits for every answer.
+    /// Sends requests until the body ends, and waits for every answer.
     func run<Value: Sendable>(
         during body: (FleetLog) async throws -> Value
     ) async throws -> (value: Value, visits: [Visit]) {
@@ -68,7 +68,7 @@ struct FleetLoad: Sendable {
         }
     }
 
-    /// Asks until there are so many answers.
+    /// Sends requests until there are this many answers.
     func run(visits count: Int) async throws -> [Visit] {
         let outcome = try await run { log in
             while log.visits.count < count { try await Task.sleep(for: .milliseconds(20)) }
@@ -85,7 +85,7 @@ struct FleetLoad: Sendable {
     }
 }
 
-/// What came of a load so far.
+/// The outcomes of a load so far.
 final class FleetLog: Sendable {
     private let state = Mutex<[Visit]>([])
 

@@ -6,7 +6,7 @@ import RealServers
 import Synchronization
 import Testing
 
-/// One gateway of a fleet, at ports that stay the same when it comes back after a crash.
+/// One gateway of a fleet, at ports that stay the same after a restart.
 final class FleetNode: Sendable {
     let backend: RealServer.Backend
     private let settings: [String: String]
@@ -22,7 +22,6 @@ final class FleetNode: Sendable {
         try await start()
     }
 
-    /// The process.
     var running: RunningGateway {
         get throws { try #require(gateway.withLock { $0 }, "the node was ended") }
     }
@@ -32,26 +31,26 @@ final class FleetNode: Sendable {
         gateway.withLock { $0 = started }
     }
 
-    /// Ends it as a crash would.
+    /// Kills it, like a crash.
     func kill() async throws {
         try await running.kill()
         gateway.withLock { $0 = nil }
     }
 
-    /// Ends it in order, if it runs, and returns its exit status.
+    /// Stops it, if it runs, and returns its exit status.
     func stop() async -> Int32? {
         let running = gateway.withLock { $0 }
         return await running?.stop()
     }
 
-    /// The sum of all series of a metric that have these labels among theirs.
+    /// Returns the sum of all series of a metric with these labels.
     func sum(_ name: String, _ labels: [String: String] = [:]) async throws -> Double {
         try await Scrape(running).sum(name, labels)
     }
 }
 
 extension Scrape {
-    /// The sum of all series of one of the gateway's metrics that have these labels among theirs.
+    /// Returns the sum of all series of one of the gateway's metrics with these labels.
     func sum(_ name: String, _ labels: [String: String] = [:]) -> Double {
         values.filter { series, _ in
             let parts = series.split(separator: "{", maxSplits: 1)

@@ -6,27 +6,26 @@ import Testing
 
 @testable import LoadTest
 
-/// The promises of a fleet, whatever happens to what it stands on.
+/// The guarantees of a fleet under faults of its dependencies.
 extension Fleet {
-    /// Of whoever may ask for ever.
+    /// The client without a limit.
     static let free = "free"
-    /// Of whoever meets `quota`.
+    /// The client with a limit of `quota`.
     static let limited = "limited"
-    /// Tokens in each second, and at most at once.
+    /// The tokens per second, and the size of the bucket.
     static let quota = 20
 
-    /// A fleet for these tests.
     static func plan(redisURL: String) -> Plan {
         var plan = Plan(redisURL: redisURL)
         plan.clients = [(free, ""), (limited, FleetLimits.perSecond(quota))]
         return plan
     }
 
-    /// Lets something happen under load, and holds the fleet to its promises.
+    /// Runs an event under load, and checks the guarantees of the fleet.
     /// - Parameters:
-    ///   - lostBuckets: how often the buckets may be full again, or become shares of the nodes.
-    ///   - isNoticed: whether the metrics must show commands that were not answered.
-    ///   - event: what happens, and its mending.
+    ///   - lostBuckets: the number of times that buckets may be full again, or become shares of the nodes.
+    ///   - isNoticed: true if the metrics must show commands without an answer.
+    ///   - event: the fault, and its end.
     func expectSurvival(
         of name: String, lostBuckets: Int, isNoticed: Bool = true, receiptsFrom first: Int, startsWhole: Bool = true,
         _ event: @Sendable () async throws -> Void
@@ -47,7 +46,7 @@ extension Fleet {
         }
     }
 
-    /// Runs the body while clients ask, and goes on until the fleet is whole.
+    /// Runs the body while clients send requests, and continues until the fleet is whole.
     private func underLoad(
         _ name: String, receiptsFrom first: Int, _ body: @Sendable () async throws -> Void
     ) async throws -> FaultOutcome {
@@ -59,7 +58,7 @@ extension Fleet {
             receipt: { _ in Sample.receipt(first) })
         let (inner, freeVisits) = try await free.run { _ in
             try await limited.run { _ in
-                // Some requests before, so that connections are warm.
+                // Some requests first, so that connections are warm.
                 try await Task.sleep(for: .milliseconds(500))
                 try await body()
                 return try await recovery(receiptsFrom: first + 50_000)
@@ -78,7 +77,7 @@ extension Fleet {
         return ContinuousClock.now - start
     }
 
-    /// Commands to Redis that were not answered, on all nodes.
+    /// Returns the number of commands to Redis without an answer, on all nodes.
     private func storeTrouble() async throws -> Double {
         try await sum("store_commands_total") - sum("store_commands_total", ["outcome": "ok"])
     }

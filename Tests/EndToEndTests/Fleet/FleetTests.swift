@@ -3,6 +3,6 @@
 
 import Testing
 
-/// What three gateway processes, a load balancer and a Redis do together. One after the other: a machine that runs several
-/// fleets at once tests its own patience.
+/// Tests of three gateway processes with a load balancer and a Redis. One after another: several fleets at once would
+/// overload the machine.
 @Suite(.serialized) enum FleetTests {}

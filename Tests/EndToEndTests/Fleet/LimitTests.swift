@@ -9,9 +9,9 @@ import Testing
 @testable import LoadTest
 
 extension FleetTests {
-    /// A limit is one for the whole fleet.
+    /// A limit applies to the whole fleet.
     @Suite(.serialized, .timeLimit(.minutes(5))) struct LimitTests {
-        /// Twenty tokens in each second; a bucket must hold a few more before nodes take of them in advance.
+        /// Twenty tokens per second; a bucket must hold a few more before nodes lease some in advance.
         @Test(arguments: [(burst: 20, seconds: 1, isLeased: false), (200, 10, false), (200, 10, true)])
         func `in no window the fleet admits more than burst and rate allow`(
             burst: Int, seconds: Int, isLeased: Bool
@@ -21,7 +21,7 @@ extension FleetTests {
                 #expect(visits.allSatisfy { $0.status == 429 || $0.isGenuine })
                 let excess = visits.excess(burst: Double(burst), perSecond: 20)
                 #expect(excess == nil, "\(String(describing: excess))")
-                // The limit is also reached: what nodes hold in advance is little and comes back.
+                // The limit is also reached: nodes lease few tokens, and return them.
                 let shortfall = visits.shortfall(burst: Double(burst), perSecond: 20)
                 #expect(shortfall == nil, "\(String(describing: shortfall))")
                 let leases = try await fleet.sum("rate_limit_decisions_total", ["source": "lease"])
@@ -29,7 +29,7 @@ extension FleetTests {
             }
         }
 
-        @Test func `what one bucket refuses costs no other bucket anything`() async throws {
+        @Test func `a request refused by one bucket costs no token of another`() async throws {
             // If refused requests were charged to the hour, it would be empty within the first second.
             let policies = """
                     limits:

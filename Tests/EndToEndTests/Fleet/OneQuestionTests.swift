@@ -8,12 +8,12 @@ import ReceiptForge
 import Testing
 
 extension FleetTests {
-    /// What one node asked Apple, no other node asks again.
+    /// Nodes share results: no node repeats a request to Apple that another has made.
     @Suite(.serialized, .timeLimit(.minutes(5))) struct OneQuestionTests {
-        /// So that a machine that is busy with other things is not taken for a store that does not answer.
+        /// A longer deadline, so that a busy machine does not look like a store without answers.
         private static let patient = ["GATEWAY_REDIS_DEADLINE": "1s"]
 
-        @Test func `crowds at three nodes who ask about forty receipts cost forty questions`() async throws {
+        @Test func `crowds at three nodes with forty receipts cost forty requests to Apple`() async throws {
             try await withStore(["GATEWAY_APPLE_SOFT_TIMEOUT": "20s"], scenario: "faults: [{latency: 0.3}]") { fleet in
                 let receipts = (0..<40).map { Sample.receipt($0) }
                 let verdicts = try await withThrowingTaskGroup { group in
@@ -26,7 +26,7 @@ extension FleetTests {
                 }
                 #expect(verdicts.count == 480)
                 for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
-                // On a machine that is busy somebody may have waited for another node as long as one does.
+                // On a busy machine one node may have waited for another for the whole lease.
                 let overdue = try await fleet.sum("flight_leases_total", ["outcome": "overdue"])
                 let questions = fleet.apple.stats.production
                 #expect(40...(40 + Int(overdue)) ~= questions && fleet.apple.stats.distinctReceipts == 40)
@@ -53,7 +53,7 @@ extension FleetTests {
             }
         }
 
-        @Test func `what Apple said under one option, secret or app answers under no other`() async throws {
+        @Test func `Apple's answer under one option, secret or app is not used under another`() async throws {
             try await withStore { fleet in
                 let receipt = Sample.receipt(0)
                 func ask(_ more: [String: Any], password: String? = nil) async throws -> Int {
@@ -77,7 +77,7 @@ extension FleetTests {
             }
         }
 
-        @Test func `nobody is called active past the boundary, whoever kept the answer`() async throws {
+        @Test func `no node calls a subscription active after its end, even from the shared cache`() async throws {
             try await withStore(["GATEWAY_VERIFICATION_CLOCK_SKEW": "0s"]) { fleet in
                 let boundary = UTCDate(secondsSince1970: Int64(Date().timeIntervalSince1970) + 5)
                 let receipt = Sample.receipt(0, endingAt: boundary)
@@ -99,7 +99,7 @@ extension FleetTests {
             }
         }
 
-        @Test func `a node that is killed while it asks for all leaves nobody waiting`() async throws {
+        @Test func `a node that is killed during its request to Apple leaves no client waiting`() async throws {
             try await withStore(scenario: "faults: [{requests: 1, latency: 30}]") { fleet in
                 let receipt = Sample.receipt(0)
                 let first = Task { try? await fleet.verify(receipt, at: 0) }
@@ -107,7 +107,7 @@ extension FleetTests {
                 async let second = fleet.verify(receipt, at: 1)
                 async let third = fleet.verify(receipt, at: 2)
                 try await fleet.nodes[0].kill()
-                // Who waits for longer than the patience with Apple gets an answer with a label.
+                // After the soft timeout a client gets a degraded answer.
                 let verdicts = try await [second, third]
                 for verdict in verdicts { #expect(verdict.isApples, "\(verdict)") }
                 #expect(fleet.apple.stats.production <= 3)

@@ -7,9 +7,9 @@ import RealServers
 import Testing
 
 extension FleetTests {
-    /// A purge at one node reaches the cached answers of all.
+    /// A purge at one node affects the cached results of all.
     @Suite(.serialized, .timeLimit(.minutes(5))) struct PurgeTests {
-        @Test func `after a purge every node has Apple's new answer, and Apple is asked once for it`() async throws {
+        @Test func `after a purge every node has Apple's new answer, from one request to Apple`() async throws {
             try await withStore { fleet, _ in
                 let receipt = Sample.receipt(0)
                 for _ in 0..<2 {
@@ -29,7 +29,7 @@ extension FleetTests {
             }
         }
 
-        @Test func `a purge reaches each of many answers about one transaction`() async throws {
+        @Test func `a purge reaches all results of one transaction`() async throws {
             try await withStore { fleet, _ in
                 func ask(_ password: Int, at node: Int) async throws -> Int {
                     let before = fleet.apple.stats.production
@@ -48,20 +48,20 @@ extension FleetTests {
             }
         }
 
-        @Test func `a purge reaches the first request about a receipt, while Apple is asked`() async throws {
+        @Test func `a purge reaches the first request for a receipt while it waits for Apple`() async throws {
             try await withStore(scenario: "faults: [{requests: 1, latency: 2}]") { fleet, _ in
                 let receipt = Sample.receipt(0)
                 async let early = fleet.verify(receipt, at: 0)
                 try await eventually("Apple is asked") { fleet.apple.stats.production == 1 }
                 #expect(try await fleet.purge(0, at: 1) == 200)
-                // It came before the purge, so it gets what it waited for.
+                // It came before the purge, so it gets the answer that it waited for.
                 #expect(try await early.isApples)
                 for node in [2, 0] { #expect(try await fleet.verify(receipt, at: node).isApples) }
                 #expect(fleet.apple.stats.production == 2)
             }
         }
 
-        @Test func `without Redis a purge is an error, and an answer from before says that it may be old`() async throws
+        @Test func `without Redis a purge is an error, and an earlier answer is labelled as possibly old`() async throws
         {
             try await withStore { fleet, redis in
                 let receipt = Sample.receipt(0)
@@ -81,7 +81,7 @@ extension FleetTests {
         ) async throws {
             let redis = try await RealServer.redis()
             var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
-            // So that a busy machine is not taken for a store that does not answer.
+            // A longer deadline, so that a busy machine does not look like a store without answers.
             plan.settings = ["GATEWAY_REDIS_DEADLINE": "1s", "GATEWAY_APPLE_SOFT_TIMEOUT": "20s"]
             plan.scenario = scenario
             try await withFleet(plan) { try await test($0, redis) }
@@ -91,7 +91,7 @@ extension FleetTests {
 }
 
 extension Fleet {
-    /// The status of a purge of a sample's transaction.
+    /// Returns the status of a purge of a sample's transaction.
     fileprivate func purge(_ number: Int, at node: Int) async throws -> Int {
         try await nodes[node].running.purge(Sample.transactionID(number)).status
     }

@@ -4,16 +4,17 @@
 import RealServers
 import Testing
 
-/// Something that happens to Redis, or on the way there.
+/// A fault of Redis, or of the connection to it.
 struct StoreFault: Sendable, CustomTestStringConvertible {
     typealias Deed = @Sendable (StoreStage) async throws -> Void
 
     let name: String
-    /// From its beginning to the moment when somebody mends it; zero for what is over at once.
+    /// The time from its beginning to its end; zero for an instantaneous fault.
     var lasts = Duration.seconds(3)
-    /// How often buckets that Redis held are lost with it, or become shares of the nodes: each time they are full again.
+    /// The number of times that the buckets are lost with Redis, or become shares of the nodes: each time they are full
+    /// again.
     var lostBuckets = 2
-    /// Whether nodes must notice, and count what they did without Redis.
+    /// True if nodes must notice it, and count commands without Redis.
     var isNoticed = true
     let strike: Deed
     var mend: Deed = { try await $0.way.heal() }
@@ -22,10 +23,10 @@ struct StoreFault: Sendable, CustomTestStringConvertible {
 }
 
 extension StoreFault {
-    /// What the issue lists for a Redis without replicas.
+    /// The faults of a Redis without replicas.
     static let all = ofTheServer + ofItsMemory + ofTheWay
 
-    private static let password = "a password that nobody has"
+    private static let password = "a password without a user"
 
     private static let ofTheServer = [
         StoreFault(name: "killed", strike: { $0.redis.kill() }, mend: { try await $0.redis.start() }),
@@ -38,8 +39,8 @@ extension StoreFault {
         StoreFault(
             name: "frozen", lasts: .seconds(10), strike: { $0.redis.freeze() }, mend: { $0.redis.thaw() }),
         StoreFault(name: "connections killed", lasts: .zero, strike: { try await $0.killClients() }),
-        // Nodes that were refused come back one after the other: for seconds one asks Redis again while others still have
-        // their shares.
+        // Refused nodes come back one after another: for seconds one uses Redis again while others still have their
+        // shares.
         StoreFault(
             name: "wrong password", lostBuckets: 3,
             strike: { stage in

@@ -10,10 +10,10 @@ import Testing
 @testable import LoadTest
 
 extension FleetTests {
-    /// Something happens to Redis while customers ask.
+    /// Faults of Redis under load.
     @Suite(.serialized, .sharedStoreStage, .timeLimit(.minutes(4))) struct StoreFaultTests {
         @Test(arguments: Array(StoreFault.all.enumerated()))
-        func `nobody is left without an answer, no limit is left open, and the fleet is whole again by itself`(
+        func `every client gets an answer, no limit is left open, and the fleet recovers by itself`(
             number: Int, fault: StoreFault
         ) async throws {
             let stage = try #require(SharedStoreStage.current)
@@ -23,7 +23,7 @@ extension FleetTests {
 }
 
 extension FleetTests {
-    /// Redis is not there yet.
+    /// A Redis that is not reachable at the start.
     @Suite(.serialized, .timeLimit(.minutes(5))) struct StoreAbsenceTests {
         @Test func `gateways start without Redis, serve, and find it by themselves`() async throws {
             try await StoreStage.with(isThere: false) { stage in
@@ -36,7 +36,7 @@ extension FleetTests {
             }
         }
 
-        @Test func `a gateway that Redis refuses from the beginning is not ready, serves all the same, and says why`()
+        @Test func `a gateway that Redis refuses from the beginning is not ready, serves, and gives the reason`()
             async throws
         {
             let redis = try await RealServer.redis(["--requirepass", "right"])
@@ -60,7 +60,7 @@ extension FleetTests {
 }
 
 extension StoreStage {
-    /// Lets something happen to Redis under load, mends it, and holds the fleet to its promises.
+    /// Injects a fault of Redis under load, ends it, and checks the guarantees of the fleet.
     func expectSurvival(of fault: StoreFault, receiptsFrom first: Int, startsWhole: Bool = true) async throws {
         try await fleet.expectSurvival(
             of: fault.name, lostBuckets: fault.lostBuckets, isNoticed: fault.isNoticed, receiptsFrom: first,

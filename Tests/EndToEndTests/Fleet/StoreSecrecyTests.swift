@@ -7,10 +7,10 @@ import RealServers
 import Testing
 
 extension FleetTests {
-    /// What a thief of the store gets.
+    /// The contents of the store, as an attacker would read them.
     @Suite(.serialized, .timeLimit(.minutes(5))) struct StoreSecrecyTests {
         @Test func `no receipt, secret, app, transaction or client can be read in Redis`() async throws {
-            // Strings as they are, so that the search finds what is there.
+            // Without compression, so that the search finds plain text.
             let redis = try await RealServer.redis(["--rdbcompression", "no"])
             var plan = Fleet.Plan(redisURL: "redis://127.0.0.1:\(redis.port)")
             let policies = FleetLimits.one(1000, in: 3600, isLeased: false) + "    may: [purge]\n"
@@ -27,7 +27,7 @@ extension FleetTests {
                     Sample.transactionID(0), key: fleet.key(of: "a-client-of-mine"))
                 #expect(purge.status == 200)
                 let dump = try await Self.dump(of: redis)
-                // There is something to be found, and the search finds what is there.
+                // There is data, and the search finds it.
                 let kinds = ["rc:4:", "gw:{purges}:log", "rl:{"]
                 for kind in kinds { #expect(dump.range(of: Data(kind.utf8)) != nil, "\(kind)") }
                 let key = try #require(fleet.clients["a-client-of-mine"]?.key)
@@ -47,7 +47,7 @@ extension FleetTests {
             ]
         }
 
-        /// Whatever has 47 bytes of the receipt in a row has one of these, as they are or in base64.
+        /// Returns pieces such that any 47 consecutive bytes of the receipt contain one, raw or in base64.
         private static func pieces(of receipt: String) -> [Data] {
             let bytes = Data(base64Encoded: receipt) ?? Data()
             return pieces(of: bytes) + pieces(of: Data(receipt.utf8))
@@ -57,7 +57,7 @@ extension FleetTests {
             stride(from: 0, to: bytes.count - 24, by: 24).map { bytes.dropFirst($0).prefix(24) }
         }
 
-        /// Everything that Redis holds.
+        /// Returns all data in Redis.
         private static func dump(of redis: RealServer) async throws -> Data {
             let file = redis.folder.appending(path: "everything.rdb")
             let outcome = try await Program.named.run(["redis-cli", "-p", "\(redis.port)", "--rdb", file.path])

@@ -5,13 +5,13 @@ import Foundation
 import RealServers
 import Testing
 
-/// A fleet with one Redis, which can be mistreated, and so can the way there.
+/// A fleet with one Redis, and a proxy that can disturb the connection to it.
 struct StoreStage: Sendable {
     let redis: RealServer
     let way: FaultProxy
     let fleet: Fleet
 
-    /// Asks Redis itself, past the proxy.
+    /// Sends a command to Redis directly, past the proxy.
     @discardableResult
     func redis(_ words: [String], password: String? = nil) async throws -> String {
         let login = password.map { ["-a", $0, "--no-auth-warning"] } ?? []
@@ -19,15 +19,15 @@ struct StoreStage: Sendable {
         return outcome.output
     }
 
-    /// Ends all connections of the gateways, also those that listen for invalidations.
+    /// Ends all connections of the gateways, including those subscribed to invalidations.
     func killClients(password: String? = nil) async throws {
         for type in ["normal", "pubsub"] { try await redis(["client", "kill", "type", type], password: password) }
     }
 }
 
 extension StoreStage {
-    /// Runs a test with a fleet around a Redis.
-    /// - Parameter isThere: whether Redis can be reached from the beginning.
+    /// Runs a test with a fleet and its Redis.
+    /// - Parameter isThere: true if Redis is reachable from the beginning.
     static func with(isThere: Bool = true, _ test: (StoreStage) async throws -> Void) async throws {
         let redis = try await RealServer.redis()
         let way = try await FaultProxy(to: redis.port)
@@ -42,7 +42,7 @@ extension StoreStage {
     }
 }
 
-/// One fleet for all tests of a suite, which take turns.
+/// One fleet for all tests of a suite, which run in turn.
 struct SharedStoreStage: SuiteTrait, TestScoping {
     @TaskLocal static var current: StoreStage?
 
@@ -56,6 +56,5 @@ struct SharedStoreStage: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == SharedStoreStage {
-    /// One fleet around one Redis for all tests of the suite.
     static var sharedStoreStage: SharedStoreStage { SharedStoreStage() }
 }

@@ -6,14 +6,14 @@ import RealServers
 import Testing
 
 extension FleetTests {
-    /// What happens to a Redis of several servers, while three gateways are under load.
+    /// Faults of a Redis with several servers, while three gateways are under load.
     @Suite(.serialized, .timeLimit(.minutes(3))) struct TopologyFaultTests {
         @Test func `a master that dies is replaced by a replica`() async throws {
             let redis = try await RedisSentinels()
             try await withFleet(
                 Fleet.plan(redisURL: "redis+sentinel://\(redis.hosts)/\(RedisSentinels.masterName)")
             ) { fleet in
-                // Replicas lag: what the dead master admitted last is lost with it.
+                // Replicas lag: the last admissions of the lost master are lost with it.
                 try await fleet.expectSurvival(of: "replica promoted", lostBuckets: 2, receiptsFrom: 0) {
                     redis.nodes[0].kill()
                 }
@@ -21,7 +21,7 @@ extension FleetTests {
             (redis.nodes + redis.sentinels).forEach { $0.kill() }
         }
 
-        @Test func `slots move to another master, also those of buckets in use`() async throws {
+        @Test func `slots move to another master, including those of buckets in use`() async throws {
             let redis = try await RedisCluster()
             try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
                 try await fleet.expectSurvival(of: "slots moved", lostBuckets: 0, isNoticed: false, receiptsFrom: 0) {
@@ -40,7 +40,7 @@ extension FleetTests {
         @Test func `a master of a cluster is lost and comes back`() async throws {
             let redis = try await RedisCluster()
             try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
-                // The breaker is one for all masters, and may close and open once more while one of them is gone.
+                // The breaker is shared by all masters, and may close and open once more while one of them is lost.
                 try await fleet.expectSurvival(of: "cluster node lost", lostBuckets: 3, receiptsFrom: 0) {
                     redis.masters[0].kill()
                     try await Task.sleep(for: .seconds(3))
@@ -50,7 +50,7 @@ extension FleetTests {
             redis.masters.forEach { $0.kill() }
         }
 
-        /// Those of buckets, which each request of the limited client needs, and some of findings.
+        /// Returns the slots of buckets, which each request of the limited client needs, and of some cached results.
         private static func slotsInUse(of master: RealServer) throws -> Set<Int> {
             let keys = try master.ask("KEYS", "*").split(separator: "\n").map(String.init)
             let chosen = keys.filter { $0.hasPrefix("rl:") } + keys.filter { $0.hasPrefix("rc:") }.prefix(10)

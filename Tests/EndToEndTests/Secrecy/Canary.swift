@@ -3,11 +3,11 @@
 
 import Foundation
 
-/// Something that must come to light nowhere: a secret, or a receipt.
+/// A value that must not leak: a secret, or a receipt.
 struct Canary: Sendable {
-    /// Its octets, such as those of a receipt that was sent in base64.
+    /// Its bytes, such as those of a receipt that was sent in base64.
     let bytes: [UInt8]
-    /// As it is written where it belongs.
+    /// The text in its usual form.
     let text: String
 
     init(receipt base64: String) {
@@ -19,7 +19,7 @@ struct Canary: Sendable {
         (bytes, text) = (Array(secret.utf8), secret)
     }
 
-    /// The ways in which somebody may write it; a seed chooses one.
+    /// Returns one of the forms in which it may leak, chosen by a number.
     func written(_ form: Int) -> String {
         switch form % 5 {
         case 0: bytes.map { String(format: "%02x", $0) }.joined()
@@ -31,25 +31,26 @@ struct Canary: Sendable {
     }
 }
 
-/// Searches texts for canaries: for any twelve octets in a row, as they are, in hexadecimal, in base64, and in the escapes
-/// of URLs and of JSON.
+/// A search of texts for canaries: for any twelve consecutive bytes, raw, in hexadecimal, in base64, and with the
+/// escapes of URLs and of JSON.
 struct CanarySearch: Sendable {
-    /// Octets in a row that are too many; hexadecimal takes two letters for each.
+    /// The length of a forbidden run in bytes; hexadecimal takes two letters for each.
     private static let length = 12
     /// All forbidden runs of each length, by their first eight letters.
     private var runs: [Int: [UInt64: Set<String>]] = [:]
-    /// Those in base64, of which some may be written in the letters for URLs.
+    /// The runs in base64, which may also use the alphabet for URLs.
     private var base64: [Int: [UInt64: Set<String>]] = [:]
 
-    /// - Parameter known: what the gateway says before anybody tells it anything: the certificates in receipts have words
-    ///   in common with it.
+    /// - Parameter known: the gateway's output before any request: the certificates in receipts have words in common
+    /// with
+    ///   it.
     init(_ canaries: [Canary], except known: [String] = []) {
         for canary in canaries {
             for bytes in [canary.bytes, Array(canary.text.utf8)] {
                 Self.forbid(bytes, length: Self.length, in: &runs)
                 let digits = Array(bytes.map { String(format: "%02x", $0) }.joined().utf8)
                 Self.forbid(digits, length: 2 * Self.length, in: &runs)
-                // An octet can stand at three places of a group.
+                // A byte can have three positions in a group.
                 for start in 0..<min(3, bytes.count) {
                     let text = Array(Data(bytes.dropFirst(start)).base64EncodedString().utf8)
                     Self.forbid(text, length: Self.length, in: &runs)
@@ -70,7 +71,7 @@ struct CanarySearch: Sendable {
     private static func forbid(_ bytes: [UInt8], length: Int, in runs: inout [Int: [UInt64: Set<String>]]) {
         for start in bytes.indices.dropLast(length - 1) {
             let run = bytes[start..<start + length]
-            // Runs of one letter stand anywhere, and so do dates: a receipt has some.
+            // Runs of one letter are common, and so are dates: a receipt has some.
             let isDate = length == Self.length && run.allSatisfy { "0123456789-:TZ. ".utf8.contains($0) }
             guard Set(run).count > 4, !isDate else { continue }
             let head = run.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -78,7 +79,7 @@ struct CanarySearch: Sendable {
         }
     }
 
-    /// The first line that has something of a canary in it, and what it has.
+    /// Returns the first line with a part of a canary, and that part.
     func finding(in lines: [String]) -> String? {
         for line in lines {
             for text in Self.readings(of: line) {
@@ -104,7 +105,7 @@ struct CanarySearch: Sendable {
         return nil
     }
 
-    /// What a line may be read as.
+    /// Returns the decoded forms of a line.
     private static func readings(of line: String) -> Set<String> {
         let unescaped = line.replacing("\\/", with: "/").replacing(/\\u00([0-9a-fA-F]{2})/) { match in
             String(UnicodeScalar(UInt8(match.output.1, radix: 16) ?? 0))
@@ -113,7 +114,7 @@ struct CanarySearch: Sendable {
     }
 }
 
-/// Chance that comes out the same each time (SplitMix64).
+/// A reproducible generator of random numbers (SplitMix64).
 struct SeededChance: RandomNumberGenerator {
     private var state: UInt64
 

@@ -7,7 +7,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A server that repeats what it is told, in all the places an answer has.
+/// A server that repeats its input in every part of an answer.
 final class EchoingPeer: Sendable {
     let port: Int
     private let listener: any Channel
@@ -16,7 +16,7 @@ final class EchoingPeer: Sendable {
         (self.listener, port) = (listener, listener.localAddress?.port ?? 0)
     }
 
-    /// In the place of Apple.
+    /// Starts a server in place of Apple.
     static func apple() async throws -> EchoingPeer {
         let number = Turns()
         return try await listen { channel in
@@ -25,7 +25,7 @@ final class EchoingPeer: Sendable {
         }
     }
 
-    /// In the place of Redis.
+    /// Starts a server in place of Redis.
     static func redis() async throws -> EchoingPeer {
         let number = Turns()
         return try await listen { try $0.pipeline.syncOperations.addHandler(EchoingRedis(turns: number)) }
@@ -42,7 +42,7 @@ final class EchoingPeer: Sendable {
     func close() async throws { try await listener.close() }
 }
 
-/// Counts, so that every answer comes up in turn.
+/// A counter, so that every kind of answer occurs.
 final class Turns: Sendable {
     private let count = Atomic(0)
 
@@ -115,7 +115,7 @@ private final class EchoingRedis: ChannelInboundHandler {
 
     init(turns: Turns) { self.turns = turns }
 
-    /// Each piece gets an error, in which it is repeated on one line.
+    /// Answers each piece with an error that repeats it on one line.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let words = String(buffer: unwrapInboundIn(data)).split(whereSeparator: \.isNewline).map(String.init)
         let sent = words.filter { !$0.hasPrefix("$") && !$0.hasPrefix("*") }.joined(separator: " ")

@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// Requests with canaries in every place that a request has, whole and broken. They follow from the seed.
+/// Requests with canaries in every part, complete and broken, determined by a seed.
 struct FuzzedRequests {
     private var chance: SeededChance
     private let canaries: [Canary]
@@ -14,7 +14,7 @@ struct FuzzedRequests {
         (chance, self.canaries, self.receipts, self.key) = (SeededChance(seed: seed), canaries, receipts, key)
     }
 
-    /// What is sent on one connection: some requests, the last of them perhaps cut.
+    /// Returns the bytes of one connection: some requests, the last of them perhaps truncated.
     mutating func connection(of count: Int) -> [UInt8] {
         var bytes = (0..<count).flatMap { _ in request() }
         if roll(4) == 0 { bytes.removeLast(Int.random(in: 0..<min(bytes.count, 4000), using: &chance)) }
@@ -25,7 +25,7 @@ struct FuzzedRequests {
 
     private mutating func pick(_ texts: [String]) -> String { texts[roll(texts.count)] }
 
-    /// A canary in some form, or the beginning of one where a header has no room for more.
+    /// Returns a canary in some form, or the beginning of one if a header has no room for more.
     private mutating func canary(upTo bytes: Int = 100_000) -> String {
         String(canaries[roll(canaries.count)].written(roll(20)).prefix(bytes))
     }
@@ -65,7 +65,7 @@ struct FuzzedRequests {
             "Authorization: Bearer \(word)", "X-API-Key: \(word)", "Expect: \(word)", "Connection: \(word)",
             "Forwarded: for=\(word)", "X-Forwarded-For: \(word)", "traceparent: \(word)",
             "traceparent: 00-\(word)x-00f067aa0ba902b7-01", "tracestate: \(word)", "tracestate: a=\(word.prefix(200))",
-            // Identifiers that are taken over stand in the log, as they are meant to. These are not valid.
+            // Valid identifiers are logged on purpose. These are not valid.
             "X-Request-Id: \(word)+\(String(repeating: "x", count: 64))", "X-Request-Id: \(key)",
             "X-Request-Id: /\(word)",
             "Upgrade: \(word)", "Referer: https://x/?\(word)", "User-Agent: \(word)", "Content-Encoding: \(word)",
@@ -89,7 +89,7 @@ struct FuzzedRequests {
         return roll(8) == 0 ? mutated(bytes) : bytes
     }
 
-    /// Sometimes with octets that are others.
+    /// Returns the bytes, sometimes with a few random changes.
     private mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
         guard roll(8) == 0, !bytes.isEmpty else { return bytes }
         var bytes = bytes

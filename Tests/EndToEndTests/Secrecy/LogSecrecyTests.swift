@@ -7,7 +7,7 @@ import NIOPosix
 import RealServers
 import Testing
 
-/// Whatever is thrown at a gateway, and whoever repeats it: nothing of a receipt and no secret stands in its log.
+/// The log never contains a secret or a part of a receipt, even if clients send or servers repeat them.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct LogSecrecyTests {
     private static let secrets = (
         apple: "a991e5a991e5b882f6b882f6c773d7c7", redis: "Redis-5ecret/password+0000042",
@@ -18,7 +18,7 @@ import Testing
         (0..<6).map { Canary(receipt: Sample.receipt(900 + $0)) }
         + (0..<2).map { Canary(receipt: Sample.forged(900 + $0)) }
 
-    @Test func `nothing that thousands of broken requests hold is in the log, the metrics, or what is said of faults`()
+    @Test func `the log, metrics and problems contain nothing from thousands of broken requests`()
         async throws
     {
         let redis = try await RealServer.redis(["--requirepass", Self.secrets.redis])
@@ -27,7 +27,7 @@ import Testing
                 let search = try await Self.search(for: canaries, at: stage.gateway)
                 var requests = FuzzedRequests(seed: 20_260_131, canaries: canaries, receipts: Self.receipts, key: key)
                 for batch in 0..<20 {
-                    // Apple's moods, and Redis with them.
+                    // Apple's faults, and those of Redis.
                     try stage.play("shared_secret: \(Self.secrets.apple)\n\(Self.moods[batch % Self.moods.count])")
                     if batch == 15 { redis.kill() }
                     let connections = (0..<40).map { _ in requests.connection(of: 4) }
@@ -37,7 +37,7 @@ import Testing
                 }
                 try await Self.expectNothing(search, from: stage.gateway)
                 let lines = stage.gateway.transcript.lines
-                // What was thrown did arrive.
+                // The requests did arrive.
                 #expect(lines.filter { $0.contains(#""message":"request""#) }.count > 1000)
                 for word in [#""verdict":"genuine""#, #""verdict":"rejected""#, #""status":400"#, #""source":"apple""#]
                 {
@@ -53,7 +53,7 @@ import Testing
         "faults: [{fault: {tampered: other_bundle_id}}]",
     ]
 
-    @Test func `an Apple and a Redis that repeat what they are told have nothing of it logged`() async throws {
+    @Test func `an Apple and a Redis that repeat their input cause no leak in the log`() async throws {
         let apple = try await EchoingPeer.apple(), redis = try await EchoingPeer.redis()
         try await Self.withCanaries(redisPort: redis.port) { settings, key, canaries in
             let url = "http://127.0.0.1:\(apple.port)/verifyReceipt"
@@ -74,20 +74,20 @@ import Testing
                 try await Self.catchUp(gateway, 0)
                 try await Self.expectNothing(search, from: gateway)
                 let lines = gateway.transcript.lines
-                #expect(lines.contains { $0.contains("(repeats the question)") })
-                #expect(lines.contains { $0.contains("Redis is away") && $0.contains("repeat the password") })
+                #expect(lines.contains { $0.contains("(contains request data)") })
+                #expect(lines.contains { $0.contains("Redis is unavailable") && $0.contains("repeat the password") })
             }
         }
         try await apple.close()
         try await redis.close()
     }
 
-    @Test(arguments: 0..<5) func `the search finds what somebody might write`(form: Int) {
+    @Test(arguments: 0..<5) func `the search finds each form of a leak`(form: Int) {
         let secret = Canary(secret: Self.secrets.apple), search = CanarySearch([secret, Self.receipts[0]])
         for canary in [secret, Self.receipts[0]] {
             let written = canary.written(form)
             for start in [0, 1, 2, 3, 7] {
-                // Whatever has twelve octets of it, however they are written.
+                // Any twelve bytes of it, in every form.
                 let leak = written.dropFirst(start * (form == 1 ? 3 : form == 2 ? 6 : 1)).prefix(12 * 6)
                 #expect(search.finding(in: ["innocent", "{\"message\":\"\(leak)\"}"]) != nil, "\(leak)")
             }
@@ -99,7 +99,7 @@ import Testing
 
     // MARK: - Steps
 
-    /// Runs a test with the settings of a gateway that has every secret a gateway can have.
+    /// Runs a test with the settings of a gateway with every kind of secret.
     private static func withCanaries(
         redisPort: Int, _ test: ([String: String], String, [Canary]) async throws -> Void
     ) async throws {
@@ -116,7 +116,7 @@ import Testing
         try await test(settings, client.key, words.map { Canary(secret: $0) } + receipts)
     }
 
-    /// Sends each on a connection of its own, and waits until the gateway has closed it.
+    /// Sends each on its own connection, and waits until the gateway has closed it.
     private static func send(_ connections: [[UInt8]], to port: Int) async throws {
         try await withThrowingTaskGroup { group in
             for bytes in connections {
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// Waits until everything that was logged so far was read: what is dropped cannot be searched.
+    /// Waits until all log lines so far were read: dropped lines cannot be searched.
     private static func catchUp(_ gateway: RunningGateway, _ batch: Int) async throws {
         let last = "GET /nowhere HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: batch-\(batch)\r\n\r\n"
         try await send([Array(last.utf8)], to: gateway.dataPort)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    /// A search for everything that a gateway does not say by itself.
+    /// Returns a search that ignores the gateway's own words.
     private static func search(for canaries: [Canary], at gateway: RunningGateway) async throws -> CanarySearch {
         CanarySearch(canaries, except: try await Scrape(gateway).text.split(separator: "\n").map(String.init))
     }

@@ -3,7 +3,7 @@
 
 import Testing
 
-/// Apple says that `verifyReceipt` ends, and the operator's alarms hear it.
+/// Apple's announcements of the end of `verifyReceipt`, and the operator's metrics.
 @Suite(.timeLimit(.minutes(5))) struct AnnouncementTests {
     private static let (deprecated, ends) = (1_688_169_599.0, 2_366_841_599.0)
 
@@ -14,7 +14,7 @@ import Testing
         #"Sunset: ["soon", "Sun, 31 Dec 2045 23:59:59 GMT", "Sat, 31 Dec 2044 23:59:59 GMT"], Deprecation: ["@1688169599", "true"]"#,
         #"Sunset: "Sat, 31 Dec 2044 23:59:59 GMT", Deprecation: "@1688169599", Link: ["<https://a.example/>; rel=sunset", ";;<"]"#,
     ])
-    func `the dates that Apple announces are in the metrics, however they are spelled`(headers: String) async throws {
+    func `the dates that Apple announces are in the metrics, in every spelling`(headers: String) async throws {
         try await withStage("faults: [{endpoint: production, headers: {\(headers)}}]") { stage in
             let before = try await Self.dates(stage)
             #expect(before == [0, 0])
@@ -24,8 +24,7 @@ import Testing
         }
     }
 
-    @Test func `an endpoint that is deprecated since nobody says when is not one that is not deprecated`() async throws
-    {
+    @Test func `an endpoint deprecated without a date counts as deprecated`() async throws {
         try await withStage(#"faults: [{headers: {Deprecation: "true"}}]"#) { stage in
             #expect(try await stage.verify(Sample.receipt(0)).isApples)
             let date = try await Self.dates(stage)[0]
@@ -33,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `what Apple announces while it fails counts, and what cannot be read is logged`() async throws {
+    @Test func `an announcement in a failed answer counts, and an unreadable one is logged`() async throws {
         let headers = #"{Sunset: "Sat, 31 Dec 2044 23:59:59 GMT", Deprecation: "@-x"}"#
         try await withStage("faults: [{fault: {http_status: 410}, headers: \(headers)}]") { stage in
             #expect(try await stage.verify(Sample.receipt(0)).isLabelled)
@@ -41,7 +40,7 @@ import Testing
             try stage.play("faults: [{headers: \(headers)}]")
             #expect(try await stage.verify(Sample.receipt(1)).isApples)
             try await eventually("it is logged") {
-                stage.gateway.transcript.lines.contains { $0.contains("A header of Apple's cannot be read") }
+                stage.gateway.transcript.lines.contains { $0.contains("Cannot parse a header of Apple's response") }
             }
         }
     }

@@ -5,14 +5,14 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// Somebody who asks and does not stay for the answer.
+/// A client that sends a request and does not read the answer.
 struct Caller {
     private let channel: any Channel
 
-    /// Asks about a receipt in base64.
+    /// Sends a receipt in base64.
     /// - Parameters:
-    ///   - bodyBytes: how large the body is at least; what is missing is white space.
-    ///   - withheldBytes: how many bytes at the end of the body are not sent.
+    ///   - bodyBytes: the minimum size of the body, reached with white space.
+    ///   - withheldBytes: the number of bytes at the end of the body that are not sent.
     init(
         asking gateway: RunningGateway, about receipt: String, paddedTo bodyBytes: Int = 0,
         without withheldBytes: Int = 0
@@ -27,7 +27,7 @@ struct Caller {
         try await channel.writeAndFlush(ByteBuffer(string: head + body.dropLast(withheldBytes)))
     }
 
-    /// Ends the connection with RST: after FIN one might still read (RFC 9112 §9.6), so nobody notices that.
+    /// Ends the connection with RST: after FIN a client might still read (RFC 9112 §9.6), so the gateway ignores that.
     func hangUp() async throws {
         let socket = try #require(channel as? any SocketOptionProvider)
         try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()

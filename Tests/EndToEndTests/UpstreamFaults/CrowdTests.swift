@@ -4,15 +4,16 @@
 import AppleSimulator
 import Testing
 
-/// Many ask at once, and some go away; the gateway, too. One after another: crowds would get in each other's way.
+/// Many requests at once, with clients that leave and a gateway that stops. One after another: crowds disturb each
+/// other.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CrowdTests {
     private static let patient = ["GATEWAY_APPLE_SOFT_TIMEOUT": "30s", "GATEWAY_APPLE_DEADLINE": "30s"]
-    /// Room for hundreds of questions, and time to end them.
+    /// Slots for hundreds of requests to Apple, and time to finish them.
     private static let wide = [
         "GATEWAY_APPLE_CONCURRENCY": "600", "GATEWAY_APPLE_BREAKER": "forced_closed", "GATEWAY_SHUTDOWN_GRACE": "60s",
     ]
 
-    @Test func `a thousand who ask about one receipt cost one question`() async throws {
+    @Test func `a thousand clients with one receipt cost one request to Apple`() async throws {
         try await withStage("faults: [{latency: 1}]", Self.patient) { stage in
             let verdicts = try await stage.verify(all: Array(repeating: Sample.receipt(0), count: 1000))
             #expect(verdicts.count == 1000)
@@ -22,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `whoever hangs up cancels nobody else's question`() async throws {
+    @Test func `a client that hangs up cancels no other client's request`() async throws {
         try await withStage("faults: [{latency: 7}]", Self.patient) { stage in
             let leaver = try await Caller(asking: stage.gateway, about: Sample.receipt(0))
             try await eventually("Apple is asked") { stage.apple.stats.production == 1 }
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a question whose only asker hung up is answered all the same, for the next`() async throws {
+    @Test func `a request whose only client hung up is still answered, for the next`() async throws {
         try await withStage("faults: [{latency: 1}]", Self.patient) { stage in
             let leaver = try await Caller(asking: stage.gateway, about: Sample.receipt(0))
             try await eventually("Apple is asked") { stage.apple.stats.production == 1 }
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `who finds no place among the questions under way is told so, and Apple is not blamed`() async throws {
+    @Test func `a request without a concurrency slot is labelled, and is no failure of Apple`() async throws {
         // A request waits for a slot for half of its deadline. The first twenty hold theirs for longer than that, and
         // are answered long before their own deadline even on a slow machine.
         let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "20s", "GATEWAY_APPLE_DEADLINE": "20s"]
@@ -71,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `five hundred questions that are at Apple when the gateway is told to stop are all answered`()
+    @Test func `five hundred requests that are at Apple when the gateway is stopped are all answered`()
         async throws
     {
         try await withStage("faults: [{latency: 0.2}]", Self.patient.merging(Self.wide) { $1 }) { stage in
@@ -85,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `who waits in line for Apple when the gateway is told to stop is asked about and answered`() async throws
+    @Test func `requests that wait for a slot when the gateway is stopped are sent to Apple and answered`() async throws
     {
         // The first twenty hold all slots while the others arrive. These wait for half of the deadline at most: the
         // difference is the time that is left to serve them.
@@ -100,8 +101,8 @@ import Testing
         }
     }
 
-    /// Asks quick questions until so many may be under way.
-    /// - Returns: how many were asked.
+    /// Sends quick requests until the concurrency limit has this size.
+    /// - Returns: the number of requests sent.
     private func makeRoom(for count: Int, on stage: Stage) async throws -> Int {
         var asked = 0
         while try await stage.metric(#"upstream_concurrency_limit{api="verify_receipt",environment="production"}"#)

@@ -6,7 +6,7 @@ import Foundation
 import ReceiptForge
 import Testing
 
-/// What comes is no answer, or none that may be believed.
+/// Answers that are invalid, or must not be trusted.
 @Suite(.timeLimit(.minutes(5))) struct FaultyAnswerTests {
     @Test(arguments: [
         ("reset", "upstream_reset"), ("reset_mid_body", "upstream_reset"), ("empty", "upstream_unusable_answer"),
@@ -19,7 +19,7 @@ import Testing
         ("wrong_environment", "upstream_contradiction"), ("{compressed: gzip}", "upstream_unusable_answer"),
         ("{compressed: deflate}", "upstream_unusable_answer"),
     ])
-    func `a faulty answer is named, whoever asks gets what is known without it, and the next one counts again`(
+    func `a faulty answer is named, the client gets the local result, and the next answer counts again`(
         fault: String, reason: String
     ) async throws {
         try await withStage("faults: [{fault: \(fault)}]") { stage in
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that trickles is cut off at the deadline`() async throws {
+    @Test func `a slow answer is cut off at the deadline`() async throws {
         let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "1s", "GATEWAY_APPLE_DEADLINE": "1s"]
         try await withStage("faults: [{fault: {slow_body: 100}}]", settings) { stage in
             #expect(try await stage.verify(Sample.receipt(0)).isLabelled)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `endpoints that send a receipt to each other are asked once each`() async throws {
+    @Test func `endpoints that redirect a receipt to each other get one request each`() async throws {
         let scenario = """
             faults:
               - {endpoint: production, fault: {receipt_status: 21007}}
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `whoever cannot prove to be Apple is shown no receipt`() async throws {
+    @Test func `a server without Apple's certificate gets no receipt`() async throws {
         let identity = Sample.tlsAuthority.identity(forHosts: ["127.0.0.1"])
         try await withStage("faults: [{fault: tls}]", tls: identity) { stage in
             let verdict = try await stage.verify(Sample.receipt(0))
@@ -85,7 +85,7 @@ import Testing
     @Test(arguments: [
         ("of_other_app", "latest_receipt_of_other_app"), ("older", "latest_receipt_older"),
     ])
-    func `an answer with a receipt that Apple signed for another question is refused`(
+    func `an answer with a receipt that Apple signed for another request is refused`(
         forgery: String, name: String
     ) async throws {
         try await withStage("faults: [{fault: {latest_receipt: \(forgery)}}]") { stage in
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: ["missing", "broken_base64", "junk", "signed_by_stranger"])
-    func `an answer that no signature of Apple's stands behind is taken, and counted`(forgery: String) async throws {
+    func `an answer without a signature of Apple's is accepted, and counted`(forgery: String) async throws {
         try await withStage("faults: [{fault: {latest_receipt: \(forgery)}}]") { stage in
             let unproven = #"upstream_unproven_answers_total{api="verify_receipt",environment="production"}"#
             #expect(try await stage.verify(Sample.receipt(0)).isApples)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a forged receipt is rejected and never reaches Apple, whatever Apple would say`() async throws {
+    @Test func `a forged receipt is rejected and never reaches Apple, under every fault of Apple`() async throws {
         try await withStage { stage in
             for (number, scenario) in try Self.scenarios().enumerated() {
                 try stage.play(scenario)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// Those of the repository, one for each fault, and one for each story.
+    /// Returns the scenarios of the repository, one for each fault, and one for each story.
     private static func scenarios() throws -> [String] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../loadtest/scenarios")
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

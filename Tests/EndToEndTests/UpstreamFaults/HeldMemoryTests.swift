@@ -6,7 +6,7 @@ import Foundation
 import NIOCore
 import Testing
 
-/// Requests whose clients are gone, while Apple takes its time.
+/// Memory of requests whose clients have gone, while Apple is slow.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct HeldMemoryTests {
     private static let reserved = "http_bodies_in_flight_bytes"
     private static let settings = [
@@ -17,9 +17,9 @@ import Testing
     /// Together far beyond the limit and the allowance.
     private static let requests = 16
     private static let bodyBytes = 11 << 20
-    /// More than a sample, what was read of it, and a call to Apple take together.
+    /// More than a sample, its parsed form and a call to Apple take together.
     private static let receiptBytes = 32 << 10
-    /// Beyond `bodies_in_flight`: the process itself, and what is verified at the moment.
+    /// In addition to `bodies_in_flight`: the process itself, and the current verifications.
     private static let allowance = 64 << 20
 
     @Test func `large bodies that are reset while Apple is slow stay within their limit`() async throws {
@@ -28,27 +28,27 @@ import Testing
             for number in 0..<Self.requests {
                 let leaver = try await Caller(
                     asking: stage.gateway, about: Sample.receipt(number), paddedTo: Self.bodyBytes)
-                // Each one's body is complete before its client leaves.
+                // Each body is complete before its client leaves.
                 try await eventually("it waits for Apple") {
                     try await stage.metric(#"cache_lookups_total{result="miss"}"#) == Double(number + 1)
                 }
                 try await leaver.hangUp()
             }
-            // What waits is a small receipt each: the white space around it is gone.
+            // Each waiting request holds a small receipt: the white space around it is gone.
             #expect(try await stage.metric(Self.reserved) < Double(Self.requests * Self.receiptBytes))
             #expect(try stage.gateway.memory("VmHWM") - before <= Self.limit + Self.allowance)
             #expect(try stage.gateway.memory("VmRSS") - before <= Self.allowance)
         }
     }
 
-    @Test func `large bodies at the same time stay within their limit, and those beyond it are told so`() async throws {
+    @Test func `large bodies at the same time stay within their limit, and those beyond it are refused`() async throws {
         try await withStage("faults: [{latency: 60}]", Self.settings) { stage in
             let before = try stage.gateway.memory("VmRSS")
-            // No body is complete before every other is as good as sent or refused.
+            // No body is complete before every other is almost sent, or refused.
             let callers = await withTaskGroup { group in
                 for number in 0..<(2 * Self.requests) {
                     group.addTask {
-                        // The connection of a request that is refused may be closed before all of it is sent.
+                        // A refused request's connection may be closed before all of it is sent.
                         try? await Caller(
                             asking: stage.gateway, about: Sample.receipt(number), paddedTo: Self.bodyBytes, without: 1)
                     }
@@ -58,14 +58,14 @@ import Testing
             #expect(try await stage.metric(#"http_refusals_total{cause="overloaded"}"#) > 0)
             for caller in callers { try? await caller.hangUp() }
             #expect(try stage.gateway.memory("VmHWM") - before <= Self.limit + Self.allowance)
-            try await eventually("what nobody waits for is given back") {
+            try await eventually("the connections are closed") {
                 try await stage.metric("http_connections") == 0
             }
             #expect(try await stage.metric(Self.reserved) < Double(2 * Self.requests * Self.receiptBytes))
         }
     }
 
-    @Test func `a receipt that is large itself is held once, and its memory given back after Apple's answer`()
+    @Test func `a large receipt is held once, and its memory is released after Apple's answer`()
         async throws
     {
         try await withStage("faults: [{latency: 2}]", Self.settings) { stage in
@@ -74,7 +74,7 @@ import Testing
             try await eventually("Apple is asked") { stage.apple.statsDetails.inFlight == 1 }
             try await leaver.hangUp()
             try await eventually("the gateway sees it") { try await stage.metric("http_connections") == 0 }
-            // The question goes on without its client: its bytes are still counted.
+            // The request goes on without its client: its bytes are still counted.
             #expect(try await stage.metric(Self.reserved) > Double(receipt.utf8.count) / 2)
             try await eventually("Apple has answered") { try await stage.metric(Self.reserved) == 0 }
         }

@@ -4,12 +4,12 @@
 import AppleSimulator
 import Testing
 
-/// Apple fails for everybody, for minutes or hours.
+/// Outages of Apple, for minutes or hours.
 @Suite(.timeLimit(.minutes(5))) struct OutageTests {
     private static let closed = #"circuit_breaker_state{api="verify_receipt",environment="production",state="closed"}"#
 
     @Test func `a gateway starts without Apple, answers meanwhile, and finds Apple by itself`() async throws {
-        // Below the ports that the system gives out by itself, so that they stay free.
+        // Below the ports that the system assigns, so that they stay free.
         let port = Int.random(in: 10_000..<30_000)
         let urls = ("http://127.0.0.1:\(port)/verifyReceipt", "http://127.0.0.1:\(port + 1)/verifyReceipt")
         try await withGateway(askingAt: urls) { gateway in
@@ -33,7 +33,7 @@ import Testing
         await stage.apple.stop()
     }
 
-    /// Asks about ever new receipts until the breaker has closed.
+    /// Sends new receipts until the breaker has closed.
     private static func expectRecovery(_ stage: Stage, from first: Int) async throws {
         var number = first
         try await eventually("the breaker closes") {
@@ -47,8 +47,7 @@ import Testing
         #expect(try await stage.verify(Sample.receipt(first)).isApples)
     }
 
-    @Test func `half of the calls fail, then pages come for answers: everybody is answered, and told how`() async throws
-    {
+    @Test func `half of the calls fail, then Apple sends pages: every client gets a labelled answer`() async throws {
         try await withStage("{seed: 5, faults: [{share: 0.45, fault: {http_status: 502}}]}") { stage in
             // Too few calls for the breaker, so that all of them reach Apple.
             for number in 0..<9 {
@@ -69,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt that carries its valid signature stays genuine when Apple calls it malformed`() async throws {
+    @Test func `a receipt with a valid signature stays genuine when Apple calls it malformed`() async throws {
         try await withStage("faults: [{fault: {receipt_status: 21002}}]") { stage in
             var number = 0
             try await eventually("the breaker opens") {
@@ -87,10 +86,10 @@ import Testing
         }
     }
 
-    @Test func `the breaker opens, probes and closes, and a probe that is never answered does not wedge it`()
+    @Test func `the breaker opens, probes and closes, and a probe without an answer does not block it`()
         async throws
     {
-        // Time enough that on a slow machine, too, only the lost probe ends by its deadline.
+        // Enough time that on a slow machine, too, only the lost probe ends by its deadline.
         let settings = ["GATEWAY_APPLE_DEADLINE": "3s", "GATEWAY_APPLE_SOFT_TIMEOUT": "3s"]
         try await withStage("faults: [{fault: reset}]", settings) { stage in
             try await eventually("the breaker opens") {

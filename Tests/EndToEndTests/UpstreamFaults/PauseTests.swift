@@ -5,11 +5,11 @@ import AppleSimulator
 import Foundation
 import Testing
 
-/// Apple limits us.
+/// Rate limits by Apple.
 @Suite(.timeLimit(.minutes(5))) struct PauseTests {
     private static let pause = #"upstream_pause_until_timestamp_seconds{api="verify_receipt",environment="production"}"#
 
-    @Test func `after a 429 nobody asks before the moment that Apple named in milliseconds`() async throws {
+    @Test func `after a 429 no request is sent before the time that Apple named in milliseconds`() async throws {
         try await withStage("faults: [{requests: 1, fault: {throttled: 12000}}]") { stage in
             #expect(try await stage.metric(Self.pause) == 0)
             let earliest = Date().timeIntervalSince1970 + 12
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `after a 503 that names a time nobody asks before it has passed`() async throws {
+    @Test func `after a 503 with a time no request is sent before it has passed`() async throws {
         let fault = #"faults: [{requests: 1, fault: {http_status: 503}, headers: {Retry-After: "12"}}]"#
         try await withStage(fault) { stage in
             let earliest = Date().timeIntervalSince1970 + 12
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a 503 without a time is asked about again at once`() async throws {
+    @Test func `a 503 without a time is retried at once`() async throws {
         try await withStage("faults: [{requests: 1, fault: {http_status: 503}}]") { stage in
             let verdict = try await stage.verify(Sample.receipt(0))
             #expect(verdict.isApples && stage.apple.stats.production == 2, "\(verdict)")
@@ -54,7 +54,7 @@ import Testing
     private static func expectSilence(of stage: Stage, until: Double) async throws {
         for number in 0..<10 {
             let verdict = try await stage.verify(Sample.receipt(number))
-            // Only a machine that is slow beyond reason gets here after the pause.
+            // Only a very slow machine gets here after the pause.
             guard Date().timeIntervalSince1970 < until else { return }
             #expect(verdict.isLabelled("upstream_paused"), "\(verdict)")
         }

@@ -5,11 +5,11 @@ import AppleSimulator
 import Foundation
 import Testing
 
-/// What must not come to light.
+/// Secrets and receipts in logs and metrics.
 @Suite(.timeLimit(.minutes(5))) struct SecretTests {
     private static let applesSecret = "a991e5a991e5a991e5a991e5a991e5a9"
 
-    @Test func `a secret that Apple rejects is said to the operator, and neither it nor a receipt is shown to anybody`()
+    @Test func `a secret that Apple rejects is logged as a warning, and neither it nor a receipt is shown`()
         async throws
     {
         let settings = ["GATEWAY_LOG_LEVEL": "trace", "GATEWAY_LOG_REQUESTS": "all"]
@@ -21,7 +21,7 @@ import Testing
             #expect(apple.verdict == "undecided" && apple.degradedReasons == ["shared_secret_rejected"], "\(apple)")
             #expect(try await stage.verify(forged).verdict == "rejected")
             #expect(stage.apple.statsDetails.outcomes["production"] == ["status_21004": 2])
-            // What goes wrong on the way is logged, too.
+            // Faults of Apple are logged, too.
             try stage.play("faults: [{fault: truncated}]")
             #expect(try await stage.verify(receipt).isLabelled("upstream_unusable_answer"))
             let metrics = try await Scrape(stage.gateway).text
@@ -38,7 +38,7 @@ import Testing
             #expect(!output.contains(word), "\(word)")
         }
         for receipt in receipts {
-            // Whatever has 31 characters of it in a row has one of these.
+            // Any 31 consecutive characters of it contain one of these.
             let pieces = stride(from: 0, to: receipt.count - 16, by: 16).map { receipt.dropFirst($0).prefix(16) }
             #expect(pieces.count > 100 && pieces.allSatisfy { !output.contains($0) })
         }

@@ -4,14 +4,14 @@
 import AppleSimulator
 import Testing
 
-/// Apple answers, but late.
+/// Late answers from Apple.
 @Suite(.timeLimit(.minutes(5))) struct SlownessTests {
-    @Test func `nobody waits longer than his patience, and the late answer is there for the next who asks`()
+    @Test func `no client waits beyond the soft timeout, and the late answer is cached for the next`()
         async throws
     {
         let settings = ["GATEWAY_APPLE_SOFT_TIMEOUT": "200ms", "GATEWAY_APPLE_DEADLINE": "4s"]
         try await withStage("faults: [{latency: 20}]", settings) { stage in
-            // Who waited up to the deadline would be told `upstream_timeout`.
+            // After the full deadline the label would be `upstream_timeout`.
             let verdict = try await stage.verify(Sample.receipt(0))
             #expect(verdict.isLabelled("upstream_slow"), "\(verdict)")
             try stage.play("faults: [{latency: 1}]")

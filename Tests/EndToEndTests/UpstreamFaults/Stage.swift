@@ -6,19 +6,19 @@ import Foundation
 import ReceiptForge
 import Testing
 
-/// A gateway, and the simulator that it takes for Apple.
+/// A gateway with a simulated Apple.
 struct Stage {
     let apple: AppleSimulator
     let gateway: RunningGateway
 
-    /// Asks for a verdict, which must come with status 200 whatever Apple does.
+    /// Requests a verdict, which must have status 200 in every state of Apple.
     func verify(_ receipt: String, mode: String = "auto") async throws -> Verdict {
         let answer = try await gateway.verify(receipt, ["mode": mode])
         #expect(answer.status == 200)
         return try Verdict(answer.json)
     }
 
-    /// Many receipts at the same time.
+    /// Sends many receipts at the same time.
     func verify(all receipts: [String], mode: String = "auto") async throws -> [Verdict] {
         try await withThrowingTaskGroup { group in
             for receipt in receipts { group.addTask { try await verify(receipt, mode: mode) } }
@@ -26,31 +26,31 @@ struct Stage {
         }
     }
 
-    /// Puts another scenario in the place of the one being played.
+    /// Replaces the current scenario.
     func play(_ yaml: String) throws {
         apple.play(try Scenario(yaml: yaml))
     }
 
-    /// The value of a series of the gateway's.
+    /// Returns the value of one of the gateway's series.
     func metric(_ series: String) async throws -> Double {
         try #require(try await Scrape(gateway)[series], "\(series)")
     }
 
-    /// How often the production endpoint's breaker went from one state to another.
+    /// Returns the number of transitions of the production endpoint's breaker between two states.
     func moves(from: String, to: String) async throws -> Double {
         try await metric(
             #"circuit_breaker_transitions_total{api="verify_receipt",environment="production",from="\#(from)",to="\#(to)"}"#
         )
     }
 
-    /// How many questions to the production endpoint had this outcome.
+    /// Returns the number of requests to the production endpoint with this outcome.
     func questions(_ outcome: String) async throws -> Double {
         try await metric(
             #"upstream_requests_total{api="verify_receipt",environment="production",outcome="\#(outcome)"}"#)
     }
 }
 
-/// Runs a test with a gateway and its Apple, and ends both.
+/// Runs a test with a gateway and a simulated Apple, and stops both.
 func withStage(
     _ scenario: String = "", _ settings: [String: String] = [:], tls: TLSIdentity? = nil,
     _ test: (Stage) async throws -> Void
@@ -69,7 +69,7 @@ func withStage(
     }
 }
 
-/// Runs a test with a gateway that takes somebody at these URLs for Apple.
+/// Runs a test with a gateway that uses these URLs for Apple.
 func withGateway(
     askingAt urls: (production: String, sandbox: String), _ settings: [String: String] = [:],
     _ test: (RunningGateway) async throws -> Void
@@ -84,18 +84,18 @@ func withGateway(
     ]
     let gateway = try await RunningGateway(usual.merging(settings) { $1 })
     try await test(gateway)
-    // Whatever Apple did, the gateway lives, and ends when it is told to.
+    // The gateway survives every fault of Apple, and stops on request.
     #expect(await gateway.stop() == 0)
 }
 
-/// What a client is told about a receipt.
+/// A verdict as the client receives it.
 struct Verdict: Sendable, CustomStringConvertible {
     let verdict: String
     let reason: String?
     let source: String
     let cache: String
     let degradedReasons: [String]
-    /// Of each its members as texts; those of `renewal` as `renewal.will_renew` and so on.
+    /// The members of each as texts; those of `renewal` as `renewal.will_renew` and so on.
     let subscriptions: [[String: String]]
 
     init(_ json: [String: Any]) throws {
@@ -109,12 +109,12 @@ struct Verdict: Sendable, CustomStringConvertible {
         subscriptions = (json["subscriptions"] as? [[String: Any]] ?? []).map { Self.texts(of: $0) }
     }
 
-    /// Apple said so, now or lately.
+    /// True if the verdict is Apple's, new or cached.
     var isApples: Bool { verdict == "genuine" && source == "apple" && degradedReasons.isEmpty }
-    /// The receipt says so, and the answer says why Apple did not.
+    /// True if the verdict is local, with a reason why Apple's is missing.
     var isLabelled: Bool { verdict == "genuine" && source == "local" && !degradedReasons.isEmpty }
 
-    /// Whether the receipt says so because of this.
+    /// Returns true if the verdict is local for this reason.
     func isLabelled(_ reason: String) -> Bool { isLabelled && degradedReasons == [reason] }
 
     var states: [String] { subscriptions.compactMap { $0["state"] } }
@@ -136,7 +136,7 @@ struct Verdict: Sendable, CustomStringConvertible {
     }
 }
 
-/// Asks again and again until a condition holds, for so long at most.
+/// Repeats a condition until it holds, up to a time limit.
 func eventually(
     _ what: Comment, within limit: Duration = .seconds(40), sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () async throws -> Bool

@@ -4,14 +4,14 @@
 import AppleSimulator
 import Testing
 
-/// What Apple knows beyond the receipt, and which of its servers knows it.
+/// Apple's knowledge beyond the receipt, at either of its servers.
 @Suite(.timeLimit(.minutes(5))) struct StoryTests {
     struct Story: Sendable, CustomTestStringConvertible {
         let name: String
-        /// When the receipt's period ends, in days from now.
+        /// The end of the receipt's period, in days from now.
         let end: Int64
         let state: String
-        /// Something that only Apple's answer says of the subscription.
+        /// A value that only Apple's answer has.
         let detail: (name: String, value: String)?
 
         init(_ name: String, endingAfterDays end: Int64 = -3, _ state: String, _ detail: (String, String)? = nil) {
@@ -42,7 +42,7 @@ import Testing
         Story("ios6_style", "expired", ("renewal.will_renew", "false")),
         Story("ios6_style", endingAfterDays: 5, "active", ("renewal.will_renew", "true")),
     ])
-    func `what Apple knows beyond the receipt decides about the subscription`(story: Story) async throws {
+    func `Apple's knowledge beyond the receipt decides about the subscription`(story: Story) async throws {
         try await withStage("stories: {default: \(story.name)}") { stage in
             let receipt = Sample.receipt(0, endingAfterDays: story.end)
             let verdict = try await stage.verify(receipt, mode: "apple")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `of two plans for one original transaction the newer product's counts, in whichever order they stand`()
+    @Test func `of two renewals for one original transaction the newer product's counts, in either order`()
         async throws
     {
         try await withStage { stage in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a sandbox receipt goes to both endpoints, and leads nobody else's there`() async throws {
+    @Test func `a sandbox receipt goes to both endpoints, and does not send others there`() async throws {
         try await withStage { stage in
             let verdict = try await stage.verify(Sample.receipt(0, type: "ProductionSandbox"))
             #expect(verdict.isApples, "\(verdict)")

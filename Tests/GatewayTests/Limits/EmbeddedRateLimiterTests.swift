@@ -24,7 +24,7 @@ struct EmbeddedRateLimiterTests {
         #expect(limiter.count == 100)
     }
 
-    @Test func `nobody gets tokens back by asking for many other subjects`() {
+    @Test func `many other subjects give a client no tokens back`() {
         let limiter = limiter(100)
         #expect(limiter.admit([charge("hot", cost: 10)]).isAdmitted)
         for number in 0..<10_000 { _ = limiter.admit([charge("\(number)")]) }
@@ -39,7 +39,7 @@ struct EmbeddedRateLimiterTests {
         #expect(newcomers.count == 10)
     }
 
-    @Test func `who fills the table with subjects takes nothing from other tenants`() {
+    @Test func `a tenant that fills the table with subjects takes nothing from others`() {
         let limiter = limiter(10)
         for number in 0..<100 { _ = limiter.admit([charge("\(number)", cost: 10)]) }
         #expect(!limiter.admit([charge("another")]).isAdmitted)
@@ -53,11 +53,11 @@ struct EmbeddedRateLimiterTests {
         clock.advance(by: .milliseconds(100))
         for number in 10..<20 { _ = limiter.admit([charge("\(number)", cost: 5)]) }
         #expect(limiter.count == 10)
-        // Each has its own: ten of them have five tokens left.
+        // Each has its own bucket: ten of them have five tokens left.
         for number in 10..<20 { #expect(limiter.admit([charge("\(number)", cost: 5)]).isAdmitted) }
     }
 
-    @Test func `two newcomers in one request are charged to what they share, or neither is`() {
+    @Test func `two newcomers in one request are both charged to the shared bucket, or neither is`() {
         let limiter = limiter(1)
         #expect(limiter.admit([charge("old", cost: 10)]).isAdmitted)
         #expect(!limiter.admit([charge("a", cost: 6), charge("b", cost: 6)]).isAdmitted)
@@ -77,7 +77,7 @@ struct EmbeddedRateLimiterTests {
         #expect(limiter.knownRefusal(of: [charge("a")]) == nil)
     }
 
-    @Test func `a policy in shadow mode is known to refuse nobody`() {
+    @Test func `a policy in shadow mode never has a known refusal`() {
         let limiter = limiter(100)
         let shadow = RatePolicy(name: "shadow", quota: 1, window: .seconds(1), isShadow: true)
         let charges = [RateCharge(RateBucket(tenant: "t", policy: shadow))]
@@ -87,7 +87,7 @@ struct EmbeddedRateLimiterTests {
         }
     }
 
-    @Test func `while there is no room, newcomers are known to be refused by what they share`() {
+    @Test func `while there is no room, newcomers have the known refusal of the shared bucket`() {
         let limiter = limiter(1)
         #expect(limiter.admit([charge("old", cost: 10)]).isAdmitted)
         #expect(limiter.knownRefusal(of: [charge("a")]) == nil)

@@ -61,14 +61,14 @@ struct FleetRateLimiterTests {
         #expect(buckets.orders.allSatisfy { $0.order.lines.allSatisfy { $0.inAdvance == 0 } })
     }
 
-    @Test func `a policy that is not leased asks for each request`() async {
+    @Test func `a policy without leases goes to the store for each request`() async {
         let policy = RatePolicy(name: "p", quota: 6000, window: .seconds(60), isLeased: false)
         let node = node()
         for _ in 0..<100 { #expect(await node.admit([charge(policy)]).sources == [.store]) }
         #expect(buckets.orders.count == 100)
     }
 
-    @Test func `what the lease pays for is not asked for, and comes back when the store refuses`() async throws {
+    @Test func `tokens from the lease are not requested, and return when the store refuses`() async throws {
         let node = node()
         for _ in 0..<1000 { _ = await node.admit([charge(Self.minute)]) }
         let both = [charge(Self.minute), charge(Self.small)]
@@ -82,9 +82,9 @@ struct FleetRateLimiterTests {
         #expect(after.remaining == held.remaining - 1)
     }
 
-    // MARK: - What is known
+    // MARK: - Known refusals
 
-    @Test func `a refusal of the store is known for a while, and looking asks and takes nothing`() async {
+    @Test func `a refusal of the store is known for a while, and reading it takes nothing`() async {
         let node = node()
         let charges = [charge(Self.small)]
         for _ in 1...10 {
@@ -99,9 +99,9 @@ struct FleetRateLimiterTests {
         #expect(buckets.orders.count == asked)
     }
 
-    // MARK: - Asking together
+    // MARK: - Batching
 
-    @Test func `a thousand requests at once are two orders`() async {
+    @Test func `a thousand requests at once are two batches`() async {
         let node = node()
         let gate = Gate()
         buckets.behave { $0.gate = gate }
@@ -121,7 +121,7 @@ struct FleetRateLimiterTests {
                 .admit([charge(Self.minute, cost: 5300)]).isAdmitted)
     }
 
-    @Test func `one who leaves takes nobody's answer along`() async {
+    @Test func `a cancelled request does not cancel others of its batch`() async {
         let node = node()
         let gate = Gate()
         buckets.behave { $0.gate = gate }
@@ -136,7 +136,7 @@ struct FleetRateLimiterTests {
         #expect(await first.value.isAdmitted)
     }
 
-    @Test func `no more wait than may`() async {
+    @Test func `the number of waiting requests is limited`() async {
         let node = node()
         let gate = Gate()
         buckets.behave { $0.gate = gate }
@@ -154,7 +154,7 @@ struct FleetRateLimiterTests {
 
     // MARK: - Refusals
 
-    @Test func `a refusal is remembered, and never for longer than it is true`() async {
+    @Test func `a refusal is cached, and never for longer than it holds`() async {
         let node = node()
         for _ in 0..<10 { _ = await node.admit([charge(Self.small)]) }
         for _ in 0..<9 {
@@ -167,7 +167,7 @@ struct FleetRateLimiterTests {
         #expect(buckets.orders.count == 11)
     }
 
-    @Test func `what costs less than a refused request is asked for`() async {
+    @Test func `a request that costs less than a refused one goes to the store`() async {
         let node = node()
         for _ in 0..<8 { _ = await node.admit([charge(Self.small)]) }
         #expect(await node.admit([charge(Self.small, cost: 5)]).retryAfter == .seconds(3))
@@ -175,7 +175,7 @@ struct FleetRateLimiterTests {
         #expect(await node.admit([charge(Self.small, cost: 2)]).isAdmitted)
     }
 
-    @Test func `a refusal is remembered for a second at most, however long it lasts`() async {
+    @Test func `a refusal is cached for a second at most`() async {
         let day = RatePolicy(name: "day", quota: 2, window: .seconds(86_400))
         let node = node()
         for _ in 0..<3 { _ = await node.admit([charge(day)]) }
@@ -185,13 +185,13 @@ struct FleetRateLimiterTests {
         #expect(await node.admit([charge(day)]).isAdmitted)
     }
 
-    @Test func `what costs more than the bucket holds is refused here, for good`() async {
+    @Test func `a cost above the bucket's capacity is refused locally and permanently`() async {
         let admission = await node().admit([charge(Self.minute), charge(Self.small, cost: 11)])
         #expect(!admission.isAdmitted && admission.retryAfter == nil)
         #expect(buckets.orders.isEmpty)
     }
 
-    @Test func `a policy in shadow mode refuses nobody, and takes nothing when others refuse`() async throws {
+    @Test func `a policy in shadow mode never refuses, and takes nothing when others refuse`() async throws {
         let shadow = RatePolicy(name: "shadow", quota: 5, window: .seconds(5000), isShadow: true)
         let node = node()
         let both = [charge(shadow), charge(Self.small)]
@@ -209,7 +209,7 @@ struct FleetRateLimiterTests {
     // MARK: - Without the store
 
     @Test(arguments: StoreFailureRule.allCases, SharedBucketsFault.allCases)
-    func `each policy says what happens while the store fails, whatever ails it`(
+    func `each policy decides the fallback for any fault of the store`(
         rule: StoreFailureRule, fault: SharedBucketsFault
     ) async {
         let policy = RatePolicy(name: "p", quota: 12, window: .seconds(12), whenStoreFails: rule)
@@ -226,7 +226,7 @@ struct FleetRateLimiterTests {
         #expect(buckets.faults == Array(repeating: fault, count: 20))
     }
 
-    @Test func `who has admitted much has no second burst when the store fails`() async {
+    @Test func `a node that has admitted many has no second burst when the store fails`() async {
         let node = node(of: 2)
         for _ in 0..<5 { #expect(await node.admit([charge(Self.small)]).isAdmitted) }
         buckets.behave { $0.fault = .unreachable }
@@ -250,7 +250,7 @@ struct FleetRateLimiterTests {
         #expect(await node.admit([charge(policy)]).isAdmitted)
     }
 
-    @Test func `shares too are taken of all or of none`() async {
+    @Test func `shares too are taken from all buckets or from none`() async {
         buckets.behave { $0.fault = .unreachable }
         let node = node()
         for _ in 0..<5 { #expect(await !node.admit([charge(Self.minute), charge(Self.small, cost: 11)]).isAdmitted) }
@@ -269,7 +269,7 @@ struct FleetRateLimiterTests {
         #expect(await node.admit([charge(Self.small)]).sources == [.store])
     }
 
-    @Test func `who waits when the store fails does not wait for it again`() async {
+    @Test func `a request that waits when the store fails does not wait again`() async {
         let node = node()
         let gate = Gate()
         buckets.behave { ($0.gate, $0.fault) = (gate, .unreachable) }

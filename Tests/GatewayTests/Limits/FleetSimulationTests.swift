@@ -8,13 +8,12 @@ import Testing
 
 @testable import RateLimits
 
-/// Nodes, clients and orders at random, and every stretch of time looked at.
+/// Simulates random nodes, clients and requests, and checks every time interval.
 struct FleetSimulationTests {
-    /// What a simulation is made of.
     struct Setting: Sendable, CustomTestStringConvertible {
         let policy: RatePolicy
         let nodes: Int
-        /// Requests for each token that arrives.
+        /// Requests for each new token.
         let load: Double
 
         var testDescription: String {
@@ -34,7 +33,7 @@ struct FleetSimulationTests {
     }
 
     @Test(arguments: settings, [true, false])
-    func `no stretch of time sees more than the burst and what arrives in it`(
+    func `no interval admits more than the burst and its new tokens`(
         setting: Setting, isLeased: Bool
     ) async {
         for seed in 0..<4 as Range<UInt64> {
@@ -42,12 +41,12 @@ struct FleetSimulationTests {
             let run = await Simulation(policy, nodes: setting.nodes, seed: seed).run(load: setting.load)
             #expect(run.ledger.worstExcess <= .zero, "seed \(seed)")
             #expect(run.ledger.total > 500)
-            // What is not admitted is not lost: a fleet under full load admits nearly all that arrives.
+            // The limits waste little: a fleet under full load admits nearly all new tokens.
             if setting.load > 1 { #expect(run.share > 0.85, "seed \(seed): \(run.share)") }
         }
     }
 
-    @Test func `without the rule for taking in advance, some stretch sees more`() async {
+    @Test func `without the rule for leases, some interval admits more`() async {
         let policy = Self.policies[2]
         let run = await Simulation(policy, nodes: 5, seed: 1, obeysRule: false).runBursts()
         #expect(run.worstExcess > .zero)
@@ -58,7 +57,7 @@ struct FleetSimulationTests {
         for seed in 0..<10 as Range<UInt64> {
             let policy = RatePolicy(name: "f", quota: 200, window: .seconds(1))
             let run = await Simulation(policy, nodes: 3, seed: seed).run(load: 3, faults: true)
-            // A bucket of twice the size that fills twice as fast sees no stretch too full.
+            // A bucket of twice the size that fills twice as fast is never exceeded.
             var twice = Ledger(RatePolicy(name: "g", quota: 400, window: .seconds(1), burst: 400))
             run.ledger.forEach { twice.record($1, at: $0) }
             #expect(twice.worstExcess <= .zero, "seed \(seed)")
@@ -66,7 +65,6 @@ struct FleetSimulationTests {
     }
 }
 
-/// A fleet, its load, and what it admitted.
 private final class Simulation {
     private let clock = SteadyClock()
     private let buckets: ModelBuckets
@@ -84,14 +82,14 @@ private final class Simulation {
         dice = SplitMix64(seed: seed)
         ledger = Ledger(policy)
         let way = Mutex(SplitMix64(seed: seed))
-        // Requests come one after another here: a way longer than their distance would be all the load there is.
+        // Requests come one after another here: a latency longer than their distance would be the only load.
         let longest = policy.tokenBucket.emissionInterval / 40
         buckets.behave { manners in
             manners.way = { way.withLock { ($0.span(upTo: longest), $0.span(upTo: longest)) } }
         }
     }
 
-    /// Requests with costs and pauses at random, sometimes long ones, through any node.
+    /// Sends requests with random costs and pauses, sometimes long ones, through any node.
     func run(load: Double, faults: Bool = false) async -> (ledger: Ledger, share: Double) {
         let gap = Duration.microseconds(Int(2 * (policy.window / policy.quota / .microseconds(1)) / load))
         let start = clock.now
@@ -105,8 +103,8 @@ private final class Simulation {
         return (ledger, Double(ledger.total) / arrived)
     }
 
-    /// A bucket that all nodes take from in advance, though less than arrives; a pause in which it fills, and then all
-    /// there is at once.
+    /// All nodes lease tokens from a bucket with less than its new tokens used; then it fills in a pause, and all is
+    /// taken at once.
     func runBursts() async -> Ledger {
         for _ in 0..<10 {
             clock.advance(by: policy.tokenBucket.timeToFill)
@@ -126,7 +124,7 @@ private final class Simulation {
         buckets.behave { $0.fault = fault }
     }
 
-    /// Admission is the moment at which the tokens are taken, of the lease or of the bucket.
+    /// The admission counts from the time at which tokens are taken, from the lease or the bucket.
     private func ask(_ node: FleetRateLimiter, cost: Int) async {
         let (before, asked) = (clock.now, buckets.orders.count)
         let admission = await node.admit([RateCharge(RateBucket(tenant: "t", policy: policy), cost: cost)])
@@ -139,7 +137,7 @@ private final class Simulation {
     }
 }
 
-/// Buckets that lend without losing anything by it.
+/// Buckets that lend tokens without subtracting them.
 private struct Ruleless: SharedBuckets {
     let buckets: ModelBuckets
 

@@ -6,7 +6,7 @@ import ReceiptForge
 import Resilience
 import Synchronization
 
-/// A clock that never goes back, moved by a test.
+/// A monotonic clock, set by a test.
 final class SteadyClock: Sendable {
     private let instant = Mutex(ContinuousClock.now)
 
@@ -14,13 +14,13 @@ final class SteadyClock: Sendable {
     func advance(by span: Duration) { instant.withLock { $0 += span } }
 }
 
-/// The shared buckets as they are meant to be, in memory: what the script does, told another way.
+/// The reference implementation of shared buckets in memory, independent of the script.
 final class ModelBuckets: SharedBuckets {
-    /// What a test may do to them.
+    /// The behaviour that a test may set.
     struct Manners: Sendable {
         var fault: SharedBucketsFault?
         var gate: Gate?
-        /// How long an order takes on its way there and back.
+        /// The latency of a request to the store and of its reply.
         var way: @Sendable () -> (there: Duration, back: Duration) = { (.zero, .zero) }
     }
 
@@ -34,15 +34,15 @@ final class ModelBuckets: SharedBuckets {
         self.clock = clock
     }
 
-    /// What was ordered, and when it was carried out.
+    /// The executed requests and their times.
     var orders: [(order: TokenRequest, instant: Instant)] { log.withLock(\.self) }
 
-    /// Why orders were not carried out.
+    /// The reasons of failed requests.
     var faults: [SharedBucketsFault] { failures.withLock(\.self) }
 
     func behave(_ change: (inout Manners) -> Void) { manners.withLock { change(&$0) } }
 
-    /// Forgets everything, as a Redis that was restarted.
+    /// Removes everything, like a Redis that was restarted.
     func flush() { fullAt.withLock { $0 = [:] } }
 
     func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant {
@@ -114,7 +114,7 @@ final class ModelBuckets: SharedBuckets {
 
 private func interval(_ policy: TokenBucket.Policy) -> Int128 { policy.emissionInterval.attoseconds }
 
-/// Whether some stretch of time sees more than the burst and what arrives in it.
+/// The tokens taken, to check the limit in every interval.
 struct Ledger {
     private let policy: TokenBucket.Policy
     private var takings: [(instant: Instant, tokens: Int)] = []
@@ -129,8 +129,8 @@ struct Ledger {
 
     mutating func record(_ tokens: Int, at instant: Instant) { takings.append((instant, tokens)) }
 
-    /// The most by which any stretch, from one taking to another, exceeds what it may see; negative if none does. The
-    /// worst stretch that ends at a taking is the worst that ends at the one before, or none of it, and this one.
+    /// The maximum by which any interval exceeds its limit; negative if none does. The worst interval ending here
+    /// extends the worst one ending at the taking before, or begins here.
     var worstExcess: Duration {
         var (worst, level, last) = (Duration.zero - policy.timeToFill, Duration.zero, Instant?.none)
         for taking in takings.sorted(by: { $0.instant < $1.instant }) {

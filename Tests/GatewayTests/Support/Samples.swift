@@ -5,12 +5,12 @@ import Gateway
 import ReceiptForge
 import Receipts
 
-/// What many tests share. Finding primes is what takes time, so each key is made once.
+/// Values for many tests. Each key is made once, because generating it takes time.
 enum Samples {
     static let pki = ForgedPKI(seed: 1)
     static let forge = FaultForge(pki: pki)
     static let app = "com.example.forge"
-    /// The forge's sample receipt was created then; its second period began a day before and lasts thirty.
+    /// The creation time of the forge's sample receipt, whose second period began a day before and lasts thirty.
     static let created = Timestamp(forge.contents.creationDate)
     static let receipt = forge.wellFormed
 
@@ -22,7 +22,7 @@ enum Samples {
         return ReceiptVerifier(trustStore: store)
     }()
 
-    /// Seconds after the sample receipt was created.
+    /// Returns the time in seconds after the sample receipt was created.
     static func time(_ seconds: Int64) -> Timestamp { created.advanced(by: .seconds(seconds)) }
 
     static func receipt(with periods: [Period], _ edit: (inout ReceiptContents) -> Void = { _ in }) -> [UInt8] {
@@ -36,7 +36,7 @@ enum Samples {
         try verifier.verify(receipt, at: Timestamp(millisecondsSince1970: 4_000_000_000_000))
     }
 
-    /// What a receipt with these periods says.
+    /// Returns the contents of a receipt with these periods.
     static func transactions(_ periods: [Period]) throws -> [Transaction] {
         try verified(receipt(with: periods)).purchases.map { Transaction($0) }
     }
@@ -58,7 +58,7 @@ struct Period: Sendable {
     var transactionID: String
     var originalTransactionID: String
     var start: Int64
-    /// Nil for what is no subscription.
+    /// Nil for other products.
     var end: Int64?
     var product = "monthly"
     var isCancelled = false
@@ -72,7 +72,7 @@ struct Period: Sendable {
         end = time.upperBound
     }
 
-    /// A transaction that is no subscription.
+    /// Returns a transaction without a subscription.
     init(item transactionID: String, at start: Int64) {
         self.transactionID = transactionID
         self.start = start

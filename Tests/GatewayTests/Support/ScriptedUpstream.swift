@@ -6,7 +6,7 @@ import Receipts
 import Secrets
 import Synchronization
 
-/// Apple from a script: replies in their order, the last one for ever. Counts what it was asked.
+/// A scripted upstream: replies in order, then the last one again and again. Records the requests.
 final class ScriptedUpstream: Upstream {
     typealias Script = [UpstreamEnvironment: [UpstreamReply]]
 
@@ -17,7 +17,7 @@ final class ScriptedUpstream: Upstream {
     }
 
     private let state: Mutex<State>
-    /// Questions wait here for their answers.
+    /// Requests wait here for their replies.
     let gate: Gate?
 
     init(_ script: Script, hasSecret: Bool = true, gate: Gate? = nil) {
@@ -25,16 +25,16 @@ final class ScriptedUpstream: Upstream {
         self.gate = gate
     }
 
-    /// Replies from now on.
+    /// Replaces the script.
     func rewrite(_ script: Script) { state.withLock { $0.script = script } }
 
-    /// The endpoints in the order in which they were asked.
+    /// The endpoints in the order of the requests.
     var asked: [UpstreamEnvironment] { state.withLock { $0.questions.map(\.environment) } }
     var questions: [UpstreamRequest] { state.withLock { $0.questions.map(\.options) } }
 
     func secret(forApp bundleID: String?) -> Secret? { state.withLock { $0.secret } }
 
-    /// Every app has this secret from now on.
+    /// Sets the secret of every app.
     func share(_ secret: Secret?) { state.withLock { $0.secret = secret } }
 
     func ask(
@@ -52,7 +52,7 @@ final class ScriptedUpstream: Upstream {
 }
 
 extension UpstreamReply {
-    /// The status code that such a reply of Apple's has.
+    /// Apple's status code for such a reply.
     fileprivate var status: Int? {
         switch self {
         case .answer: 0
@@ -72,7 +72,7 @@ extension UpstreamEndpoint {
     static let sandbox = UpstreamEndpoint(.verifyReceipt, .sandbox)
 }
 
-/// Holds everybody until it is opened.
+/// Blocks tasks until it is opened.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -81,7 +81,7 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many are held now.
+    /// The number of blocked tasks.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     func pass() async {
@@ -94,7 +94,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Holds those who come from now on.
+    /// Blocks later tasks.
     func close() { state.withLock { $0.isOpen = false } }
 
     func open() {
@@ -107,13 +107,13 @@ final class Gate: Sendable {
     }
 }
 
-/// Writes down what happens.
+/// Records events.
 final class EventLog: UpstreamObserver {
     private let events = Mutex<[UpstreamEvent]>([])
 
     func observe(_ event: UpstreamEvent) { events.withLock { $0.append(event) } }
 
-    /// What happened, in words without times.
+    /// The events as text without durations.
     var lines: [String] { events.withLock { $0.map(\.line) } }
 }
 
@@ -137,7 +137,6 @@ extension UpstreamEvent {
     }
 }
 
-/// A clock that a test sets.
 final class TestClock: Sendable {
     private let now: Mutex<Timestamp>
 

@@ -5,17 +5,17 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// What a server of HTTP/2 does with each stream.
+/// The behaviour of an HTTP/2 server for each stream.
 enum StreamScript: Sendable {
-    /// Answer 200 with the request's body, when the gate is open.
+    /// Answer 200 with the request's body when the gate is open.
     case echo(after: Gate)
-    /// Refuse the stream (RST_STREAM, RFC 9113 §6.4).
+    /// Reject the stream (RST_STREAM, RFC 9113 §6.4).
     case reset
-    /// Never do anything.
+    /// Do nothing.
     case hold
 }
 
-/// One stream of HTTP/2: collects the request, then carries out its script.
+/// Handles one HTTP/2 stream: collects the request, then runs its script.
 final class StreamHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload

@@ -4,7 +4,7 @@
 import Glibc
 import NIOCore
 
-/// A port of this machine that nobody listens on and nobody else can take: bound, and no more.
+/// A local port without a listener, reserved by binding it.
 final class ReservedPort {
     let port: Int
     private let descriptor: Int32

@@ -21,7 +21,7 @@ struct ReceivedRequest: Sendable {
         return line.map { String($0.dropFirst(name.count + 1).drop { $0 == " " }) }
     }
 
-    /// Takes the first whole request out of a buffer; one without `Content-Length` has no body.
+    /// Removes the first complete request from a buffer; one without `Content-Length` has no body.
     static func take(from buffer: inout ByteBuffer) -> ReceivedRequest? {
         let bytes = buffer.readableBytesView
         guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
@@ -36,7 +36,7 @@ struct ReceivedRequest: Sendable {
     }
 }
 
-/// Records how a connection begins and ends.
+/// Records the start and end of a connection.
 final class ConnectionRecorder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -64,7 +64,7 @@ final class ConnectionRecorder: ChannelInboundHandler {
     }
 }
 
-/// Carries out a script on one connection.
+/// Runs a script on one connection.
 final class ScriptHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -9,23 +9,23 @@ import NIOSSL
 import ReceiptForge
 import Synchronization
 
-/// A server that does with each request what its script says, byte for byte.
+/// A server that handles each request by its script, byte for byte.
 struct ScriptedServer: Sendable {
-    /// What the server does next on a connection.
+    /// The server's next action on a connection.
     enum Step: Sendable {
         /// Send these bytes.
         case send(String)
         /// Wait until the gate opens.
         case wait(Gate)
-        /// Never do anything more.
+        /// Do nothing more.
         case hold
-        /// Close in order (FIN).
+        /// Close gracefully (FIN).
         case close
         /// Close with a reset (RST).
         case reset
     }
 
-    /// What was seen on the server's side.
+    /// An event on the server's side.
     enum Event: Sendable, Equatable {
         case accepted
         case handshake(alpn: String?)
@@ -40,20 +40,20 @@ struct ScriptedServer: Sendable {
     let scheme: String
     private let record: Record
 
-    /// An address of the server; the host is the one of its certificate unless another one is asked for.
+    /// Returns a URL of the server; the default host is that of its certificate.
     func url(_ path: String = "/", host: String = "localhost") -> String {
         "\(scheme)://\(host):\(port)\(path)"
     }
 
-    /// How often something was seen so far.
+    /// Returns the number of these events so far.
     func count(of event: Event) -> Int { record.count(of: event) }
 
-    /// Waits until something was seen so many times.
+    /// Waits until the event has occurred so many times.
     func saw(_ event: Event, times: Int = 1) async {
         await record.waitFor(event, times: times)
     }
 
-    /// Runs a server around `body`. On the first `deafConnections` connections it does nothing at all.
+    /// Runs a server during `body`. It ignores the first `deafConnections` connections.
     static func with(
         tls identity: TLSIdentity? = nil, alpn: [String] = ["http/1.1"], maximumTLSVersion: TLSVersion? = nil,
         deafConnections: Int = 0, _ script: @escaping Script, isolation: isolated (any Actor)? = #isolation,
@@ -76,7 +76,7 @@ struct ScriptedServer: Sendable {
         }
     }
 
-    /// Runs a server of HTTP/2 around `body`.
+    /// Runs an HTTP/2 server during `body`.
     static func withStreams(
         _ script: @escaping @Sendable (_ path: String) -> StreamScript, isolation: isolated (any Actor)? = #isolation,
         _ body: (ScriptedServer) async throws -> Void
@@ -99,7 +99,7 @@ struct ScriptedServer: Sendable {
         }
     }
 
-    /// Runs a server that speaks first and never listens around `body`.
+    /// Runs a server that sends first and never reads, during `body`.
     static func greeting(
         _ text: String, isolation: isolated (any Actor)? = #isolation, _ body: (_ port: Int) async throws -> Void
     ) async throws {
@@ -137,7 +137,7 @@ extension TLSConfiguration {
     }
 }
 
-/// What a server has seen, for tests to wait on.
+/// The events of a server, for tests to wait for.
 final class Record: Sendable {
     private struct Waiter {
         let event: ScriptedServer.Event
@@ -179,7 +179,7 @@ final class Record: Sendable {
     }
 }
 
-/// Something a test opens when it is time, for any number of scripts that wait for it.
+/// A gate that a test opens, for any number of waiting scripts.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false

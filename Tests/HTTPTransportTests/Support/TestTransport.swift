@@ -5,7 +5,7 @@ import Foundation
 import HTTPTransport
 import ReceiptForge
 
-/// Authorities made once: finding primes is what takes time.
+/// Authorities made once, because generating keys takes time.
 enum Authorities {
     static let trusted = TLSAuthority(seed: 1)
     static let unknown = TLSAuthority(seed: 2)
@@ -13,8 +13,8 @@ enum Authorities {
 }
 
 extension HTTPTransport {
-    /// Runs a transport around `body` that trusts the test's authority, reaches this machine, and gives nothing up
-    /// early unless a test says so; then shuts it down.
+    /// Runs `body` with a transport that trusts the test's authority, may connect to this machine, and has long
+    /// timeouts unless configured; then shuts it down.
     static func with(
         _ change: (inout TransportConfiguration) -> Void = { _ in }, isolation: isolated (any Actor)? = #isolation,
         _ body: (HTTPTransport) async throws -> Void
@@ -29,7 +29,7 @@ extension HTTPTransport {
         try outcome.get()
     }
 
-    /// Sends with a deadline that no test waits for.
+    /// Sends with a deadline that no test reaches.
     func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         try await send(request, deadline: .now + .seconds(3600))
     }

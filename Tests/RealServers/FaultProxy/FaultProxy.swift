@@ -5,9 +5,9 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A TCP proxy on 127.0.0.1 that mistreats what passes through it, and can be told otherwise at any moment.
+/// A TCP proxy on 127.0.0.1 that injects faults, which can be changed at any time.
 ///
-/// Everything happens on one event loop, so that pieces keep their order.
+/// Everything runs on one event loop, so that pieces keep their order.
 public final class FaultProxy: Sendable {
     private struct State {
         var toxics = Toxics()
@@ -16,13 +16,13 @@ public final class FaultProxy: Sendable {
         var accepted = 0
     }
 
-    /// Where it listens; the same for as long as it lives.
+    /// The port it listens on, which never changes.
     public let port: Int
     private let serverPort: Int
     private let loop: any EventLoop
     private let state: NIOLoopBoundBox<State>
 
-    /// Starts a proxy in front of a server of this machine, which need not be there yet.
+    /// Starts a proxy for a server on this machine, which need not be running yet.
     public init(to serverPort: Int) async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         port = try Loopback.freePort()
@@ -31,12 +31,12 @@ public final class FaultProxy: Sendable {
         try await accept()
     }
 
-    /// How many connections were ever accepted.
+    /// The number of connections accepted so far.
     public var accepted: Int {
         get async throws { try await onLoop { $0.accepted } }
     }
 
-    /// What happens from now on, also to what is open.
+    /// Sets the faults, also for open connections.
     public func set(_ toxics: Toxics) async throws {
         try await onLoop { state in
             state.toxics = toxics
@@ -44,13 +44,13 @@ public final class FaultProxy: Sendable {
         }
     }
 
-    /// Does nothing bad any more.
+    /// Removes all faults.
     public func heal() async throws {
         try await set(Toxics())
         if try await onLoop({ $0.listener == nil }) { try await accept() }
     }
 
-    /// Ends every connection with RST and refuses others, as a machine does where nobody listens.
+    /// Ends every connection with RST and refuses others, as a machine without a listener does.
     public func refuse() async throws {
         let listener = try await onLoop { state in
             let listener = state.listener
@@ -61,7 +61,7 @@ public final class FaultProxy: Sendable {
         try await listener?.close()
     }
 
-    /// Ends every connection, and itself.
+    /// Ends every connection, and the proxy.
     public func close() async throws {
         try await refuse()
     }
@@ -70,7 +70,7 @@ public final class FaultProxy: Sendable {
         let bootstrap = ServerBootstrap(group: loop)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-            // Nothing is read from a connection before there is somewhere to pass it on to.
+            // Nothing is read from a connection before there is one to pass it on to.
             .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { [weak self] client in
                 self?.connect(client)
@@ -86,7 +86,7 @@ public final class FaultProxy: Sendable {
         try await loop.submit { [state] in body(&state.value) }.get()
     }
 
-    /// Joins a new connection with one of its own to the server; without a server it is closed at once.
+    /// Joins a new connection with one to the server. Without a server it is closed at once.
     private func connect(_ client: any Channel) {
         state.value.accepted += 1
         ClientBootstrap(group: client.eventLoop)

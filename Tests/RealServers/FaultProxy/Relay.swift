@@ -4,13 +4,12 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// One way of one connection: what was read at one end waits here until it may be written at the other.
+/// One direction of one connection: bytes read at one end wait here until they may be written at the other.
 final class Relay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// How much waits.
     private enum Limits {
-        /// Bytes; beyond it nothing is read, so that the sender waits, too.
+        /// The bytes that may wait; beyond it nothing is read, so that the sender waits, too.
         static let waitingBytes = 1 << 20
     }
 
@@ -20,7 +19,7 @@ final class Relay: ChannelInboundHandler {
     private var toxics: Toxics
     private var waiting = CircularBuffer<(bytes: ByteBuffer, due: NIODeadline)>()
     private var waitingBytes = 0
-    /// Since the toxics were set.
+    /// The bytes passed since the toxics were set.
     private var passedBytes = 0
     private var sourceHasEnded = false
     private var alarm: Scheduled<Void>?
@@ -51,11 +50,10 @@ final class Relay: ChannelInboundHandler {
         pass()
     }
 
-    /// Ends both sides.
     func end(_ how: Toxics.Ending) {
         alarm?.cancel()
         waiting.removeAll()
-        // Both first: the end of one is at once the end of the other.
+        // Both options first: closing one end closes the other at once.
         if how == .reset {
             for case let socket as any SocketOptionProvider in [source, sink] {
                 _ = socket.setSoLinger(linger(l_onoff: 1, l_linger: 0))
@@ -64,7 +62,7 @@ final class Relay: ChannelInboundHandler {
         for channel in [source, sink] { channel.close(promise: nil) }
     }
 
-    /// Writes what is due, and the end after it.
+    /// Writes the bytes that are due, and the end after them.
     private func pass() {
         guard !toxics.stalled.contains(direction) else { return }
         let now = NIODeadline.now()

@@ -1,31 +1,31 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a proxy does to everything that passes through it; nothing by itself.
+/// The faults that a proxy injects; none by default.
 public struct Toxics: Hashable, Sendable {
-    /// Which way bytes go.
+    /// The direction of bytes.
     public enum Direction: Hashable, Sendable {
-        /// From who connected to the server.
+        /// From the client to the server.
         case questions
-        /// From the server to who connected.
+        /// From the server to the client.
         case answers
     }
 
-    /// How a connection ends before its time.
+    /// The premature end of a connection.
     public enum Ending: Hashable, Sendable {
-        /// In order (FIN), in the middle of what was being said.
+        /// With FIN, in the middle of the data.
         case truncation
         /// With RST.
         case reset
     }
 
-    /// How long each piece waits before it is passed on.
+    /// The delay of each piece.
     public var latency = Duration.zero
-    /// Where nothing passes. What comes meanwhile waits, and passes once this is lifted.
+    /// The directions in which nothing passes. Bytes that arrive wait until this is lifted.
     public var stalled: Set<Direction> = []
-    /// Each piece is passed on in pieces of so many bytes; nil leaves it whole.
+    /// The maximum size of the pieces that are passed on; nil leaves pieces unchanged.
     public var slice: Int?
-    /// Each connection ends so, once so many bytes of answers passed since this was set.
+    /// The end of each connection, once this many bytes of answers passed since it was set.
     public var ending: (how: Ending, afterAnswerBytes: Int)? {
         get { end.map { ($0.how, $0.afterAnswerBytes) } }
         set { end = newValue.map { End(how: $0.how, afterAnswerBytes: $0.afterAnswerBytes) } }
@@ -38,31 +38,31 @@ public struct Toxics: Hashable, Sendable {
 
     private var end: End?
 
-    /// None.
+    /// Creates toxics without any fault.
     public init() {}
 
-    /// Each piece waits.
+    /// Delays each piece.
     public static func latency(_ latency: Duration) -> Toxics {
         var toxics = Toxics()
         toxics.latency = latency
         return toxics
     }
 
-    /// Nothing passes that way, or neither way.
+    /// Blocks these directions.
     public static func stall(_ directions: Set<Direction> = [.questions, .answers]) -> Toxics {
         var toxics = Toxics()
         toxics.stalled = directions
         return toxics
     }
 
-    /// Everything comes in small pieces.
+    /// Splits everything into small pieces.
     public static func slice(_ bytes: Int) -> Toxics {
         var toxics = Toxics()
         toxics.slice = bytes
         return toxics
     }
 
-    /// Connections end early.
+    /// Ends connections early.
     public static func end(_ how: Ending, afterAnswerBytes bytes: Int) -> Toxics {
         var toxics = Toxics()
         toxics.ending = (how, bytes)

@@ -4,7 +4,7 @@
 @testable import Receipts
 
 extension CertificateChain {
-    /// The chain of the first of these certificates, which need no container.
+    /// Verifies a list of certificates, the signer's first, without a container.
     init(
         x5c certificates: [[UInt8]], for algorithm: SignatureAlgorithm = .es256, trustStore: TrustStore,
         verified: VerifiedCertificates = VerifiedCertificates()
@@ -14,7 +14,7 @@ extension CertificateChain {
         self = try CertificateChain(list, for: algorithm, trustStore: trustStore, verified: verified)
     }
 
-    /// The rule that no chain keeps; nil if there is a chain.
+    /// Returns the broken rule; nil if there is a chain.
     static func brokenRule(
         x5c certificates: [[UInt8]], for algorithm: SignatureAlgorithm = .es256, trustStore: TrustStore
     ) -> Rule? {
@@ -28,7 +28,7 @@ extension CertificateChain {
 }
 
 extension PublicKey {
-    /// The same of arrays: the macros of tests take no spans.
+    /// Verifies arrays: the macros of tests take no spans.
     func verifies(
         _ signature: [UInt8], over content: [UInt8], _ algorithm: SignatureAlgorithm
     ) throws(ReceiptError) -> Bool {
@@ -37,7 +37,7 @@ extension PublicKey {
 }
 
 extension [[UInt8]] {
-    /// Where each one lies once all stand one after the other.
+    /// The range of each array once all are joined.
     var rangesWhenJoined: [Range<Int>] {
         var end = 0
         return map { part in

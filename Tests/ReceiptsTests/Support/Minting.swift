@@ -3,23 +3,21 @@
 
 @testable import ReceiptForge
 
-/// Receipts that differ from the sample in ways the forge has no named fault for, properly signed.
+/// Signed receipts that differ from the sample in ways for which the forge has no named fault.
 extension FaultForge {
-    /// The sample receipt with other contents.
     func receipt(_ edit: (inout ReceiptContents) -> Void) -> [UInt8] {
         var contents = contents
         edit(&contents)
         return pki.sign(contents)
     }
 
-    /// The sample receipt with other attributes.
     func receipt(attributes edit: (inout AttributeSet) -> Void) -> [UInt8] {
         var attributes = contents.attributeSet
         edit(&attributes)
         return signed(attributes).encoded
     }
 
-    /// The sample receipt with other contents under a chain whose certificates are edited before they are signed.
+    /// The sample receipt with other contents, under a chain whose certificates are edited before they are signed.
     func receipt(_ edit: (inout ReceiptContents) -> Void, chain editChain: (inout Chain) -> Void) -> [UInt8] {
         var contents = contents
         edit(&contents)
@@ -31,14 +29,14 @@ extension FaultForge {
         ).encoded
     }
 
-    /// The sample receipt with its certificates in this order; an index that is missing leaves its certificate out.
+    /// The sample receipt with its certificates in this order; a missing index omits its certificate.
     func receipt(certificateOrder order: [Int]) -> [UInt8] {
         var container = container
         container.certificates = order.map { pki.certificates[$0] }
         return container.encoded
     }
 
-    /// A receipt that the root signed itself, with no other certificate, as Xcode's are.
+    /// A receipt signed by the root itself, without other certificates, as from Xcode.
     func receiptSignedByRoot(receiptType: String) -> [UInt8] {
         var contents = contents
         contents.receiptType = receiptType
@@ -47,7 +45,7 @@ extension FaultForge {
         ).encoded
     }
 
-    /// The sample's certificates, and a signer that is the intermediate instead of the leaf.
+    /// The sample's certificates, with the intermediate as signer instead of the leaf.
     var receiptSignedByIntermediate: [UInt8] {
         var container = container
         container.signerInfos = [
@@ -57,7 +55,7 @@ extension FaultForge {
         return container.encoded
     }
 
-    /// The sample's container with an attacker's signature in it.
+    /// The sample's container with an attacker's signature.
     var receiptSignedByStranger: [UInt8] {
         var container = container
         container.signerInfos[0].signature =
@@ -65,23 +63,19 @@ extension FaultForge {
         return container.encoded
     }
 
-    /// The sample receipt under a leaf with this serial number.
     func receipt(leafSerialNumber: [UInt8]) -> [UInt8] {
         receipt({ _ in }, chain: { $0.leaf.serialNumber = leafSerialNumber })
     }
 }
 
-/// Single attributes.
 extension FaultForge {
-    /// The sample receipt with this text for its creation date.
     func receipt(creationDate: String) -> [UInt8] {
         receipt(attributes: { $0.replace(with: ReceiptAttribute(.creationDate, .ia5String(creationDate))) })
     }
 }
 
-/// Certificates.
 extension FaultForge {
-    /// The sample receipt under a leaf and so many authorities, each issued by the next and the last by the root.
+    /// The sample receipt under a leaf and `count` authorities, each issued by the next and the last by the root.
     func receipt(authorities count: Int, listsRoot: Bool) -> [UInt8] {
         let chain = Chain(keys: pki.keys), key = pki.keys.key(for: .intermediate)
         let names = (0..<count).map { DistinguishedName(.commonName("Authority \($0)")) }
@@ -101,7 +95,7 @@ extension FaultForge {
         ).encoded
     }
 
-    /// A root with the sample root's subject and a key of its own.
+    /// A root with the sample root's subject and its own key.
     func namesakeOfRoot(_ number: UInt8) -> [UInt8] {
         let key = pki.keys.key(for: .attackerRoot)
         var root = CertificateTemplate.root(key: key)
@@ -109,19 +103,17 @@ extension FaultForge {
         return root.signed(by: key).der
     }
 
-    /// A self-signed root with an RSA key of 1024 bits.
     var weakRoot: [UInt8] {
         let key = pki.keys.key(for: .shortLeaf)
         return CertificateTemplate.root(key: key).signed(by: key).der
     }
 }
 
-/// The two certificates of a chain that the container brings along and that are not trusted by themselves.
+/// The certificates of a chain that come with the container and are not trusted by themselves.
 enum ForgedLink: CaseIterable {
     case leaf, intermediate
 }
 
-/// Certificates whose validity begins or ends somewhere else.
 extension FaultForge {
     func end(_ link: ForgedLink, at end: UTCDate) -> [UInt8] {
         receipt({ _ in }, chain: { $0[link].validity.notAfter = end.element })
@@ -149,7 +141,6 @@ extension Chain {
 
 /// Attributes that the forge's contents cannot express.
 extension FaultForge {
-    /// The sample receipt with this INTEGER in an attribute of the payload.
     func receipt(settingInteger type: AttributeType, to contents: [UInt8]) -> [UInt8] {
         receipt(attributes: { attributes in
             attributes.remove(type)
@@ -157,25 +148,23 @@ extension FaultForge {
         })
     }
 
-    /// The sample receipt without the attribute.
     func receipt(without type: AttributeType) -> [UInt8] {
         receipt(attributes: { $0.remove(type) })
     }
 
-    /// The sample receipt with another attribute of this type in its first purchase.
+    /// The sample receipt with a replaced attribute of this type in its first purchase.
     func receipt(replacingInFirstPurchase attribute: ReceiptAttribute) -> [UInt8] {
         receipt(attributes: { $0.editFirstPurchase { $0.replace(with: attribute) } })
     }
 
-    /// The sample receipt with a purchase that has these attributes beside the usual ones.
+    /// The sample receipt with additional attributes in its first purchase.
     func receipt(addingToFirstPurchase attributes: [ReceiptAttribute]) -> [UInt8] {
         receipt(attributes: { $0.editFirstPurchase { $0.attributes += attributes } })
     }
 }
 
-/// Device hashes that do not belong to their receipt.
 extension FaultForge {
-    /// The device hash of the sample in a receipt whose other contents are edited.
+    /// The sample's device hash in a receipt whose other contents are edited.
     func receiptWithHashOfOther(_ edit: (inout ReceiptContents) -> Void) -> [UInt8] {
         var edited = contents
         edit(&edited)
@@ -184,7 +173,6 @@ extension FaultForge {
         return signed(attributes).encoded
     }
 
-    /// The sample receipt with an edited device hash.
     func receiptWithDeviceHash(_ edit: ([UInt8]) -> [UInt8]) -> [UInt8] {
         receipt(attributes: { $0.replace(with: ReceiptAttribute(.deviceHash, value: edit(contents.deviceHash))) })
     }

@@ -4,7 +4,7 @@
 import ReceiptForge
 import Receipts
 
-/// What many tests share. Finding primes is what takes time, so each key is made once.
+/// Shared between tests. Finding primes takes time, so each key is made once.
 enum Samples {
     static let forge = ForgedReceiptTests.forge
     static let pki = forge.pki
@@ -29,7 +29,6 @@ extension Timestamp {
 }
 
 extension TrustStore {
-    /// Apple's roots, and this one for these environments.
     static func apple(and root: Certificate, for environments: Set<Environment>) throws -> TrustStore {
         var store = TrustStore.apple
         store.add(try TrustAnchor(der: root.der, environments: environments))
@@ -38,7 +37,6 @@ extension TrustStore {
 }
 
 extension ReceiptVerifier {
-    /// Trusts the sample root for these environments.
     static func trustingSamples(
         for environments: Set<Environment> = [.sandbox], policy: VerificationPolicy = VerificationPolicy(),
         limits: Limits = Limits()
@@ -47,7 +45,7 @@ extension ReceiptVerifier {
         return ReceiptVerifier(trustStore: store, policy: policy, limits: limits)
     }
 
-    /// The broken rule, or nil for a genuine receipt.
+    /// Returns the broken rule; nil for a genuine receipt.
     func brokenRule(of receipt: [UInt8], at now: Timestamp = Samples.now) -> Rule? {
         do throws(ReceiptError) {
             _ = try verify(receipt, at: now)

@@ -17,7 +17,7 @@ struct FormattedCommandTests {
         #expect(formatted([RedisCommand("")]) == "*1\r\n$0\r\n\r\n")
     }
 
-    @Test func `a command without words, which nobody would answer, is none`() {
+    @Test func `a command without words is rejected`() {
         #expect(ByteBuffer(commands: [RedisCommand("PING"), RedisCommand([], key: nil)]) == nil)
     }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Redis
 
 struct ReplyReaderTests {
-    /// What arrives, and what it says.
+    /// The bytes, and the replies in them.
     static let replies: [(text: String, value: RedisValue)] = [
         ("+OK\r\n", .status("OK")), ("+\r\n", .status("")), ("+O\rK\r\n", .status("O\rK")),
         (":1000\r\n", .integer(1000)), (":-9223372036854775808\r\n", .integer(.min)),
@@ -34,7 +34,7 @@ struct ReplyReaderTests {
         }
     }
 
-    @Test func `a reply of any bytes is read as it was sent`() throws {
+    @Test func `a string of any bytes is read as sent`() throws {
         let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let reader = try ReplyReader(limits: .init())
         var buffer = ByteBuffer(string: "$100000\r\n")
@@ -47,7 +47,7 @@ struct ReplyReaderTests {
         #expect(replies == [.string(bytes)])
     }
 
-    /// What no honest Redis sends, or more of it than we take: with 100 bytes, 10 elements, 3 levels.
+    /// Replies of no real Redis, or beyond the limits: 100 bytes, 10 elements, 3 levels.
     static let hostile: [(text: String, fault: ReplyFault)] = [
         ("*100000000\r\n", .tooManyElements), ("*2147483647\r\n", .tooManyElements), ("*11\r\n", .tooManyElements),
         ("*6\r\n*5\r\n", .tooManyElements), ("*9999999999\r\n", .malformed),
@@ -60,14 +60,14 @@ struct ReplyReaderTests {
         ("*1\r\n*1\r\n*1\r\n*1\r\n", .nestedTooDeep),
         (":12a\r\n", .malformed), (":\r\n", .malformed), ("?\r\n", .malformed), ("\r\n", .malformed),
         ("HTTP/1.1 400 Bad Request\r\n", .malformed),
-        // RESP3 is never asked for.
+        // RESP3 is never requested.
         ("%1\r\n+a\r\n+b\r\n", .malformed), ("_\r\n", .malformed), ("#t\r\n", .malformed), (",1.5\r\n", .malformed),
         (">2\r\n+a\r\n+b\r\n", .malformed), ("~1\r\n+a\r\n", .malformed),
         (String(repeating: "+", count: ReplyReader.maximumLineBytes + 2), .lineTooLong),
     ]
 
     @Test(arguments: hostile)
-    func `a hostile reply is refused as soon as it shows, in whatever pieces it comes`(
+    func `a hostile reply is rejected as early as possible, in pieces of any size`(
         _ text: String, _ fault: ReplyFault
     ) throws {
         var limits = RedisNodeConfiguration.Limits()
@@ -84,7 +84,7 @@ struct ReplyReaderTests {
         }
     }
 
-    @Test func `at its limits a reply is taken, and the next one has limits of its own`() throws {
+    @Test func `a reply at the limits is accepted, and the next one has the same limits`() throws {
         var limits = RedisNodeConfiguration.Limits()
         (limits.maximumReplyBytes, limits.maximumReplyElements, limits.maximumReplyNesting) = (100, 10, 3)
         let reader = try ReplyReader(limits: limits)
@@ -98,11 +98,11 @@ struct ReplyReaderTests {
         }
     }
 
-    @Test func `what an array announces is not allocated`() throws {
+    @Test func `announced elements are not allocated`() throws {
         var limits = RedisNodeConfiguration.Limits()
         limits.maximumReplyElements = .max
         let reader = try ReplyReader(limits: limits)
-        // Two thousand million elements, which would take 64 GB.
+        // Two billion elements, which would take 64 GB.
         try reader.feed("*2147483647\r\n:1\r\n".buffer.readableBytesView)
         #expect(try reader.next() == nil)
     }
@@ -118,7 +118,7 @@ struct ReplyReaderTests {
     }
 }
 
-/// The reader, as the verifier wants it.
+/// The reader in the form that the verifier requires.
 private struct ReplyDecoder: ByteToMessageDecoder {
     typealias InboundOut = RedisValue
     let reader: ReplyReader?

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Redis
 
-/// A connection with a deadline of 50 ms that ends at ten times as much, told the times.
+/// A connection with a deadline of 50 ms, which ends at ten times as much.
 struct CommandConnectionTests {
     private static let refusal = RedisRefusal(line: "ERR no")
 
-    @Test func `it logs in with everything it was told, and is ready after the last answer`() {
+    @Test func `it logs in with all settings, and is ready after the last reply`() {
         var configuration = RedisNodeConfiguration(address: .unixSocket("/x"))
         (configuration.user, configuration.password, configuration.database) = ("gateway", "secret", 3)
         configuration.scripts = [RedisScript("return 1")]
@@ -27,7 +27,7 @@ struct CommandConnectionTests {
         #expect(connection.submit(1, commands: 1, since: at(0), at: at(1)) == nil)
     }
 
-    @Test func `a login that is refused ends it, and one that takes too long`() {
+    @Test func `a refused login ends it, and so does one that takes too long`() {
         var refused = CommandConnection<Int>(configuration(), until: at(250))
         #expect(Seen(refused.receive(.status("OK"), at: at(0))) == .nothing)
         #expect(Seen(refused.receive(.error(Self.refusal), at: at(0))) == .end(.refused(Self.refusal)))
@@ -40,10 +40,10 @@ struct CommandConnectionTests {
         ("WRONGPASS very-secret is wrong", "WRONGPASS"), ("very-secret", "ERR"), ("NOAUTH you sent very-sec", "NOAUTH"),
         ("LOADING very-secret", "LOADING"), ("ERR AUTH <password> very-secret", "ERR"),
     ])
-    func `no refusal of the login repeats the password`(line: String, word: String) {
+    func `no error of the login repeats the password`(line: String, word: String) {
         var configuration = RedisNodeConfiguration(address: .unixSocket("/x"))
         configuration.password = "very-secret"
-        let refusal = RedisRefusal(line: "\(word) in words that repeat the password")
+        let refusal = RedisRefusal(line: "\(word) (reply hidden: it repeats the password)")
         for answersBefore in 0..<2 {
             var connection = CommandConnection<Int>(configuration, until: at(250))
             _ = connection.begin()
@@ -52,13 +52,13 @@ struct CommandConnectionTests {
         }
     }
 
-    @Test func `a user who may not set a name is welcome`() {
+    @Test func `a user without permission to set a name is accepted`() {
         var connection = CommandConnection<Int>(configuration(), until: at(250))
         #expect(Seen(connection.receive(.error(RedisRefusal(line: "NOPERM x")), at: at(0))) == .nothing)
         #expect(Seen(connection.receive(.status("PONG"), at: at(0))) == .ready)
     }
 
-    @Test func `replies go to who asked, in order; a batch is delivered whole`() {
+    @Test func `replies are delivered in order, those of a batch together`() {
         var connection = ready()
         #expect(connection.submit(1, commands: 2, since: at(0), at: at(0)) == nil)
         #expect(connection.submit(2, commands: 1, since: at(0), at: at(0)) == nil)
@@ -71,7 +71,7 @@ struct CommandConnectionTests {
         #expect(connection.deadline == nil)
     }
 
-    @Test func `the reply of a command that timed out is given to nobody`() {
+    @Test func `the reply to a command that timed out is dropped`() {
         var connection = ready()
         _ = connection.submit(1, commands: 2, since: at(0), at: at(0))
         _ = connection.submit(2, commands: 1, since: at(10), at: at(10))
@@ -100,7 +100,7 @@ struct CommandConnectionTests {
         #expect(connection.end(.stalled) == [Delivery(waiter: 3, results: [.failure(.connectionLost)], since: at(490))])
     }
 
-    @Test func `replies that come late but come keep the connection`() {
+    @Test func `late replies keep the connection`() {
         var connection = ready()
         for round in 0..<20 {
             let now = round * 100
@@ -119,7 +119,7 @@ struct CommandConnectionTests {
         #expect(Seen(connection.receive(.integer(1), at: at(51))) == .end(.protocolViolation))
     }
 
-    @Test func `the pipeline has an end, and those that timed out count`() {
+    @Test func `the pipeline is limited, and commands that timed out count`() {
         var connection = ready { $0.limits.maximumPipelined = 3 }
         #expect(connection.submit(1, commands: 4, since: at(0), at: at(0)) == .pipelineFull)
         #expect(connection.submit(1, commands: 2, since: at(0), at: at(0)) == nil)
@@ -132,7 +132,7 @@ struct CommandConnectionTests {
     }
 
     @Test(arguments: ["READONLY You can't write", "NOAUTH Authentication required."])
-    func `a Redis that is no longer what it was is left when its replies are in`(_ line: String) {
+    func `after a change of role or login, the connection ends with its last reply`(_ line: String) {
         let refusal = RedisRefusal(line: line)
         var connection = ready()
         _ = connection.submit(1, commands: 1, since: at(0), at: at(0))
@@ -146,7 +146,7 @@ struct CommandConnectionTests {
                 == .deliver(2, [.success(.integer(1))], thenEnd: .refused(refusal)))
     }
 
-    @Test func `a reply that nobody asked for breaks the protocol`() {
+    @Test func `an unexpected reply breaks the protocol`() {
         var connection = ready()
         #expect(Seen(connection.receive(.status("OK"), at: at(0))) == .end(.protocolViolation))
     }
@@ -155,7 +155,7 @@ struct CommandConnectionTests {
         (RedisConnectionFault.closed, RedisError.connectionLost), (.shutDown, .shutDown),
         (.protocolViolation, .protocolViolation),
     ])
-    func `when it ends, everybody is told what came and why no more will`(
+    func `at the end, every waiter gets the replies so far and the reason`(
         _ fault: RedisConnectionFault, _ error: RedisError
     ) {
         var connection = ready()
@@ -182,10 +182,10 @@ struct CommandConnectionTests {
     }
 }
 
-/// Milliseconds after some moment.
+/// Returns a time in milliseconds after a fixed one.
 func at(_ milliseconds: Int) -> NIODeadline { .uptimeNanoseconds(1_000_000_000) + .milliseconds(Int64(milliseconds)) }
 
-/// An action, in a form that can be compared.
+/// An action in a comparable form.
 enum Seen: Equatable {
     case nothing, ready
     case send([[String]])

@@ -7,7 +7,7 @@ import Testing
 @testable import Redis
 
 struct SubscriberConnectionTests {
-    @Test func `it turns tracking on for itself and listens`() {
+    @Test func `it enables tracking for itself and subscribes`() {
         var connection = SubscriberConnection(configuration, until: at(250))
         #expect(Seen.words(connection.begin()) == [["CLIENT", "SETNAME", "receipt-gateway"], ["PING"]])
         _ = connection.receive(.status("OK"), at: at(1))
@@ -25,7 +25,7 @@ struct SubscriberConnectionTests {
         #expect(Seen(connection.receive(subscribed("news"), at: at(1))) == .ready)
     }
 
-    @Test func `what it hears are names, a flush, or a message`() {
+    @Test func `it receives names, a flush, or a message`() {
         var connection = listening()
         #expect(
             Seen(
@@ -54,14 +54,14 @@ struct SubscriberConnectionTests {
         for steps in 0..<5 {
             var connection = SubscriberConnection(configuration, until: at(250))
             for reply in Self.greeting.prefix(steps) { _ = connection.receive(reply, at: at(1)) }
-            // The first step is the name, which may be refused.
+            // The first step is the name, whose rejection is allowed.
             #expect(
                 Seen(connection.receive(.error(refusal), at: at(1)))
                     == (steps == 0 ? .nothing : .end(.refused(refusal))))
         }
     }
 
-    @Test func `it asks whether anybody is there, and ends after three times without a sound`() {
+    @Test func `it sends pings, and ends after three intervals without data`() {
         var connection = listening()
         #expect(connection.deadline == at(1001))
         #expect(Seen(connection.deadlinePassed(at: at(1001))) == .send([["PING"]]))
@@ -70,7 +70,7 @@ struct SubscriberConnectionTests {
         #expect(Seen(connection.deadlinePassed(at: at(3001))) == .end(.stalled))
     }
 
-    @Test func `any sound is a sign of life`() {
+    @Test func `any data counts as a reply`() {
         var connection = listening()
         for second in 1...10 {
             #expect(Seen(connection.deadlinePassed(at: at(second * 1000 + 1))) == .send([["PING"]]))

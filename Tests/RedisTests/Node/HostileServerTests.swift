@@ -25,7 +25,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test func `one reply too many ends the connection, and nobody gets it`() async throws {
+    @Test func `one reply too many is dropped and ends the connection`() async throws {
         try await HostileServer.with([.answer(":1\r\n:2\r\n")]) { address in
             try await TestNode.with(address) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.success(.integer(1))])
@@ -34,7 +34,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test func `a reply that is cut off is no reply`() async throws {
+    @Test func `a truncated reply is not delivered`() async throws {
         try await HostileServer.with([.answerAndClose("$5\r\nhel")]) { address in
             try await TestNode.with(address) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.failure(.connectionLost)])
@@ -42,7 +42,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test func `a reply that trickles costs the deadline`() async throws {
+    @Test func `a slow reply fails at the deadline`() async throws {
         try await HostileServer.with([.answer("$5\r\nhel")]) { address in
             try await TestNode.with(address, { $0.commandDeadline = .milliseconds(50) }) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.failure(.timeout)])
@@ -61,7 +61,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test func `nobody waits for a server that accepts and says nothing`() async throws {
+    @Test func `commands do not wait for a server that accepts and sends nothing`() async throws {
         try await HostileServer.with([], greets: false) { address in
             try await TestNode.with(address, waits: false, { $0.connectDeadline = .milliseconds(50) }) { test in
                 #expect(await test.node.send([RedisCommand("GET", key: "a")]) == [.failure(.notConnected)])
@@ -75,7 +75,7 @@ struct HostileServerTests {
         "ERR max number of clients reached", "LOADING Redis is loading the dataset in memory",
         "BUSY Redis is busy running a script.",
     ])
-    func `a server that has no time now is tried again soon`(_ line: String) async throws {
+    func `a busy server is retried soon`(_ line: String) async throws {
         try await HostileServer.with([], greets: false, greeting: "-\(line)\r\n") { address in
             try await TestNode.with(address, waits: false, { $0.reconnection.afterRefusal = .seconds(3600) }) { test in
                 let fault = RedisConnectionFault.refused(RedisRefusal(line: line))
@@ -86,18 +86,18 @@ struct HostileServerTests {
     }
 }
 
-/// A server that lets everybody in and then says what its script says, whatever it is asked.
+/// A server that accepts every login and then sends its script, for any commands.
 enum HostileServer {
-    /// What it does about one read.
+    /// The reaction to one read.
     enum Step: Sendable {
         case answer(String)
         case answerAndClose(String)
     }
 
-    /// Runs it while `body` runs.
+    /// Runs the server during `body`.
     /// - Parameters:
-    ///   - greets: whether the two commands of a login without a password are answered.
-    ///   - greeting: sent to everybody who connects.
+    ///   - greets: true if it replies to the two commands of a login without a password.
+    ///   - greeting: sent on every connection.
     static func with(
         _ steps: [Step], greets: Bool = true, greeting: String = "",
         _ body: (RedisNodeConfiguration.Address) async throws -> Void

@@ -8,14 +8,14 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct LoginTests {
-    /// What a node with scripts and a subscriber needs.
+    /// The configuration of a node with scripts and a subscriber.
     private static let acl =
         "~rc:* ~rcl:* ~rl:* ~gw:* &__redis__:invalidate -@all +evalsha +eval +script|load +get +set +del +pttl +time "
         + "+client|id +client|tracking +client|setname +subscribe +ping +auth"
 
     private static let script = RedisScript("return redis.call('SET', KEYS[1], ARGV[1])")
 
-    @Test func `the user of the ACL line can do everything we do, and nothing else`() async throws {
+    @Test func `the ACL permits all commands of the client, and nothing else`() async throws {
         let redis = try await RealServer.redis(
             ["--user", "default", "off", "--user"] + "gateway on >secret \(Self.acl)".words)
         try await TestNode.with(
@@ -38,9 +38,9 @@ struct LoginTests {
     }
 
     @Test(arguments: [
-        (nil, nil, RedisRefusal.Kind.noAuth), (nil, "wrong", .wrongPassword), ("nobody", "secret", .wrongPassword),
+        (nil, nil, RedisRefusal.Kind.noAuth), (nil, "wrong", .wrongPassword), ("unknown", "secret", .wrongPassword),
     ])
-    func `a login that is refused shows, and works as soon as it is mended`(
+    func `a refused login is reported, and succeeds as soon as it is fixed`(
         _ user: String?, _ password: String?, _ kind: RedisRefusal.Kind
     ) async throws {
         let redis = try await RealServer.redis(["--requirepass", "secret"])
@@ -67,7 +67,7 @@ struct LoginTests {
         }
     }
 
-    @Test func `a Redis that repeats the password in its refusal is not repeated`() async throws {
+    @Test func `an error that repeats the password is not shown`() async throws {
         let redis = try await RealServer.redis(["--rename-command", "AUTH", ""])
         try await TestNode.with(redis.address, waits: false, { $0.password = "very-secret" }) { test in
             await test.log.wait { events in
@@ -87,7 +87,7 @@ struct LoginTests {
         }
     }
 
-    @Test func `the database and the name are those of the configuration`() async throws {
+    @Test func `the database and the name are the configured ones`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { ($0.database, $0.clientName) = (3, "node-7") }) { test in
             let results = await test.node.send([RedisCommand("CLIENT", "GETNAME"), RedisCommand("CLIENT", "INFO")])
@@ -96,7 +96,7 @@ struct LoginTests {
         }
     }
 
-    @Test func `a user who may not track keeps commands, and the fault shows`() async throws {
+    @Test func `a user without permission to track can send commands, and the fault is reported`() async throws {
         let redis = try await RealServer.redis(["--user"] + "gateway on >secret ~* &* +@all -client|tracking".words)
         try await TestNode.with(
             redis.address,
@@ -118,7 +118,7 @@ extension Result<RedisValue, RedisError> {
         if case .failure(.refused(let refusal)) = self { refusal.kind } else { nil }
     }
 
-    /// Of a string; empty otherwise.
+    /// The text of a string; empty otherwise.
     var text: String {
         if case .success(.string(let bytes)) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
     }

@@ -48,7 +48,7 @@ struct RedisNodeTests {
         }
     }
 
-    @Test func `a frozen Redis costs the deadline, then nothing, and is found again`() async throws {
+    @Test func `a frozen Redis costs one deadline, then nothing, and is reconnected`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.commandDeadline = .milliseconds(50) }) { test in
             redis.freeze()
@@ -61,7 +61,7 @@ struct RedisNodeTests {
         }
     }
 
-    @Test func `a Redis that is killed and started again is found again`() async throws {
+    @Test func `a restarted Redis is reconnected`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, loops: 2) { test in
             redis.kill()
@@ -73,7 +73,7 @@ struct RedisNodeTests {
         }
     }
 
-    @Test func `a node that was shut down says so`() async throws {
+    @Test func `a node that was shut down reports it`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address) { test in
             await test.node.shutdown()
@@ -82,7 +82,7 @@ struct RedisNodeTests {
         }
     }
 
-    @Test func `what the socket does not take is bounded`() async throws {
+    @Test func `unsent bytes are limited`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(
             redis.address,
@@ -91,7 +91,7 @@ struct RedisNodeTests {
             }
         ) { test in
             redis.freeze()
-            // More than the sockets of the system take.
+            // More than the sockets' buffers in the system hold.
             let large = RedisWord([UInt8](repeating: 0, count: 32 << 20))
             #expect(await test.node.send([RedisCommand("ECHO", large)]) == [.failure(.timeout)])
             #expect(await test.node.send([RedisCommand("PING")]) == [.failure(.pipelineFull)])
@@ -110,7 +110,7 @@ struct RedisNodeTests {
         #expect(log.events.count == 3)
     }
 
-    @Test func `what is counted tells how commands went`() async throws {
+    @Test func `the events have the outcomes of commands`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address) { test in
             _ = await test.node.send([RedisCommand("PING"), RedisCommand("NONSENSE")])

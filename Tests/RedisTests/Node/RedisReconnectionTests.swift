@@ -7,7 +7,7 @@ import Testing
 
 struct RedisReconnectionTests {
     @Test(arguments: [(0, 50), (1, 100), (3, 400), (6, 2000), (1000, 2000)])
-    func `the wait doubles to its end, and at least half of it is waited`(_ failures: Int, _ milliseconds: Int) {
+    func `the delay doubles up to its limit, with jitter of at most half`(_ failures: Int, _ milliseconds: Int) {
         var generator = SystemRandomNumberGenerator()
         let span = Duration.milliseconds(milliseconds)
         let waits = (0..<200).map { _ in RedisReconnection().delay(afterFailures: failures, using: &generator) }
@@ -15,7 +15,7 @@ struct RedisReconnectionTests {
         #expect(Set(waits).count > 100)
     }
 
-    @Test func `after a refusal the wait is longer`() {
+    @Test func `after a refused login the delay is longer`() {
         var generator = SystemRandomNumberGenerator()
         let wait = RedisReconnection().delayAfterRefusal(using: &generator)
         #expect(wait >= .seconds(5) && wait <= .seconds(10))

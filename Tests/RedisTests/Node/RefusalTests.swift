@@ -9,7 +9,7 @@ import Testing
 struct RefusalTests {
     private static let script = RedisScript("return redis.call('INCR', KEYS[1])")
 
-    @Test func `a script that Redis forgot is sent whole, and the next connection loads it again`() async throws {
+    @Test func `a script that Redis dropped is sent as source, and loaded by the next connection`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.scripts = [Self.script] }) { test in
             let value1 = try await test.node.run(Self.script, keys: ["n"], [])
@@ -36,7 +36,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `a master that became a replica is left`() async throws {
+    @Test func `the connection to a master that became a replica ends`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address) { test in
             _ = await test.node.send([RedisCommand("REPLICAOF", "127.0.0.1", "1")])
@@ -56,7 +56,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `a replica without its master is tried again soon`() async throws {
+    @Test func `a replica without its master is retried soon`() async throws {
         let redis = try await RealServer.redis(
             ["--replicaof", "127.0.0.1 1", "--replica-serve-stale-data", "no"])
         try await TestNode.with(redis.address, waits: false, { $0.reconnection.afterRefusal = .seconds(3600) }) {
@@ -74,7 +74,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func `a script that does not end is refused as busy, and the node goes on after it`() async throws {
+    @Test func `an endless script makes Redis busy, and the node works after it`() async throws {
         let redis = try await RealServer.redis(["--busy-reply-threshold", "20"])
         try await TestNode.with(redis.address) { test in
             try await TestNode.with(redis.address) { other in

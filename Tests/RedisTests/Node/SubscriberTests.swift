@@ -25,7 +25,7 @@ struct SubscriberTests {
         }
     }
 
-    @Test func `a channel is heard without tracking anything`() async throws {
+    @Test func `a channel works without tracking`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.channels = ["news"] }) { test in
             await test.log.wait(for: .connected(.subscriber))
@@ -35,7 +35,7 @@ struct SubscriberTests {
         }
     }
 
-    @Test func `after CLIENT KILL both come back, and what was kept meanwhile is forgotten`() async throws {
+    @Test func `after CLIENT KILL both reconnect, and cached values are flushed`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.trackedPrefixes = ["rc:"] }) { test in
             await test.log.wait(for: .flushed(.subscribed))
@@ -49,7 +49,7 @@ struct SubscriberTests {
         }
     }
 
-    @Test func `a subscriber that hears nothing any more is given up, and comes back`() async throws {
+    @Test func `a subscriber without data is closed and reconnects`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(
             redis.address,
@@ -68,7 +68,7 @@ struct SubscriberTests {
         }
     }
 
-    @Test func `a restart loses nothing silently`() async throws {
+    @Test func `a restart is reported as a flush`() async throws {
         let redis = try await RealServer.redis()
         try await TestNode.with(redis.address, { $0.trackedPrefixes = ["rc:"] }) { test in
             await test.log.wait(for: .flushed(.subscribed))

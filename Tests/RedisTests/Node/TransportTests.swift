@@ -25,7 +25,7 @@ struct TransportTests {
         }
     }
 
-    @Test func `TLS carries commands, with a certificate of ours`() async throws {
+    @Test func `TLS carries commands, with a client certificate`() async throws {
         let redis = try await redis(hosts: ["127.0.0.1"])
         let tls = try redis.tls(showsCertificate: true)
         try await TestNode.with(redis.address, loops: 2, { ($0.tls, $0.trackedPrefixes) = (tls, ["rc:"]) }) { test in
@@ -37,7 +37,7 @@ struct TransportTests {
         }
     }
 
-    @Test func `a name is compared with the certificate's, whichever of its addresses answers`() async throws {
+    @Test func `a name is compared with the certificate's, for any of its addresses`() async throws {
         let redis = try await redis(hosts: ["localhost"])
         let tls = try redis.tls(showsCertificate: true)
         try await TestNode.with(.host("localhost", port: redis.port), { $0.tls = tls }) { test in
@@ -46,7 +46,7 @@ struct TransportTests {
         try await expectNoConnection(to: redis.address, tls)
     }
 
-    @Test func `without a certificate of ours, where one is wanted, there is no connection`() async throws {
+    @Test func `without a required client certificate there is no connection`() async throws {
         let redis = try await redis(hosts: ["127.0.0.1"])
         let tls = try redis.tls(showsCertificate: false)
         try await expectNoConnection(to: redis.address, tls)
@@ -66,7 +66,7 @@ struct TransportTests {
         try await expectNoConnection(to: redis.address, tls)
     }
 
-    @Test func `files that are not what they should be have names`() throws {
+    @Test func `unusable files are named`() throws {
         let missing = "/nonexistent.pem"
         #expect(throws: RedisTLS.Fault.authorities(path: missing)) { try RedisTLS(caFile: missing) }
         #expect(throws: RedisTLS.Fault.unmatched) { try RedisTLS(certificateFile: missing) }
@@ -75,7 +75,7 @@ struct TransportTests {
         }
     }
 
-    @Test func `a node in the clear gets nothing from a TLS port, nor the reverse`() async throws {
+    @Test func `a node without TLS gets nothing from a TLS port, nor the reverse`() async throws {
         let secure = try await redis(hosts: ["127.0.0.1"])
         let clear = try await RealServer.redis()
         let tls = try secure.tls(showsCertificate: true)
@@ -102,7 +102,7 @@ struct TransportTests {
         }
     }
 
-    /// A Redis that speaks TLS only and wants to see a certificate.
+    /// A Redis that only accepts TLS and requires a client certificate.
     private func redis(hosts: [String]) async throws -> RealServer {
         let identity = Self.authority.identity(forHosts: hosts)
         return try await RealServer("redis-server") { port, folder in

@@ -4,7 +4,7 @@
 import Redis
 import Synchronization
 
-/// Remembers what happened, and lets a test wait for it.
+/// Records events, and lets a test wait for them.
 final class EventLog: RedisObserver {
     private struct State {
         var events: [RedisEvent] = []
@@ -27,13 +27,13 @@ final class EventLog: RedisObserver {
         for waiter in woken { waiter.wake.resume() }
     }
 
-    /// Everything so far, in order.
+    /// All events so far, in order.
     var events: [RedisEvent] { state.withLock { $0.events } }
 
-    /// How many connections became ready so far.
+    /// Returns the number of connections that became ready so far.
     func connections(_ role: RedisConnectionRole) -> Int { events.count { $0 == .connected(role) } }
 
-    /// Returns as soon as what happened is enough. A test that waits in vain is ended by its time limit.
+    /// Returns when the events match. The test's time limit ends a wait in vain.
     func wait(until matches: @escaping @Sendable ([RedisEvent]) -> Bool) async {
         await withCheckedContinuation { wake in
             let isEnough = state.withLock { state in
@@ -45,7 +45,7 @@ final class EventLog: RedisObserver {
         }
     }
 
-    /// Returns as soon as this has happened `count` times since the beginning.
+    /// Returns when this event has occurred `count` times since the beginning.
     func wait(for event: RedisEvent, count: Int = 1) async {
         await wait { events in events.count { $0 == event } >= count }
     }

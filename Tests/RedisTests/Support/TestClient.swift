@@ -14,7 +14,7 @@ struct TestClient: Sendable {
     let client: RedisClient
     let log: EventLog
 
-    /// Runs `body` with a client that looks for its masters.
+    /// Runs `body` with a client that discovers its masters.
     static func with(
         _ url: String, _ configure: (inout RedisClientConfiguration) -> Void = { _ in },
         _ body: (TestClient) async throws -> Void
@@ -36,18 +36,18 @@ struct TestClient: Sendable {
         try result.get()
     }
 
-    /// Returns as soon as so many masters take commands on both event loops.
+    /// Returns when so many masters take commands on both event loops.
     func connected(masters count: Int) async throws {
         try await until { client.masters.values.count { $0 == .connected(2) } == count }
     }
 
-    /// Asks again and again, for as long as the test may take.
+    /// Polls until the condition holds, up to the test's time limit.
     func until(_ isSo: () async -> Bool) async throws {
         while !(await isSo()) { try await Task.sleep(for: .milliseconds(5)) }
     }
 }
 
-/// Somebody who sets and gets keys without a pause, and notes how it went.
+/// A continuous load of SET and GET that records the outcomes.
 final class Load: Sendable {
     private let errors = Mutex<[RedisError?]>([])
     private let isStopped = Atomic(false)
@@ -55,10 +55,10 @@ final class Load: Sendable {
     /// The first error of each round of commands so far.
     var all: [RedisError?] { errors.withLock { $0 } }
 
-    /// Lets `run` end.
+    /// Ends `run`.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// Sends until `stop`, a different key each time.
+    /// Sends until `stop`, with a different key each time.
     func run(_ client: any RedisCommands, key: @Sendable (Int) -> RedisWord) async {
         var number = 0
         while !isStopped.load(ordering: .relaxed) {
@@ -66,7 +66,7 @@ final class Load: Sendable {
             let results = await client.send([
                 RedisCommand("SET", key: key(number), RedisWord(number)), RedisCommand("GET", key: key(number)),
             ])
-            // Whoever fails at once must not take the processor from the servers.
+            // A client that fails at once must leave the processor to the servers.
             if note(results, of: number) != nil { try? await Task.sleep(for: .milliseconds(2)) }
         }
     }

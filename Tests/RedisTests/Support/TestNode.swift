@@ -20,7 +20,7 @@ struct TestNode {
         _ body: (TestNode) async throws -> Void
     ) async throws {
         var configuration = RedisNodeConfiguration(address: address)
-        // Tests share two cores: what is not about deadlines must not fail by them.
+        // Tests share two cores: tests that are not about deadlines must not fail by them.
         configuration.commandDeadline = .seconds(5)
         configuration.connectDeadline = .seconds(5)
         configuration.reconnection.afterRefusal = .milliseconds(100)
@@ -47,11 +47,10 @@ struct TestNode {
 }
 
 extension RealServer {
-    /// Where it listens.
     var address: RedisNodeConfiguration.Address { .host("127.0.0.1", port: port) }
 }
 
 extension RedisValue {
-    /// A string of this text.
+    /// A string value of this text.
     static func text(_ text: String) -> Self { .string(Array(text.utf8)) }
 }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A seeded generator, so that a sequence that fails once fails again.
+/// A seeded generator, so that a failing sequence can be repeated.
 ///
 /// The algorithm is SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 struct SplitMix64: RandomNumberGenerator {
@@ -21,7 +21,6 @@ struct SplitMix64: RandomNumberGenerator {
 
     mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &self) }
 
-    /// True in `percent` of one hundred draws.
     mutating func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
 
     mutating func milliseconds(_ range: ClosedRange<Int>) -> Duration { .milliseconds(number(range)) }

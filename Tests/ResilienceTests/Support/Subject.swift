@@ -5,7 +5,7 @@ import Testing
 
 @testable import Resilience
 
-/// A breaker with the time and the chance it is asked with.
+/// A breaker with its clock and its source of randomness.
 final class Subject {
     var breaker: CircuitBreaker
     var now = at(.zero)
@@ -25,19 +25,19 @@ final class Subject {
         breaker.record(outcome, of: permit, at: now, using: &generator)
     }
 
-    /// One call, begun and ended now, if the breaker lets it through.
+    /// Makes one call that begins and ends now, if the breaker permits it.
     func call(_ outcome: Outcome) {
         if let permit = permit() { record(outcome, of: permit) }
     }
 
-    /// Trips a closed breaker; returns when it will let probes through.
+    /// Trips a closed breaker and returns the time of its first probes.
     func trip() throws -> Instant {
         #expect(breaker.state == .closed)
         for _ in 0..<breaker.policy.hardFailuresInARow { call(.hard) }
         return now + (try #require(openSpan))
     }
 
-    /// How much longer the breaker is open; nil if it is not.
+    /// The time until the breaker admits probes; nil if it is not open.
     var openSpan: Duration? {
         if case .open(let end?) = breaker.state { now.duration(to: end) } else { nil }
     }

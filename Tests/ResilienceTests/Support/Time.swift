@@ -3,13 +3,12 @@
 
 import Resilience
 
-/// Some point in time; the tests count from here.
+/// The tests' origin of time.
 private let start = ContinuousClock.now
 
-/// So long after the start.
 func at(_ span: Duration) -> Instant { start + span }
 
-/// The ends of time, and beyond what any clock will show.
+/// The extremes of time, beyond any real clock.
 let extremeInstants = [at(.seconds(Int64.min)), at(.seconds(-1)), at(.zero), at(.seconds(Int64.max))]
 
 extension Outcome {

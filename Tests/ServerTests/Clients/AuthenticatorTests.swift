@@ -31,7 +31,7 @@ struct AuthenticatorTests {
         ] { #expect(try authenticator.client(with: credentials, at: Self.before).name == "shop") }
     }
 
-    @Test func `whatever is wrong, the failure is the same`() throws {
+    @Test func `every wrong credential gets the same failure`() throws {
         let other = APIKey.random()
         let wrong = [
             Credentials(), Credentials(authorization: ""), Credentials(authorization: "Bearer"),
@@ -48,17 +48,17 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test func `a key is refused from its expiry on`() {
+    @Test func `a key is rejected from its expiry on`() {
         #expect(throws: AuthenticationFailure()) {
             try authenticator.client(with: Credentials(apiKey: key.exposed), at: Self.expiry)
         }
     }
 
-    @Test func `another pepper makes another hash`() {
+    @Test func `another pepper gives another hash`() {
         #expect(KeyHasher(pepper: Secret("some other pepper")).hash(key.secret) != hasher.hash(key.secret))
     }
 
-    @Test func `without keys everybody is the loopback client`() throws {
+    @Test func `without keys every client is the loopback client`() throws {
         #expect(try Authenticator.loopbackOnly.client(with: Credentials(), at: Self.before) == .loopback)
     }
 
@@ -75,7 +75,7 @@ struct AuthenticatorTests {
         #expect(Base64URL.encode(bytes) == text)
     }
 
-    @Test func `what hash-key prints is what the clients file takes`() throws {
+    @Test func `the clients file accepts the output of hash-key`() throws {
         let text = "clients:\n  - name: shop\n    apps: '*'\n    keys:\n" + key.clientsFileSnippet(hasher: hasher)
         let clients = try ClientsFile(text, path: "clients.yaml", now: Self.before).clients
         let authenticator = Authenticator(clients: clients, hasher: hasher)

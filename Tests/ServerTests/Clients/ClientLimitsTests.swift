@@ -48,7 +48,7 @@ struct ClientLimitsTests {
             ])
     }
 
-    @Test func `clients without limits of their own have the default ones`() throws {
+    @Test func `clients without limits have the default limits`() throws {
         let clients = try read(
             """
             - {name: a, apps: '*', keys: []}
@@ -96,16 +96,16 @@ struct ClientLimitsTests {
             ("limits: [{name: a, quota: 9, window: 1s, cost: {apple: x}}]", "apple takes an integer, from 1 to 10000"),
             (
                 "limits: [{name: a, quota: 9, window: 1s, cost: {aple: 1}}]",
-                "aple is no field here (auto, local, apple, apple_first; did you mean apple?)"
+                "aple is not a field here (auto, local, apple, apple_first; did you mean apple?)"
             ),
             (
                 "limits: [{name: a, quota: 9, window: 1s, burst: 4, cost: 5}]",
-                "cost is more than the burst of 4: such a request could never be made"
+                "cost is more than the burst of 4: such a request would always be rejected"
             ),
             (
                 "limits: [{name: a, quota: 1, window: 1s, burts: 1}]",
                 """
-                burts is no field here (name, quota, window, burst, per, cost, when_store_fails, shadow, lease; did \
+                burts is not a field here (name, quota, window, burst, per, cost, when_store_fails, shadow, lease; did \
                 you mean burst?)
                 """
             ),
@@ -115,10 +115,10 @@ struct ClientLimitsTests {
                 "limits: [{name: \(String(repeating: "a", count: 33)), quota: 1, window: 1s}]",
                 "name must be up to 32 letters, digits and any of .-_"
             ),
-            ("limits: [{name: concurrency, quota: 1, window: 1s}]", "a limit cannot be called concurrency"),
+            ("limits: [{name: concurrency, quota: 1, window: 1s}]", "a limit must not be named concurrency"),
             (
                 "limits: [{name: a, quota: 1, window: 1s}, {name: a, quota: 2, window: 1s}]",
-                "the limit a stands twice"
+                "the limit a appears twice"
             ),
             ("limits: [\(nine)]", "a client has 8 limits at most"),
             ("concurrency: 0", "concurrency takes an integer, from 1 to 1000000"),

@@ -43,7 +43,7 @@ struct ClientsFileTests {
         #expect(problems?.problems.map(\.description).contains(problem) == true, "\(problems?.description ?? "")")
     }
 
-    @Test func `what a client may do beside asking is read`() throws {
+    @Test func `a client's permissions are read`() throws {
         let client = "clients:\n- {name: a, apps: '*', keys: [], may: "
         #expect(try read(client + "[purge]}").first?.may == [.purge])
         #expect(try read(client + "[]}").first?.may == [])
@@ -61,11 +61,11 @@ struct ClientsFileTests {
     private static let faults = [
         ("", "clients.yaml: is empty"),
         ("clients: {", "clients.yaml: is not valid YAML: did not find expected node content on line 2"),
-        ("client: []", "clients.yaml:1: client is no field here (clients, apps, defaults; did you mean clients?)"),
+        ("client: []", "clients.yaml:1: client is not a field here (clients, apps, defaults; did you mean clients?)"),
         ("clients: &a []", "clients.yaml: has an anchor on line 1; anchors and aliases are not read"),
         (
             "\"cli\\ents\": []",
-            "clients.yaml:1: cli\\u{1B}nts is no field here (clients, apps, defaults; did you mean clients?)"
+            "clients.yaml:1: cli\\u{1B}nts is not a field here (clients, apps, defaults; did you mean clients?)"
         ),
         ("clients: yes", "clients.yaml:1: clients must be a list"),
         ("clients:\n- apps: '*'\n  keys: []", "clients.yaml:2: name is missing"),
@@ -75,13 +75,13 @@ struct ClientsFileTests {
         ),
         (
             "clients:\n- name: a\n  apps: []\n  keys: []",
-            "clients.yaml:3: apps is empty: the client could ask about nothing"
+            "clients.yaml:3: apps is empty: list bundle IDs, or \"*\" for any app"
         ),
         ("clients:\n- name: a\n  apps: '*'", "clients.yaml:2: a client needs keys"),
-        ("clients:\n- {name: a, apps: ['*', b], keys: []}", "clients.yaml:2: \"*\" stands alone or not at all"),
+        ("clients:\n- {name: a, apps: ['*', b], keys: []}", "clients.yaml:2: \"*\" must be the only entry"),
         (
             "clients:\n- {name: a, apps: '*', keys: []}\n- {name: a, apps: '*', keys: []}",
-            "clients.yaml: the client a stands twice"
+            "clients.yaml: the client a appears twice"
         ),
         (
             "clients:\n- name: a\n  apps: '*'\n  keys:\n  - {id: k, hash: plain}",
@@ -89,7 +89,7 @@ struct ClientsFileTests {
         ),
         (
             "clients:\n- name: a\n  apps: '*'\n  keys:\n  - {id: k, hash: plain, expiress: 2026-01-01}",
-            "clients.yaml:5: expiress is no field here (id, hash, expires; did you mean expires?)"
+            "clients.yaml:5: expiress is not a field here (id, hash, expires; did you mean expires?)"
         ),
         (
             "clients:\n- name: a\n  apps: '*'\n  keys:\n  - {id: k, expires: 2026-02-30}",

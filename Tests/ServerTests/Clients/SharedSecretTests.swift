@@ -11,7 +11,7 @@ import Testing
 struct SharedSecretTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
 
-    @Test func `a secret stands in the file, or in a file of its own without the line's end`() throws {
+    @Test func `a secret is in the file, or in its own file with a line end`() throws {
         let secrets = try read(
             """
             - {bundle_id: com.example.a, shared_secret: \(Self.secret)}
@@ -21,7 +21,7 @@ struct SharedSecretTests {
         #expect(secrets == ["com.example.a": Secret(Self.secret), "com.example.b": Secret(Self.secret + "-b")])
     }
 
-    @Test func `an app's own secret goes before the account's`() {
+    @Test func `an app's own secret overrides the account's`() {
         let secrets = SharedSecrets(primary: Secret("the account's"), ofApps: ["a": Secret("the app's")])
         #expect(secrets.secret(forApp: "a") == Secret("the app's"))
         #expect(secrets.secret(forApp: "b") == Secret("the account's"))
@@ -62,15 +62,15 @@ struct SharedSecretTests {
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret)}\n- {bundle_id: a, shared_secret: \(secret)}",
-            "clients.yaml:4: the app a stands twice"
+            "clients.yaml:4: the app a appears twice"
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret), shared_secrt \(secret)}",
-            "clients.yaml:3: a name is no field here (bundle_id, shared_secret, shared_secret_file)"
+            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file)"
         ),
         (
             "- {bundle_id: a, shared_secret: \(secret), bundle_idd: b}",
-            "clients.yaml:3: a name is no field here (bundle_id, shared_secret, shared_secret_file; did you mean bundle_id?)"
+            "clients.yaml:3: a name is not a field here (bundle_id, shared_secret, shared_secret_file; did you mean bundle_id?)"
         ),
         ("  a: \(secret)", "clients.yaml:3: apps must be a list"),
         ("- \(secret)", "clients.yaml:3: must have the fields bundle_id, shared_secret, shared_secret_file"),
@@ -82,7 +82,7 @@ struct SharedSecretTests {
         #expect(problems(apps).isEmpty == isAccepted)
     }
 
-    @Test func `no secret shows in a description of what was read`() throws {
+    @Test func `no secret appears in a description of the file`() throws {
         let file = try file("- {bundle_id: a, shared_secret: \(Self.secret)}", files: [:])
         var shown = "\(file) \(String(reflecting: file)) \(SharedSecrets(ofApps: file.sharedSecrets))"
         dump(file, to: &shown)

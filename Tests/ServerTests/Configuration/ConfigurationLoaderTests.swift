@@ -14,7 +14,7 @@ struct ConfigurationLoaderTests {
         #expect(try load() == GatewayConfiguration())
     }
 
-    @Test func `the environment wins over the file, the file over the default`() throws {
+    @Test func `the environment overrides the file, the file the default`() throws {
         let file = "gateway:\n  http:\n    port: 1\n    limits:\n      body: 1MiB\n  log: {requests: sampled}\n"
         let configuration = try load(["GATEWAY_HTTP_PORT": "2"], file: file)
         #expect(configuration.http.listener.port == 2)
@@ -44,13 +44,13 @@ struct ConfigurationLoaderTests {
         #expect(configuration == GatewayConfiguration())
     }
 
-    @Test func `every key has a name of its own`() {
+    @Test func `every key has a unique name`() {
         let names = ConfigurationKeys.all.map(\.environmentName)
         #expect(Set(names).count == names.count)
     }
 
     @Test(arguments: faults)
-    func `a fault says where it is and what is accepted`(name: String, text: String, message: String) {
+    func `a fault names its location and the accepted values`(name: String, text: String, message: String) {
         let problems = #expect(throws: ConfigurationProblems.self) { try load([name: text]) }
         #expect(
             problems?.problems.map(\.description).first?.hasPrefix(message) == true, "\(problems?.description ?? "")")
@@ -61,12 +61,12 @@ struct ConfigurationLoaderTests {
         #expect(
             problems(file: file) == [
                 "gateway.http.port (gateway.yaml:3): \"many\" is not an integer; accepted: an integer, from 0 to 65535",
-                "gateway.http.prot (gateway.yaml:4): is no setting of the gateway; did you mean gateway.http.port?",
-                "other (gateway.yaml:5): is no setting of the gateway",
+                "gateway.http.prot (gateway.yaml:4): is not a setting of the gateway; did you mean gateway.http.port?",
+                "other (gateway.yaml:5): is not a setting of the gateway",
             ])
     }
 
-    @Test func `all problems come at once`() {
+    @Test func `all problems are reported at once`() {
         let environment = [
             "GATEWAY_HTTP_PORT": "x", "GATEWAY_ADMIN_PORT": "70000", "GATEWAY_LOG_LEVLE": "info",
             "GATEWAY_CLIENTS_FILE": "clients.yaml", "GATEWAY_TRUST_ROOTS": "missing.pem",
@@ -82,7 +82,7 @@ struct ConfigurationLoaderTests {
                 == ["clients.yaml:3: the file of shared_secret_file does not exist"])
     }
 
-    @Test func `variables that Kubernetes makes up for a service are nobody's slip`() throws {
+    @Test func `variables that Kubernetes sets for a service are ignored`() throws {
         let links = [
             "GATEWAY_SERVICE_HOST": "10.0.0.1", "GATEWAY_SERVICE_PORT_HTTP": "80", "GATEWAY_PORT": "tcp://10.0.0.1:80",
             "GATEWAY_PORT_80_TCP_ADDR": "10.0.0.1",
@@ -90,7 +90,7 @@ struct ConfigurationLoaderTests {
         #expect(try load(links) == GatewayConfiguration())
     }
 
-    @Test func `a host the network reaches needs clients, and the problem says how to go on`() throws {
+    @Test func `a host the network reaches needs clients, and the problem says what to do`() throws {
         let problem = try #require(problems(["GATEWAY_HTTP_HOST": "0.0.0.0"]).first)
         for word in ["0.0.0.0", "hash-key", "GATEWAY_CLIENTS_FILE", "127.0.0.1"] { #expect(problem.contains(word)) }
     }
@@ -104,7 +104,7 @@ struct ConfigurationLoaderTests {
         #expect(Loopback.contains(host) == isLoopback)
     }
 
-    @Test func `a secret may come from a file, without the line's end`() throws {
+    @Test func `a secret may come from a file with a line end`() throws {
         let configuration = try load(
             ["GATEWAY_API_KEY_PEPPER_FILE": "pepper"], files: ["pepper": "0123456789abcdef\n"])
         #expect(configuration.apiKeyPepper?.exposed == "0123456789abcdef")
@@ -142,7 +142,7 @@ struct ConfigurationLoaderTests {
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [bomb, "gateway:\n" + bomb, bomb + "? *i\n: 1\n", manyAsterisks])
-    func `a text that stands for a tree too large is not read`(text: String) {
+    func `a text that expands to a huge tree is rejected`(text: String) {
         #expect(problems(file: text).count == 1)
         #expect(problems(file: text).first?.contains("aliases are not read") == true)
     }
@@ -155,9 +155,9 @@ struct ConfigurationLoaderTests {
         #expect(problems(file: "gateway: # *note\n  http:\n    host: '*name'\n").first?.contains("*name") == true)
     }
 
-    /// Seventeen aliases; as many as the limit lets the parser see make no large tree.
+    /// Seventeen aliases, one more than the parser may see.
     private static let manyAsterisks = "a: &a 1\nb: [\(Array(repeating: "*a", count: 17).joined(separator: ", "))]\n"
-    /// Nine lines that stand for 9^9 settings.
+    /// Nine lines that expand to 9^9 settings.
     private static let bomb =
         "a: &a 1\n"
         + zip("abcdefgh", "bcdefghi").map { inner, outer in
@@ -169,18 +169,18 @@ struct ConfigurationLoaderTests {
         "gateway.http: {port: 1}\ngateway: {http.port: 1}",
     ])
     func `a setting in two spellings is a contradiction`(text: String) {
-        #expect(problems(file: text) == ["gateway.http.port (gateway.yaml:2): is set on line 1 already"])
+        #expect(problems(file: text) == ["gateway.http.port (gateway.yaml:2): is already set on line 1"])
     }
 
-    @Test func `a name is shown bounded and harmless`() {
+    @Test func `a name is shown truncated and escaped`() {
         let long = String(repeating: "n", count: 1000)
         let found = problems(["GATEWAY_\u{1B}[2J": "1"], file: "\"a\\e[31m\\n\\u202e\": 1\n\(long): 2\n? [x]\n: 3\n")
         #expect(
             found == [
-                "gateway.yaml:3: has a name that is no text",
-                "GATEWAY_\\u{1B}[2J: is no setting of the gateway",
-                "a\\u{1B}[31m\\u{A}\\u{202E} (gateway.yaml:1): is no setting of the gateway",
-                long.prefix(100) + "… (gateway.yaml:2): is no setting of the gateway",
+                "gateway.yaml:3: has a name that is not a text",
+                "GATEWAY_\\u{1B}[2J: is not a setting of the gateway",
+                "a\\u{1B}[31m\\u{A}\\u{202E} (gateway.yaml:1): is not a setting of the gateway",
+                long.prefix(100) + "… (gateway.yaml:2): is not a setting of the gateway",
             ])
     }
 
@@ -212,15 +212,18 @@ struct ConfigurationLoaderTests {
         ),
         ("GATEWAY_HTTP_DEADLINES_IDLE", "-1s", "GATEWAY_HTTP_DEADLINES_IDLE: \"-1s\" is not a duration"),
         ("GATEWAY_HTTP_DEADLINES_IDLE", "2h", "GATEWAY_HTTP_DEADLINES_IDLE: \"2h\" is out of range"),
-        ("GATEWAY_LOG_REQUESTS", "yes", "GATEWAY_LOG_REQUESTS: \"yes\" is none of them; accepted: none, sampled, all"),
-        ("GATEWAY_LOG_LEVEL", "loud", "GATEWAY_LOG_LEVEL: \"loud\" is no log level; accepted: trace, debug, info"),
-        ("GATEWAY_TRUST_ROOTS", "a.pem=Prod", "GATEWAY_TRUST_ROOTS: \"Prod\" in \"a.pem=Prod\" is no environment"),
+        ("GATEWAY_LOG_REQUESTS", "yes", "GATEWAY_LOG_REQUESTS: \"yes\" is not accepted; accepted: none, sampled, all"),
+        ("GATEWAY_LOG_LEVEL", "loud", "GATEWAY_LOG_LEVEL: \"loud\" is not a log level; accepted: trace, debug, info"),
+        ("GATEWAY_TRUST_ROOTS", "a.pem=Prod", "GATEWAY_TRUST_ROOTS: \"Prod\" in \"a.pem=Prod\" is not an environment"),
         ("GATEWAY_TRUST_ROOTS", "missing.pem", "missing.pem: does not exist"),
-        ("GATEWAY_HTPT_PORT", "1", "GATEWAY_HTPT_PORT: is no setting of the gateway; did you mean GATEWAY_HTTP_PORT?"),
-        ("GATEWAY_UNHEARD_OF_THINGS", "1", "GATEWAY_UNHEARD_OF_THINGS: is no setting of the gateway"),
+        (
+            "GATEWAY_HTPT_PORT", "1",
+            "GATEWAY_HTPT_PORT: is not a setting of the gateway; did you mean GATEWAY_HTTP_PORT?"
+        ),
+        ("GATEWAY_UNHEARD_OF_THINGS", "1", "GATEWAY_UNHEARD_OF_THINGS: is not a setting of the gateway"),
         (
             "GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT", "1MiB",
-            "gateway.http.limits.body: is 12MiB, more than all bodies together may take"
+            "gateway.http.limits.body: is 12MiB, more than the limit for all bodies together"
         ),
     ]
 
@@ -251,7 +254,7 @@ struct ConfigurationLoaderTests {
     }
 }
 
-@Suite("Values as people write them")
+@Suite("Configuration values")
 struct ConfigurationValueTests {
     @Test(arguments: [("0", 0), ("512", 512), ("8KiB", 8192), ("12 MiB", 12 << 20), ("1GiB", 1 << 30), ("7B", 7)])
     func `sizes`(text: String, bytes: Int) throws {

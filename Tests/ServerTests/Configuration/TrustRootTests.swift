@@ -10,7 +10,7 @@ import Testing
 struct TrustRootTests {
     private static let root = TrustRoot(path: "root.pem", environments: [.sandbox])
 
-    @Test func `a root that signs no receipts is refused when it is configured, not when receipts come`() throws {
+    @Test func `a root that cannot sign receipts is rejected at configuration`() throws {
         let elliptic = TransactionPKI(seed: 1).root.pem
         let problems = #expect(throws: ConfigurationProblems.self) {
             try TrustStore(adding: [Self.root]) { _ in elliptic }

@@ -10,7 +10,7 @@ import Testing
 @testable import Operations
 @testable import Settings
 
-/// The doctor's rules, without anybody to talk to.
+/// The doctor's checks that need no other service.
 struct DoctorTests {
     private static let now = Timestamp(rfc3339: "2026-06-01T12:00:00Z") ?? .now()
 
@@ -36,7 +36,7 @@ struct DoctorTests {
         return "  - name: \(name)\n    apps: [com.example.\(name)]\n    keys:\n\(lines.joined())\(more)"
     }
 
-    @Test func `keys that are over lock a client out, and keys that will be are worth a warning`() throws {
+    @Test func `expired keys lock a client out, and keys that expire soon give a warning`() throws {
         let yaml =
             "clients:\n" + Self.client("over", keys: ["2026-05-31"]) + Self.client("soon", keys: ["2026-06-20"])
             + Self.client("replaced", keys: ["2026-05-01", "2027-06-01"]) + Self.client("ever", keys: [nil])
@@ -56,14 +56,14 @@ struct DoctorTests {
         let free = try #require(observations.first { $0.subject == "limits" })
         #expect(free.level == .warning && free.seen.hasSuffix(": free"), "\(free)")
         let secrets = try #require(observations.first { $0.subject == "secrets" })
-        #expect(secrets.level == .warning && secrets.seen.contains("set for com.example.free:"), "\(secrets)")
+        #expect(secrets.level == .warning && secrets.seen.contains("secret for com.example.free:"), "\(secrets)")
         let served = try Self.observations(ofClients: yaml, secret: Secret("of-the-whole-account"))
         #expect(served.first { $0.subject == "secrets" }?.level == .ok)
     }
 
     // MARK: - This machine
 
-    @Test func `memory that the caches and bodies could take and the system does not give fails`() throws {
+    @Test func `caches and bodies that exceed the system's memory fail`() throws {
         var configuration = GatewayConfiguration()
         let allowed = try #require(SystemLimits.memory)
         configuration.nearCache.size = allowed
@@ -73,7 +73,7 @@ struct DoctorTests {
         #expect(memory.level == .failed && memory.seen.contains(allowed.rounded), "\(memory)")
     }
 
-    @Test func `control groups are read with all that are above them`() {
+    @Test func `control groups are read with all groups above them`() {
         #expect(
             SystemLimits.groups("1:cpu:/old\n0::/system.slice/gateway.service\n") == [
                 "/sys/fs/cgroup", "/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/system.slice/gateway.service",
@@ -84,7 +84,7 @@ struct DoctorTests {
         #expect(SystemLimits.quota("max 100000") == nil && SystemLimits.quota("") == nil)
     }
 
-    @Test func `roots that end are worth a warning, and those that are over fail`() throws {
+    @Test func `roots that expire soon give a warning, and expired ones fail`() throws {
         var configuration = GatewayConfiguration()
         let file = FileManager.default.temporaryDirectory.appending(path: "root-\(UUID().uuidString).pem")
         try Data(Forged.pki.rootPEM.utf8).write(to: file)
@@ -113,11 +113,11 @@ struct DoctorTests {
         #expect(report.level == .failed && !report.isMisconfigured)
     }
 
-    @Test func `an area that takes too long keeps what was seen until then`() async throws {
+    @Test func `an area that takes too long keeps its observations so far`() async throws {
         let report = CheckReport(.redis)
         report.ok("first", "seen")
         let none: Int? = await value(within: .zero) {
-            // Until it is cancelled.
+            // Sleeps until it is cancelled.
             try? await Task.sleep(for: .seconds(3600))
             return 1
         }
@@ -129,7 +129,7 @@ struct DoctorTests {
     }
 
     @Test(arguments: [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("fe80::1", "[fe80::1]"), ("localhost", "localhost")])
-    func `who listens on all addresses is asked on loopback`(host: String, reachable: String) {
+    func `a listener on all addresses is reached on loopback`(host: String, reachable: String) {
         #expect(ListenerConfiguration(host: host, port: 9090).reachableHost == reachable)
     }
 }

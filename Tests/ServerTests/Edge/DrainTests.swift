@@ -14,7 +14,7 @@ struct DrainTests {
         "POST /v1/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n"
     private static let body = #"{"receipt":"AQID"}"#
 
-    @Test func `a ready gateway says so`() async throws {
+    @Test func `a ready gateway reports ready`() async throws {
         try await RunningGateway.with { gateway in
             let readiness = try await ask(gateway.adminPort, Self.ready)
             #expect(readiness?.body == #"{"status":"ready"}"#)
@@ -60,7 +60,7 @@ struct DrainTests {
         }
     }
 
-    @Test func `a request that does not end is ended by the grace period`() async throws {
+    @Test func `the grace period ends a request that does not finish`() async throws {
         try await RunningGateway.with({ $0.shutdown.grace = .milliseconds(50) }) { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send(Self.head + "{")
@@ -72,7 +72,7 @@ struct DrainTests {
         }
     }
 
-    @Test func `an idle connection does not hold up the end`() async throws {
+    @Test func `an idle connection does not delay the shutdown`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send(Self.head + Self.body)
@@ -90,7 +90,7 @@ struct DrainTests {
         }
     }
 
-    /// Waits until nobody listens any more.
+    /// Waits until connections are refused.
     private func refusesConnections(_ port: Int) async throws {
         while true {
             do { try await RawConnection.with(port: port) { _ in } } catch { return }

@@ -17,10 +17,10 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-/// One connection without a socket, so that it can be looked at between the turns of its event loop.
-@Suite("What a connection takes in")
+/// One connection without a socket, observed between the ticks of its event loop.
+@Suite("Back pressure of a connection")
 struct EdgeBackPressureTests {
-    @Test func `of many requests that arrive at once one is answered, and the others come in the next turns`() throws {
+    @Test func `of many pipelined requests one is answered at once, and the others in later event loop ticks`() throws {
         let channel = try Self.channel()
         for _ in 0..<1000 { Self.send(to: channel) }
         channel.pipeline.fireChannelReadComplete()
@@ -30,7 +30,7 @@ struct EdgeBackPressureTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test func `a client that does not take its answers is neither answered nor read any more`() throws {
+    @Test func `a client that does not read its responses is neither answered nor read`() throws {
         let channel = try Self.channel()
         let reads = ReadCounter()
         try channel.pipeline.syncOperations.addHandler(reads, position: .first)
@@ -47,7 +47,7 @@ struct EdgeBackPressureTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test func `who half-closes gets the answers to all that was sent`() throws {
+    @Test func `a client that half-closes gets the responses to all its requests`() throws {
         let channel = try Self.channel()
         for _ in 0..<20 { Self.send(to: channel) }
         channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -82,7 +82,7 @@ struct EdgeBackPressureTests {
         return channel
     }
 
-    /// One request, as the decoder hands it on.
+    /// Sends one request, as the decoder does.
     private static func send(to channel: EmbeddedChannel) {
         let head = HTTPRequestHead(
             version: .http1_1, method: .POST, uri: "/v1/verify",
@@ -93,7 +93,7 @@ struct EdgeBackPressureTests {
         for part in parts { channel.pipeline.syncOperations.fireChannelRead(NIOAny(part)) }
     }
 
-    /// How many answers were written since the last look.
+    /// Returns the number of responses written since the last call.
     private static func answers(of channel: EmbeddedChannel) throws -> Int {
         var count = 0
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) {
@@ -103,7 +103,7 @@ struct EdgeBackPressureTests {
     }
 }
 
-/// Counts how often the socket would have been read.
+/// Counts the reads of the socket.
 private final class ReadCounter: ChannelOutboundHandler {
     typealias OutboundIn = Any
     private(set) var count = 0

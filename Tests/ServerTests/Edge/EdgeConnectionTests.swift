@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPServer
 @testable import Settings
 
-/// The rules alone: no socket, no clock.
 @Suite("The rules of a connection")
 struct EdgeConnectionTests {
     private static let rules = EdgeRules(
@@ -48,7 +47,7 @@ struct EdgeConnectionTests {
         #expect(connection.deadline == nil)
     }
 
-    @Test func `a refused stranger keeps its connection for half a second, and a client for two`() {
+    @Test func `an unknown client keeps its connection for half a second after a refusal, a known one for two`() {
         var rules = Self.rules
         rules.authenticate = { $0.apiKey == "known" ? .loopback : nil }
         for (key, linger) in [("unknown", .milliseconds(500)), ("known", .seconds(2))] as [(String, TimeAmount)] {
@@ -60,7 +59,7 @@ struct EdgeConnectionTests {
         }
     }
 
-    @Test mutating func `an answer that does not begin becomes 503, and one that does not end a closed connection`() {
+    @Test mutating func `a late response becomes 503, and one that does not end closes the connection`() {
         var stalled = connection
         deliver(to: &connection)
         expect(connection.deadlinePassed(at: start + .seconds(60)), is: "answerLate")
@@ -71,7 +70,7 @@ struct EdgeConnectionTests {
         expect(stalled.deadlinePassed(at: start + .seconds(60)), is: "close")
     }
 
-    @Test mutating func `an answer that goes on has time for each part, and no longer than the shutdown`() {
+    @Test mutating func `a streamed response has time for each part, until the shutdown's grace ends`() {
         deliver(to: &connection)
         let isTooEarly = !connection.continueAnswer(at: start + .seconds(1), partDeadline: .seconds(30))
         #expect(isTooEarly && connection.deadline == start + .seconds(60), "an answer that has not begun has no parts")
@@ -89,7 +88,7 @@ struct EdgeConnectionTests {
         #expect(!goesOn)
     }
 
-    @Test mutating func `a connection whose client takes no part of an answer that goes on is closed`() {
+    @Test mutating func `a connection whose client reads no part of a streamed response is closed`() {
         deliver(to: &connection)
         _ = connection.beginAnswer(isDraining: false, hasLength: false)
         _ = connection.continueAnswer(at: start + .seconds(2), partDeadline: .seconds(30))
@@ -105,7 +104,7 @@ struct EdgeConnectionTests {
         #expect(connection.wantsRead)
     }
 
-    @Test mutating func `bytes of a body that was not delivered are given back when the connection ends`() {
+    @Test mutating func `bytes of an undelivered body are released when the connection ends`() {
         _ = connection.receive(head(), at: start)
         _ = connection.receive(.body(ByteBuffer(string: "12345")), at: start)
         #expect(budget.reserved == 5)
@@ -114,7 +113,7 @@ struct EdgeConnectionTests {
         #expect(budget.reserved == 0)
     }
 
-    @Test mutating func `bytes of a body that was delivered stay reserved as long as whoever has it holds them`() {
+    @Test mutating func `bytes of a delivered body stay reserved while its receiver holds them`() {
         _ = connection.receive(head(), at: start)
         _ = connection.receive(.body(ByteBuffer(string: "12345")), at: start)
         var delivered: IncomingRequest?
@@ -126,7 +125,7 @@ struct EdgeConnectionTests {
         #expect(budget.reserved == 0)
     }
 
-    @Test func `a reservation follows what is held`() {
+    @Test func `a reservation grows and shrinks with the body`() {
         let budget = BodyBudget(.bytes(100))
         var reservation: BodyReservation? = BodyReservation(from: budget)
         #expect(reservation?.grow(by: 60) == true && budget.reserved == 60)
@@ -139,7 +138,7 @@ struct EdgeConnectionTests {
         #expect(budget.reserved == 0)
     }
 
-    @Test mutating func `one byte more than the limit, or than the budget, is refused`() {
+    @Test mutating func `one byte more than the limit, or than the budget, is rejected`() {
         var crowded = connection
         _ = connection.receive(head(), at: start)
         expect(connection.receive(.body(ByteBuffer(repeating: 0, count: 10)), at: start), is: "nothing")
@@ -159,7 +158,7 @@ struct EdgeConnectionTests {
         #expect(budget.reserved == 8 << 20)
     }
 
-    @Test func `a body in far too many small parts is refused, in reasonable ones it is not`() {
+    @Test func `a body in too many small parts is rejected`() {
         var rules = Self.rules
         rules.bodyLimit = .mebibytes(1)
         func refusedAfter(_ partBytes: Int) -> Int? {

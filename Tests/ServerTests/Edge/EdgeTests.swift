@@ -8,13 +8,13 @@ import Testing
 @testable import Server
 @testable import Settings
 
-/// Real sockets against a whole gateway. Deadlines are short where they should pass, and long where they should not;
-/// every wait is for an answer or for the end of a connection.
+/// Real sockets against a whole gateway. Deadlines are short only where they should pass; every wait is for a response
+/// or for the end of a connection.
 @Suite("The edge", .timeLimit(.minutes(5)))
 struct EdgeTests {
     private static let body = #"{"receipt":"AQID"}"#
 
-    @Test func `a request is answered, and the connection goes on`() async throws {
+    @Test func `a request is answered, and the connection stays open`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 for _ in 0..<3 {
@@ -28,7 +28,7 @@ struct EdgeTests {
         }
     }
 
-    @Test func `a body that comes byte by byte is put together`() async throws {
+    @Test func `a body that arrives byte by byte is read`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 for character in post(Self.body) { try await connection.send(String(character)) }
@@ -50,7 +50,7 @@ struct EdgeTests {
         }
     }
 
-    @Test func `rubbish behind a good request gets its own answer`() async throws {
+    @Test func `rubbish after a good request gets its own response`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send(post(Self.body) + "rubbish\r\n\r\n")
@@ -62,7 +62,7 @@ struct EdgeTests {
     }
 
     @Test(arguments: malformed)
-    func `what is not HTTP gets 400 and the end`(request: String) async throws {
+    func `malformed requests get 400 and a closed connection`(request: String) async throws {
         try await expectRefusal(of: request, status: 400, code: "malformed_request")
     }
 
@@ -76,7 +76,7 @@ struct EdgeTests {
         }
     }
 
-    @Test func `a connection that says nothing gets 408`() async throws {
+    @Test func `a silent connection gets 408`() async throws {
         try await expectRefusal(of: "", status: 408, code: "request_timeout") {
             $0.http.deadlines.headers = .milliseconds(50)
         }
@@ -94,7 +94,7 @@ struct EdgeTests {
         ) { $0.http.deadlines.request = .milliseconds(50) }
     }
 
-    @Test func `a deadline is not moved by more bytes`() async throws {
+    @Test func `more bytes do not extend a deadline`() async throws {
         try await RunningGateway.with({ $0.http.deadlines.request = .milliseconds(100) }) { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send(head("Transfer-Encoding: chunked"))
@@ -111,7 +111,7 @@ struct EdgeTests {
         }
     }
 
-    @Test func `an idle connection is closed without a word`() async throws {
+    @Test func `an idle connection is closed without a response`() async throws {
         try await RunningGateway.with({ $0.http.deadlines.idle = .milliseconds(50) }) { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send(post(Self.body))
@@ -152,10 +152,10 @@ struct EdgeTests {
         try await expectRefusal(of: head(fields), status: 431, code: "header_too_large")
     }
 
-    @Test func `bodies beyond the budget get 503, and nobody else waits`() async throws {
+    @Test func `bodies beyond the budget get 503, and other requests do not wait`() async throws {
         try await RunningGateway.with(scarceBudget) { gateway in
             try await RawConnection.with(port: gateway.port) { slow in
-                // 3000 of 4096 bytes are taken by a body that never ends.
+                // A body that never ends takes 3000 of 4096 bytes.
                 try await slow.send(head("Content-Length: 4000") + String(repeating: " ", count: 3000))
                 try await eventually { gateway.server.bodyBudget.reserved == 3000 }
                 try await expectOverload(gateway, head("Content-Length: 2000"))
@@ -210,7 +210,7 @@ struct EdgeTests {
         }
     }
 
-    @Test func `a client that closes its half after the request still gets its answer`() async throws {
+    @Test func `a client that half-closes after the request still gets its response`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send(post(Self.body))
@@ -245,12 +245,12 @@ struct EdgeTests {
     ]
 
     @Test(arguments: unclear)
-    func `what leaves open where it goes or where it ends gets 400 and the end`(request: String) async throws {
+    func `an ambiguous target or length gets 400 and a closed connection`(request: String) async throws {
         try await expectRefusal(of: request + "\r\n\r\n0\r\n\r\n", status: 400, code: "malformed_request")
     }
 
-    /// RFC 9112: §3.2 the target, §3.2.2 its forms, §6.1 and §6.3 the body's length. Two readings of one of these are two
-    /// requests where there was one.
+    /// RFC 9112: §3.2 the target, §3.2.2 its forms, §6.1 and §6.3 the body's length. Two readings of one of these allow
+    /// request smuggling.
     private static let unclear = [
         "GET / HTTP/1.1", "GET / HTTP/1.1\r\nHost: a\r\nHost: a", "GET / HTTP/1.0\r\nHost: a\r\nHost: b",
         "GET / HTTP/1.1\r\nHost: a b", "GET / HTTP/1.1\r\nHost: a/b", "GET / HTTP/1.1\r\nHost: a, b",
@@ -271,7 +271,7 @@ struct EdgeTests {
         "GET http:/v1 HTTP/1.1\r\nHost: a", "GET a:80 HTTP/1.1\r\nHost: a",
     ]
 
-    @Test func `an unclear request behind a good one gets its own answer, and ends the connection`() async throws {
+    @Test func `an ambiguous request after a good one gets its own response and ends the connection`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send(post(Self.body) + "GET / HTTP/1.1\r\n\r\n" + post(Self.body))
@@ -286,7 +286,7 @@ struct EdgeTests {
         "Host: a", "Host: a.example:8080", "Host: [::1]:80", "Host: 127.0.0.1", "hOST: a_b",
         "Host: a\r\nTransfer-Encoding: Chunked",
     ])
-    func `what is clear is answered`(fields: String) async throws {
+    func `unambiguous requests are answered`(fields: String) async throws {
         try await RunningGateway.with({ $0.http.hostNames = HostNames(["a", "a.example", "a_b"]) }) { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send("GET /nope HTTP/1.1\r\n\(fields)\r\n\r\n0\r\n\r\n")
@@ -320,7 +320,7 @@ struct EdgeTests {
         }
     }
 
-    /// One request, one problem, and the end of the connection.
+    /// Expects one problem response, and the end of the connection.
     private func expectRefusal(
         of request: String, status: Int, code: String, logged: Bool = false,
         _ change: (inout GatewayConfiguration) -> Void = { _ in }
@@ -345,7 +345,7 @@ struct EdgeTests {
 struct UncheckedBox<Value>: @unchecked Sendable {
     let value: Value
 
-    /// The lender keeps its hands off meanwhile, or uses parts that do not touch.
+    /// The lender must not use the value meanwhile, except for parts that do not conflict.
     init(_ value: Value) {
         self.value = value
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The ports", .timeLimit(.minutes(5)))
 struct HTTPListenerTests {
-    @Test func `a port that the system closes ends the node`() async throws {
+    @Test func `a closed listening socket stops the node`() async throws {
         await #expect(throws: ListenerClosed.self) {
             try await RunningGateway.with { gateway in
                 #expect(try await gateway.send("GET /livez HTTP/1.0\r\n\r\n", port: gateway.adminPort)?.status == 200)
@@ -20,7 +20,7 @@ struct HTTPListenerTests {
         }
     }
 
-    /// Shuts down the listening socket under the gateway, which runs in this process: accepting fails from now on.
+    /// Shuts down the gateway's listening socket in this process, so that accepting fails.
     private static func shutDownSocket(listeningOn port: Int) throws {
         let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
         // proc_pid_net(5): local address, remote address, state (0A: listening) and, as the tenth column, the inode.

@@ -8,8 +8,8 @@ import Testing
 @testable import Server
 @testable import Settings
 
-/// Loopback is not a secret: what a web page in a browser on this machine can reach. The data plane without a clients
-/// file stands in the tables of `RawRequestTests`.
+/// The protection of loopback listeners against web pages in a browser on this machine. `RawRequestTests` covers the
+/// data plane without a clients file.
 @Suite("Hosts and origins", .timeLimit(.minutes(5)))
 struct HostRuleTests {
     @Test(arguments: [
@@ -21,7 +21,7 @@ struct HostRuleTests {
         ("GET /readyz", "evil.example", 200), ("GET /readyz?verbose", "evil.example", 200),
         ("GET /readyz/", "evil.example", 421), ("GET /readyzz", "evil.example", 421), ("HEAD /readyz", "", 200),
     ])
-    func `the admin plane serves the hosts it knows`(line: String, host: String, status: Int) async throws {
+    func `the admin plane serves known hosts only`(line: String, host: String, status: Int) async throws {
         try await RunningGateway.with({ $0.adminHostNames = HostNames(["gateway-1"]) }) { gateway in
             try await RawConnection.with(port: gateway.adminPort) { connection in
                 try await connection.send("\(line) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
@@ -55,7 +55,7 @@ struct HostRuleTests {
     }
 
     @Test(arguments: ["http://evil.example", "null", "http://localhost:1", "https://localhost"])
-    func `no page of another site changes the log level`(origin: String) async throws {
+    func `no web page changes the log level`(origin: String) async throws {
         try await RunningGateway.with { gateway in
             let body = #"{"level":"trace"}"#
             let answer = try await gateway.send(
@@ -66,7 +66,7 @@ struct HostRuleTests {
         }
     }
 
-    @Test func `with API keys any host is served, and pages of other sites still purge nothing`() async throws {
+    @Test func `with API keys any host is served, but web pages purge nothing`() async throws {
         try await Self.withClients { gateway, key in
             let fields = "Host: shop.example\r\nX-API-Key: \(key.exposed)\r\nContent-Type: application/json\r\n"
             let verify = "POST /v1/verify HTTP/1.1\r\n\(fields)Content-Length: 18\r\n"
@@ -84,7 +84,7 @@ struct HostRuleTests {
         }
     }
 
-    @Test func `the name of a listener is one of its own, and its address is none`() {
+    @Test func `a listener's host name is added to the known names, its address is not`() {
         let names = HostNames(["a"])
         #expect(names.adding(hostOf: ListenerConfiguration(host: "Gateway", port: 1)).names == ["a", "gateway"])
         for address in ["::1", "127.0.0.1", "0.0.0.0"] {

@@ -4,7 +4,7 @@
 import NIOCore
 import NIOPosix
 
-/// A TCP connection that sends exactly what a test says and reads what comes back.
+/// A TCP connection that sends the test's exact bytes and reads the responses.
 final class RawConnection {
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
@@ -19,7 +19,7 @@ final class RawConnection {
     }
 
     /// Opens a connection around `body`.
-    /// - Parameter address: one of this machine's to connect from.
+    /// - Parameter address: the local address to connect from.
     static func with<Value>(
         port: Int, from address: String = "127.0.0.1", isolation: isolated (any Actor)? = #isolation,
         _ body: (RawConnection) async throws -> Value
@@ -38,17 +38,16 @@ final class RawConnection {
         }
     }
 
-    /// Sends bytes as they are.
     func send(_ text: String, isolation: isolated (any Actor)? = #isolation) async throws {
         try await outbound.write(ByteBuffer(string: text))
     }
 
-    /// Sends no more, and goes on reading.
+    /// Half-closes the connection, and keeps reading.
     func finishSending() {
         outbound.finish()
     }
 
-    /// The next answer; nil if the server has closed the connection. An answer to HEAD has no body.
+    /// Returns the next response; nil if the server has closed the connection. A response to HEAD has no body.
     func answer(toHead: Bool = false, isolation: isolated (any Actor)? = #isolation) async throws -> RawAnswer? {
         while true {
             if let (answer, length) = RawAnswer.parse(String(buffer: received), hasBody: !toHead) {
@@ -60,7 +59,7 @@ final class RawConnection {
         }
     }
 
-    /// What the server sends up to the end of such a text; all of it if there is none.
+    /// Reads up to and including this text, or to the end of the connection.
     func text(upTo end: String, isolation: isolated (any Actor)? = #isolation) async throws -> String {
         while true {
             let text = String(buffer: received)
@@ -74,21 +73,21 @@ final class RawConnection {
         }
     }
 
-    /// Whether the server has closed the connection and sent nothing more.
+    /// Returns true if the server has closed the connection without sending more.
     func isClosed(isolation: isolated (any Actor)? = #isolation) async throws -> Bool {
         guard received.readableBytes == 0 else { return false }
         return try await inbound.next(isolation: isolation) == nil
     }
 }
 
-/// An answer with `Content-Length` or without a body.
+/// A response with `Content-Length` or without a body.
 struct RawAnswer: Equatable {
     let status: Int
     /// By lowercase name.
     var headers: [String: String]
     let body: String
 
-    /// The first answer in a text, and how many bytes it takes.
+    /// Parses the first response in a text, and returns its length in bytes.
     fileprivate static func parse(_ text: String, hasBody: Bool) -> (RawAnswer, Int)? {
         guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
         let lines = text[..<end.lowerBound].split(separator: "\r\n")

@@ -9,9 +9,9 @@ import Testing
 @testable import HTTPServer
 @testable import Settings
 
-@Suite("What the edge reads in a header")
+@Suite("Request headers")
 struct RequestHeaderTests {
-    @Test func `names are the same in upper and in lower case`() throws {
+    @Test func `field names ignore case`() throws {
         let header = try Self.header([
             ("HOST", "x"), ("content-TYPE", "application/json"), ("x-request-ID", "mine"), ("Content-length", "7"),
             ("EXPECT", "100-Continue"),
@@ -21,13 +21,13 @@ struct RequestHeaderTests {
     }
 
     @Test(arguments: ["X-Host", "Hos", "Hostt", "H\u{2D}st", "Content-Typ"])
-    func `a name that is nearly one of them is another`(name: String) throws {
+    func `a similar field name is another field`(name: String) throws {
         let header = try Self.header([("Host", "x"), (name, "y")])
         #expect(header.contentType == nil)
     }
 
     @Test(arguments: ["", " ", "\t", " \t "])
-    func `white space around a value is no part of it`(space: String) throws {
+    func `white space around a value is ignored`(space: String) throws {
         let header = try Self.header([
             ("Host", "x"), ("Content-Type", "application/json\(space)"), ("X-Request-Id", "\(space)mine\(space)"),
             ("Content-Length", "7\(space)"), ("Expect", "100-continue\(space)"), ("X-API-Key", "a.b\(space)"),
@@ -38,7 +38,7 @@ struct RequestHeaderTests {
         #expect(header.credentials.authorization == "" && header.credentials.apiKey == "a.b")
     }
 
-    @Test func `what should stand once and stands twice says nothing`() throws {
+    @Test func `a singleton field that appears twice is ignored`() throws {
         let header = try Self.header([
             ("Host", "x"), ("Content-Type", "application/json"), ("Content-Type", "application/json"),
             ("X-Request-Id", "one"), ("X-Request-Id", "two"), ("Expect", "100-continue"), ("Expect", "100-continue"),
@@ -47,7 +47,7 @@ struct RequestHeaderTests {
         guard case .made = header.requestID else { Issue.record("took over one of two identifiers"); return }
     }
 
-    @Test func `keys that stand twice are one list, which is nobody's key`() throws {
+    @Test func `API keys that appear twice are one list, which is not a valid key`() throws {
         let header = try Self.header([("Host", "x"), ("X-API-Key", "a"), ("x-api-key", "b"), ("Authorization", "c")])
         #expect(header.credentials.apiKey == "a, b" && header.credentials.authorization == "c")
     }
@@ -59,7 +59,7 @@ struct RequestHeaderTests {
             ([], .http1_0, true), ([("Connection", "keep-alive")], .http1_0, false),
             ([("Upgrade", "h2c")], .http1_1, true),
         ] as [([(String, String)], HTTPVersion, Bool)])
-    func `the last request of a connection is known`(
+    func `the last request of a connection is recognised`(
         fields: [(String, String)], version: HTTPVersion, isLast: Bool
     ) throws {
         let header = try Self.header([("Host", "x")] + fields, version)
@@ -71,18 +71,18 @@ struct RequestHeaderTests {
             ("/v1/verify", "/v1/verify", nil), ("/v1/verify?x=1", "/v1/verify", "x=1"), ("/a??b?c", "/a", "?b?c"),
             ("/a?", "/a", ""), ("http://x/v1/verify?x=1", "/v1/verify", "x=1"), ("http://x?y", "/", "y"),
         ] as [(String, String, String?)])
-    func `the path stands behind scheme and authority, and the query behind the first options mark`(
+    func `the path follows scheme and authority, and the query the first options mark`(
         target: String, path: String, query: String?
     ) throws {
         let header = try Self.header([("Host", "x")], target: target)
         #expect(header.path == path && header.query == query)
     }
 
-    @Test func `only OPTIONS has the asterisk for a target`() {
+    @Test func `only OPTIONS may have the asterisk as its target`() {
         #expect(throws: EdgeRefusal.malformed) { try Self.header([("Host", "x")], target: "*") }
     }
 
-    @Test func `identifiers that are made up are all different, and read the same in log and answer`() {
+    @Test func `generated request IDs are unique, and equal in log and response`() {
         let identifiers = (0..<1000).map { _ in RequestID(sent: nil) }
         #expect(Set(identifiers.map(\.text)).count == 1000)
         for identifier in identifiers {

@@ -8,13 +8,13 @@ import Testing
 @testable import HTTPServer
 @testable import Settings
 
-/// The parser as a value. What it accepts stands in the tables of `RawRequestTests`.
+/// The parser as a value. `RawRequestTests` has the tables of what it accepts.
 struct RequestParserTests {
     private static let request =
         "POST /v1/verify?x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         + "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.0\r\n\r\n"
 
-    @Test func `parts do not depend on how bytes arrive`() throws {
+    @Test func `the parts do not depend on how the bytes arrive`() throws {
         let whole = try Self.read([Self.request])
         #expect(
             whole == [
@@ -28,7 +28,7 @@ struct RequestParserTests {
         }
     }
 
-    @Test func `nothing waits in the buffer but a line that is not complete`() throws {
+    @Test func `only an incomplete line stays in the buffer`() throws {
         var parser = RequestParser(RequestParser.Limits())
         var buffer = ByteBuffer(string: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
         while try parser.next(in: &buffer) != nil {}
@@ -79,7 +79,7 @@ struct RequestParserTests {
                 .bodyTooLarge(maximum: .bytes(16))
             ),
         ] as [(RequestParser.Limits, String, EdgeRefusal?)])
-    func `each limit holds, to the byte`(limits: RequestParser.Limits, text: String, refusal: EdgeRefusal?) throws {
+    func `each limit is exact to the byte`(limits: RequestParser.Limits, text: String, refusal: EdgeRefusal?) throws {
         let outcome = Result { try Self.read([text], limits) }
         switch outcome {
         case .success: #expect(refusal == nil)

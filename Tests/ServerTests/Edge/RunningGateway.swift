@@ -10,7 +10,7 @@ import Synchronization
 @testable import Settings
 @testable import Telemetry
 
-/// A whole gateway in this process, on ports the system chose.
+/// A whole gateway in this process, on ports chosen by the system.
 struct RunningGateway: Sendable {
     let port: Int
     let adminPort: Int
@@ -18,7 +18,7 @@ struct RunningGateway: Sendable {
     let log: LogLines
     private let orders: AsyncStream<ShutdownRequest>.Continuation
 
-    /// Asks the gateway to stop, as a signal would.
+    /// Stops the gateway, as a signal would.
     func order(_ request: ShutdownRequest) {
         orders.yield(request)
     }
@@ -32,13 +32,13 @@ struct RunningGateway: Sendable {
     ) async throws {
         var configuration = GatewayConfiguration()
         (configuration.http.listener.port, configuration.admin.port) = (0, 0)
-        // The host that most requests of the tests name.
+        // The host of most requests in the tests.
         (configuration.http.hostNames, configuration.adminHostNames) = (HostNames(["x"]), HostNames(["x"]))
         // Nothing times out unless a test says so, however busy the machine is.
         configuration.http.deadlines = HTTPDeadlines(
             headers: .seconds(3600), request: .seconds(3600), answer: .seconds(3600), idle: .seconds(3600))
         configuration.shutdown = ShutdownConfiguration(drainDelay: .zero, grace: .seconds(3600))
-        // Tests talk to this machine only.
+        // Tests use this machine only.
         configuration.apple.isEnabled = false
         change(&configuration)
         let (requests, orders) = AsyncStream.makeStream(of: ShutdownRequest.self)
@@ -71,20 +71,18 @@ struct RunningGateway: Sendable {
 }
 
 extension LogBatcher.Limits {
-    /// Hands on each line at once, for tests that look for it.
+    /// Writes each line at once, for tests that look for it.
     static let eachLine = LogBatcher.Limits(batch: .bytes(0))
 }
 
-/// The lines a logger wrote.
+/// The lines that a logger wrote.
 final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
 
-    /// Takes a line.
     @Sendable func append(_ bytes: [UInt8]) {
         lines.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
     }
 
-    /// The lines with this text in them.
     func containing(_ text: String) -> [String] {
         lines.withLock { $0.filter { $0.contains(text) } }
     }

@@ -15,7 +15,7 @@ import Testing
 struct SourceLimitsTests {
     // MARK: - Values
 
-    @Test func `one source takes up to its limit, and others are not concerned`() throws {
+    @Test func `a source's limit does not affect other sources`() throws {
         let one = SourceAddress(try #require(NetworkAddress("192.0.2.1")))
         let other = SourceAddress(try #require(NetworkAddress("192.0.2.2")))
         var counts = SourceCounts(maximum: 2)
@@ -33,7 +33,7 @@ struct SourceLimitsTests {
         ("2001:db8::1", "2001:db8::ffff:1", true), ("2001:db8::1", "2001:db8:0:1::1", false), ("::1", "0.0.0.1", false),
         ("0:0:0:0:c000:201::", "192.0.2.1", false),
     ])
-    func `an IPv6 address counts with its 64 neighbours of a line`(one: String, other: String, isSame: Bool) throws {
+    func `IPv6 addresses count by their 64`(one: String, other: String, isSame: Bool) throws {
         let sources = try [one, other].map { SourceAddress(try #require(NetworkAddress($0))) }
         #expect((sources[0] == sources[1]) == isSame)
     }
@@ -47,7 +47,7 @@ struct SourceLimitsTests {
         #expect(limits.connectionsOfOneAddress == 7 && limits.requestsOfOneAddress == 9)
     }
 
-    @Test func `a request behind a proxy counts for the address it names, once, until it is over`() throws {
+    @Test func `a request behind a proxy counts once for the address it names, until it ends`() throws {
         var limits = HTTPLimits()
         limits.requestsPerAddress = 1
         let sources = SourceLimits(limits, try Self.trusting("10.0.0.0/8"))
@@ -67,7 +67,7 @@ struct SourceLimitsTests {
     }
 
     @Test(arguments: ["", "10.0.0.2", "unknown", "not an address"])
-    func `a proxy that names no other address is not limited`(forwarded: String) throws {
+    func `a proxy that names no other address has no limit`(forwarded: String) throws {
         var limits = HTTPLimits()
         (limits.requestsPerAddress, limits.connectionsPerAddress) = (1, 1)
         let sources = SourceLimits(limits, try Self.trusting("10.0.0.0/8"))
@@ -81,7 +81,7 @@ struct SourceLimitsTests {
         #expect(sources.connections.sources == 0 && sources.requests.sources == 0)
     }
 
-    @Test func `a peer that is no proxy cannot name another address`() throws {
+    @Test func `a peer that is not a proxy cannot name another address`() throws {
         let sources = SourceLimits(HTTPLimits(), try Self.trusting("10.0.0.0/8"))
         #expect(ForwardedRequest(sources.source(of: NetworkAddress("192.0.2.1")), sources) == nil)
         #expect(ForwardedRequest(sources.source(of: nil), sources) == nil)
@@ -148,7 +148,7 @@ struct SourceLimitsTests {
         }
     }
 
-    @Test func `a request whose connection breaks off gives its location back`() async throws {
+    @Test func `a request whose connection breaks off releases its slot`() async throws {
         let trusted = try Self.trusting("127.0.0.1")
         try await RunningGateway.with { configuration in
             configuration.http.limits.requestsPerAddress = 1
@@ -189,7 +189,7 @@ struct SourceLimitsTests {
         #expect(isClosed)
     }
 
-    /// So many connections that were answered and stay open.
+    /// Holds so many open connections around `body`.
     private static func holding(_ count: Int, port: Int, _ body: () async throws -> Void) async throws {
         guard count > 0 else { return try await body() }
         try await RawConnection.with(port: port) { connection in

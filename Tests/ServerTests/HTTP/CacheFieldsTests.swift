@@ -38,7 +38,7 @@ struct CacheFieldsTests {
             (.forwarded(.miss), [.upstreamUnreachable], "fwd=miss; fwd-status=502"),
             (.forwarded(.miss), [.upstreamPaused], "fwd=miss; fwd-status=429"),
         ] as [(CacheStatus?, [DegradedReason], String?)])
-    func `what caches had to do with it is said in the words of RFC 9211`(
+    func `the Cache-Status field follows RFC 9211`(
         status: CacheStatus?, reasons: [DegradedReason], field: String?
     ) {
         var answer = Answer(
@@ -52,7 +52,7 @@ struct CacheFieldsTests {
     @Test(
         arguments: [(.apple, -5, "0"), (.apple, 0, "0"), (.apple, 61, "61"), (.local, 61, nil)]
             as [(Provenance.Source, Int64, String?)])
-    func `the age is that of Apple's word`(source: Provenance.Source, seconds: Int64, age: String?) {
+    func `the age is that of Apple's answer`(source: Provenance.Source, seconds: Int64, age: String?) {
         let answer = Answer(
             .rejected(.accountNotFound), Provenance(source: source, cache: .shared, verifiedAt: Self.now),
             freshUntil: Self.now)

@@ -10,14 +10,14 @@ import Testing
 @testable import HTTPServer
 @testable import Settings
 
-@Suite("Announcing the end of what an answer depends on", .timeLimit(.minutes(5)))
+@Suite("Deprecation, Sunset and Link fields", .timeLimit(.minutes(5)))
 struct EndAnnouncementTests {
     private static let sunset = Timestamp(millisecondsSince1970: 1_814_313_600_000)  // 2027-06-30
     private static let deprecation = Timestamp(millisecondsSince1970: 1_782_777_600_999)  // 2026-06-30
 
     // MARK: - Fields
 
-    @Test func `what is known is announced in the forms of the standards`() {
+    @Test func `known dates and links are announced in standard form`() {
         let fields = announced(
             LifecycleDates(deprecation: Self.deprecation, sunset: Self.sunset),
             [
@@ -31,7 +31,7 @@ struct EndAnnouncementTests {
                 == #"<https://apple.example/end>; rel="sunset", <https://apple.example/new>; rel="successor-version""#)
     }
 
-    @Test func `what is not known is not announced`() {
+    @Test func `unknown dates are not announced`() {
         #expect(announced(LifecycleDates()) == [:])
         let sunset = announced(LifecycleDates(sunset: Self.sunset))
         #expect(sunset[.deprecation] == nil && sunset[.sunset] != nil && sunset[.link] == nil)
@@ -39,7 +39,7 @@ struct EndAnnouncementTests {
         #expect(link[.deprecation] == nil && link[.sunset] == nil && link[.link] != nil)
     }
 
-    @Test func `a deprecation of nobody knows when is one already`() {
+    @Test func `a deprecation without a date is announced as past`() {
         #expect(announced(LifecycleDates(deprecation: Timestamp(millisecondsSince1970: 0)))[.deprecation] == "@0")
     }
 
@@ -49,7 +49,7 @@ struct EndAnnouncementTests {
     }
 
     @Test(arguments: [(0, 1), (1, 0)])
-    func `links stay within what callers accept`(excess: Int, expectedCount: Int) {
+    func `links stay within the limit of a field`(excess: Int, expectedCount: Int) {
         let frame = #"<https://a.example/>; rel="sunset""#.utf8.count
         let padding = String(repeating: "x", count: EndAnnouncementLimits.linkBytes - frame + excess)
         let link = LifecycleLink(.sunset, target: "https://a.example/" + padding)
@@ -75,7 +75,7 @@ struct EndAnnouncementTests {
         #expect(DropInEndpoint(undecidedReply: .unavailable).announcesEnd(withAnswerFrom: source))
     }
 
-    @Test func `what Apple announces of production counts, from the next answer on`() async throws {
+    @Test func `Apple's announcement about production takes effect with the next response`() async throws {
         let lifecycle = UpstreamLifecycle()
         let route = Route.verifyReceiptByGet(announcing: lifecycle)
         func sunset() async throws -> String? {

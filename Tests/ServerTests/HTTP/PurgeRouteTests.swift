@@ -22,13 +22,13 @@ struct PurgeRouteTests {
         ("DELETE /v1/cache/transactions/1/2", 404), ("GET /v1/cache/transactions/1", 405),
         ("POST /v1/cache/transactions/1", 405), ("OPTIONS /v1/cache/transactions/1", 204),
     ])
-    func `an ID is digits`(line: String, status: Int) async throws {
+    func `an ID consists of digits`(line: String, status: Int) async throws {
         try await RunningGateway.with { gateway in
             let answer = try await gateway.ask(line)
             #expect(answer?.status == status, "\(answer?.body ?? "")")
             if status == 200 { #expect(answer?.body == #"{"purged":"\#(line.split(separator: "/").last ?? "")"}"#) }
             if status == 405 { #expect(answer?.headers["allow"] == "DELETE, OPTIONS") }
-            // Whose transaction it was is nobody's business.
+            // The log must not contain the transaction.
             #expect(gateway.log.containing("2000000123456789").isEmpty)
         }
     }
@@ -46,7 +46,7 @@ struct PurgeRouteTests {
         }
     }
 
-    @Test func `a store that cannot be reached is a reason to come back`() {
+    @Test func `an unreachable store gives 503 with Retry-After`() {
         let problem = Problem(StoreUnreachable())
         #expect(problem.status == .serviceUnavailable && problem.code == .storeUnreachable)
         #expect(problem.headerFields[.retryAfter] == "1")

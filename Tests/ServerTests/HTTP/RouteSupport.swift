@@ -8,7 +8,7 @@ import NIOHTTP1
 @testable import Settings
 
 extension RequestContext {
-    /// The context of a request that came over no connection.
+    /// Creates the context of a request without a connection.
     static func forTests(
         _ fields: HTTPHeaders = [:], _ method: HTTPMethod = .GET, _ path: String = "/",
         in routes: RouteTable = RouteTable([]), client: Client = .loopback

@@ -16,7 +16,7 @@ import Testing
 struct StatusRouteTests {
     private static let sunset = Timestamp(millisecondsSince1970: 1_814_313_600_000)  // 2027-06-30
 
-    @Test func `a gateway that has asked nothing says so, briefly`() async throws {
+    @Test func `a gateway without requests to Apple has a brief status`() async throws {
         try await RunningGateway.with { gateway in
             let answer = try await gateway.ask("GET /v1/status")
             let upstream = """
@@ -34,7 +34,7 @@ struct StatusRouteTests {
         }
     }
 
-    @Test func `whether Apple is asked and until when is said as configured`() async throws {
+    @Test func `the status shows the configuration of Apple's endpoints`() async throws {
         try await RunningGateway.with {
             ($0.apple.isEnabled, $0.apple.breaker, $0.apple.sunset) = (false, .forcedOpen, Self.sunset)
         } _: { gateway in
@@ -46,7 +46,7 @@ struct StatusRouteTests {
         }
     }
 
-    @Test func `a draining gateway says that it drains`() async throws {
+    @Test func `a draining gateway reports draining`() async throws {
         try await RunningGateway.with { gateway in
             gateway.server.lifecycle.advance(to: .draining)
             let answer = try await gateway.ask("GET /v1/status")
@@ -54,7 +54,7 @@ struct StatusRouteTests {
         }
     }
 
-    @Test func `trouble and announcements are told, times rounded up`() {
+    @Test func `failures and announcements are reported, with times rounded up`() {
         let health = UpstreamHealth(
             breaker: .open, breakerMode: .auto, breakerOpensFor: .milliseconds(6001), pausedFor: .milliseconds(1),
             inFlight: 3, concurrencyLimit: 20, waiting: 2, budgetRemaining: 0)

@@ -12,7 +12,7 @@ import Testing
 struct VerifyReceiptRequestBodyTests {
     private typealias Limits = VerifyReceiptRequestBody.Limits
 
-    @Test func `a secret may be so long and no longer`() throws {
+    @Test func `a secret has a maximum length`() throws {
         func secret(of count: Int) throws -> String? {
             let secret = String(repeating: "s", count: count)
             return try VerifyReceiptRequestBody(#"{"receipt-data":"","password":"\#(secret)"}"#).secret?.exposed
@@ -23,14 +23,14 @@ struct VerifyReceiptRequestBodyTests {
     }
 
     @Test(arguments: [" ", #"\u0000"#, #"\n"#, "é", "\u{7F}"])
-    func `a secret is made of visible characters`(character: String) {
+    func `a secret consists of visible characters`(character: String) {
         let json = #"{"password":"s\#(character)","receipt-data":""}"#
         #expect(throws: JSONFault(.notAccepted("visible ASCII characters"), field: "password", at: 12)) {
             try VerifyReceiptRequestBody(json)
         }
     }
 
-    @Test func `members are counted, those included that are passed over`() throws {
+    @Test func `members are counted, including those that are skipped`() throws {
         func read(_ count: Int) throws {
             let others = (1..<count).map { #","m\#($0)":0"# }.joined()
             _ = try VerifyReceiptRequestBody(#"{"receipt-data":""\#(others)}"#)
@@ -39,7 +39,7 @@ struct VerifyReceiptRequestBodyTests {
         #expect(throws: JSONFault.self) { try read(Limits.members + 1) }
     }
 
-    @Test func `members that are passed over have one limit together, however many there are`() throws {
+    @Test func `skipped members share one limit`() throws {
         func read(_ values: [String]) throws {
             let members = values.enumerated().map { #""m\#($0)":\#($1),"# }.joined()
             _ = try VerifyReceiptRequestBody("{" + members + #""receipt-data":""}"#)
@@ -57,7 +57,7 @@ struct VerifyReceiptRequestBodyTests {
         #expect(fault?.rule == .tooMuchSkipped && fault?.field == nil)
     }
 
-    @Test func `a plain text that is passed over may be sixteen times as long as an array`() throws {
+    @Test func `a skipped plain text may be sixteen times as long as an array`() throws {
         func read(_ blocks: Int) throws {
             let text = String(repeating: "0123456789abcdef", count: blocks)
             _ = try VerifyReceiptRequestBody(#"{"x":"\#(text)","receipt-data":""}"#)
@@ -66,13 +66,13 @@ struct VerifyReceiptRequestBodyTests {
         #expect(throws: JSONFault.self) { try read(Limits.skippedWork) }
     }
 
-    @Test func `what stands in the location of a secret is passed over if it is small`() throws {
+    @Test func `a secret of the wrong type is skipped if it is small`() throws {
         #expect(try VerifyReceiptRequestBody(#"{"password":12,"receipt-data":""}"#).secret == nil)
         let digits = String(repeating: "1", count: Limits.noSecretWork + 1)
         #expect(throws: JSONFault.self) { try VerifyReceiptRequestBody(#"{"password":\#(digits),"receipt-data":""}"#) }
     }
 
-    @Test func `no fault names a member that may be a secret in the wrong location`() {
+    @Test func `no fault names a member that may be a misplaced secret`() {
         for (json, field) in [
             (#"{"5ec4e7015ec4e7025ec4e7035ec4e704":x}"#, nil), (#"{"password":[1]}"#, "password"),
             (#"{"receipt-data":1}"#, "receipt-data"),

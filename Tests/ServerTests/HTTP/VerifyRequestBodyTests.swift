@@ -33,7 +33,7 @@ struct VerifyRequestBodyTests {
         #expect(!body.excludesOldTransactions && !body.wantsLatestReceipt)
     }
 
-    @Test func `a receipt without a backslash is found, not copied`() throws {
+    @Test func `a receipt without a backslash is not copied`() throws {
         let base64 = String(repeating: "QUJD", count: 5000)
         let body = try VerifyRequestBody(#" { "receipt" : "\#(base64)" } "#)
         #expect(body.receipt == JSONText(range: 16..<20_016, isEscaped: false))
@@ -76,7 +76,7 @@ struct VerifyRequestBodyTests {
         }
     }
 
-    @Test func `a fault says what to mend without showing a value`() {
+    @Test func `a fault says what to fix without showing a value`() {
         let fault = JSONFault(.wrongType(expected: .string, found: .null), field: "receipt", at: 11)
         #expect(
             fault.description
@@ -124,7 +124,7 @@ struct VerifyRequestBodyTests {
         (#"{"max_age":-}"#, JSONFault(.expected("a number"), field: "max_age", at: 11)),
         (#"{"max_age":-1}"#, age), (#"{"max_age":31536001}"#, age),
         (#"{"mode":"remote"}"#, JSONFault(.notAccepted(#""auto", "local" or "apple""#), field: "mode", at: 8)),
-        (#"{"bundle_id":""}"#, JSONFault(.notAccepted("a text that is not empty"), field: "bundle_id", at: 13)),
+        (#"{"bundle_id":""}"#, JSONFault(.notAccepted("a non-empty text"), field: "bundle_id", at: 13)),
         (
             #"{"bundle_id":"\#(String(repeating: "x", count: 257))"}"#,
             JSONFault(.textTooLong(maximumBytes: 256), field: "bundle_id", at: 14)
@@ -152,19 +152,18 @@ struct VerifyRequestBodyTests {
 }
 
 extension VerifyRequestBody {
-    /// Decodes a text.
     init(_ json: String) throws(JSONFault) {
         try self.init(bytes: Array(json.utf8))
     }
 
-    /// Decodes an array; the test macros cannot hold a span.
+    /// Decodes an array, because the test macros cannot hold a span.
     fileprivate init(bytes: [UInt8]) throws(JSONFault) {
         try self.init(decoding: bytes.span)
     }
 }
 
 extension JSONText {
-    /// What the string says.
+    /// Returns the string's value.
     fileprivate func text(in json: String) throws -> String {
         let bytes = Array(json.utf8)
         return String(decoding: try JSONReader(bytes.span).unescaped(self), as: UTF8.self)

@@ -34,7 +34,7 @@ struct VerifyRouteTests {
         }
     }
 
-    @Test func `OPTIONS tells the methods`() async throws {
+    @Test func `OPTIONS lists the methods`() async throws {
         try await RunningGateway.with { gateway in
             let answer = try await ask(gateway, "OPTIONS /v1/verify", [], "")
             #expect(answer?.status == 204)
@@ -81,7 +81,7 @@ struct VerifyRouteTests {
         }
     }
 
-    @Test func `keys open their apps and nothing else`() async throws {
+    @Test func `keys give access to their apps only`() async throws {
         let key = APIKey.random()
         try await withClients(key: key, apps: "[com.example.a]") { gateway in
             let right = [Self.json, "Authorization: Bearer \(key.exposed)"]
@@ -94,7 +94,7 @@ struct VerifyRouteTests {
         }
     }
 
-    @Test func `every wrong key gets the same answer, and no key is logged`() async throws {
+    @Test func `every wrong key gets the same response, and no key is logged`() async throws {
         let key = APIKey.random()
         try await withClients(key: key, apps: "'*'") { gateway in
             var bodies: Set<String> = []
@@ -126,7 +126,7 @@ struct VerifyRouteTests {
     }
 
     @Test(arguments: ["", "bad id", "x\u{7F}", String(repeating: "x", count: 65)])
-    func `a request identifier that could do harm is replaced`(identifier: String) async throws {
+    func `an invalid request ID is replaced`(identifier: String) async throws {
         try await RunningGateway.with { gateway in
             let fields = [Self.json, "X-Request-Id: \(identifier)"]
             let answer = try await ask(gateway, "POST /v1/verify", fields, Self.body)

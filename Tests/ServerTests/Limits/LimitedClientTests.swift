@@ -8,10 +8,10 @@ import Testing
 @testable import Server
 @testable import Settings
 
-/// What a client with limits sees. No window ends while these tests run.
+/// Limits as a client sees them. No window ends while these tests run.
 @Suite("Limits of clients", .timeLimit(.minutes(5)))
 struct LimitedClientTests {
-    @Test func `both routes take from the same bucket, and every answer says what is left`() async throws {
+    @Test func `both routes share a bucket, and every response has the remaining tokens`() async throws {
         try await Self.with(limits: "[{name: day, quota: 3, window: 1d}]") { site in
             let first = try await site.verify()
             #expect(first?.status == 200 && first?.headers["ratelimit-policy"] == #""day";q=3;w=86400"#)
@@ -56,7 +56,7 @@ struct LimitedClientTests {
         ("POST /v1/verify", #"{"receipt":"AQID","bundle_id":"com.other"}"#, 403),
         ("POST /verifyReceipt", "[0]", 200), ("POST /verifyReceipt", #"{"receipt-data":"ewo="}"#, 200),
     ])
-    func `a body that asks nothing is charged to the client, at the least cost, and not to an app`(
+    func `an unreadable body is charged to the client at the minimum cost, and not to an app`(
         line: String, body: String, status: Int
     ) async throws {
         let day = "{name: day, quota: 4, window: 1d, cost: {apple: 4}}"
@@ -67,18 +67,18 @@ struct LimitedClientTests {
                 #expect(answer?.headers["ratelimit"]?.hasPrefix(#""day";r=\#(left);"#) == true)
                 #expect(answer?.headers["ratelimit-policy"] == #""day";q=4;w=86400"#)
             }
-            // The app has its token still; with it the client's last is taken.
+            // The app still has its token; this request takes the client's last one too.
             #expect(try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.a"}"#)?.status == 200)
             let refusal = try await site.ask(line, body)
             try Self.expectQuotaExceeded(refusal, policies: "\"day\"")
         }
     }
 
-    @Test func `a client that is limited is refused before its body is read`() async throws {
+    @Test func `a client over its limit is rejected before its body is read`() async throws {
         try await Self.with(limits: "[{name: day, quota: 1, window: 1d}]") { site in
             let first = try await site.verify()
             #expect(first?.status == 200)
-            // The refusal does not depend on what is in the body.
+            // The rejection does not depend on the body.
             for body in ["{", #"{"receipt":"A*ID"}"#, #"{"receipt":"AQID","bundle_id":"com.other"}"#] {
                 try Self.expectQuotaExceeded(try await site.verify(body), policies: "\"day\"")
             }
@@ -86,14 +86,14 @@ struct LimitedClientTests {
         }
     }
 
-    @Test func `a body that asks nothing is charged to its address too`() async throws {
+    @Test func `an unreadable body is charged to its address too`() async throws {
         try await Self.with(limits: Self.perAddress) { site in
             let statuses = [try await site.verify("{")?.status, try await site.verify()?.status]
             #expect(statuses == [400, 429])
         }
     }
 
-    @Test func `a dearer mode takes more`() async throws {
+    @Test func `a more expensive mode takes more tokens`() async throws {
         try await Self.with(limits: "[{name: day, quota: 10, window: 1d, cost: {apple: 5, apple_first: 3}}]") { site in
             #expect(
                 try await site.verify(#"{"receipt":"AQID","mode":"apple"}"#)?.headers["ratelimit"]?.contains("r=5;")
@@ -103,14 +103,14 @@ struct LimitedClientTests {
             #expect(try await site.verify(#"{"receipt":"AQID","mode":"apple"}"#)?.status == 429)
             #expect(try await site.verify()?.headers["ratelimit"]?.contains("r=1;") == true)
         }
-        // Who wants a new answer may ask Apple each time, in mode `auto` too.
+        // A request with `max_age` may cause a request to Apple each time, in mode `auto` too.
         try await Self.with(limits: "[{name: day, quota: 10, window: 1d, cost: {apple: 5}}]") { site in
             let answer = try await site.verify(#"{"receipt":"AQID","max_age":0}"#)
             #expect(answer?.headers["ratelimit"]?.contains("r=5;") == true)
         }
     }
 
-    @Test func `shadow mode refuses nobody and is told to the log and the metrics alone`() async throws {
+    @Test func `shadow mode rejects no request, and appears in the log and the metrics only`() async throws {
         try await Self.with(limits: "[{name: strict, quota: 1, window: 1d, shadow: true}]") { site in
             for _ in 1...3 {
                 let answer = try await site.verify()
@@ -126,7 +126,7 @@ struct LimitedClientTests {
         }
     }
 
-    @Test func `one refusal is counted with the limit that was met`() async throws {
+    @Test func `a rejection is counted with its limit`() async throws {
         try await Self.with(limits: "[{name: app, quota: 1, window: 1d, per: app}]") { site in
             for app in ["a", "b", "a"] {
                 _ = try await site.verify(#"{"receipt":"AQID","bundle_id":"com.example.\#(app)"}"#)
@@ -138,7 +138,7 @@ struct LimitedClientTests {
         }
     }
 
-    @Test func `the fields of old come where they are asked for`() async throws {
+    @Test func `the legacy fields are sent if configured`() async throws {
         try await Self.with(limits: "[{name: day, quota: 3, window: 1d}]") {
             $0.http.sendsLegacyRateLimitFields = true
         } _: { site in
@@ -153,14 +153,14 @@ struct LimitedClientTests {
     private static let perAddress = "[{name: address, quota: 1, window: 1d, per: address}]"
 
     @Test(arguments: ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "X-Real-IP: 192.0.2.1"])
-    func `who connects directly cannot choose an address`(field: String) async throws {
+    func `a direct client cannot choose its address`(field: String) async throws {
         try await Self.with(limits: Self.perAddress) { site in
             let statuses = try await site.statuses(["X: y", field])
             #expect(statuses == [200, 429])
         }
     }
 
-    @Test func `behind a proxy each caller has a bucket, and nobody can get another`() async throws {
+    @Test func `behind a proxy each client has one bucket, and cannot choose another`() async throws {
         try await Self.with(limits: Self.perAddress) {
             $0.http.remoteAddresses.trustedProxies = try AddressRanges(configuration: "127.0.0.0/8")
         } _: { site in
@@ -176,7 +176,7 @@ struct LimitedClientTests {
         }
     }
 
-    @Test func `what no address can be read from shares the proxy's bucket`() async throws {
+    @Test func `requests without a readable address share the proxy's bucket`() async throws {
         try await Self.with(limits: Self.perAddress) {
             $0.http.remoteAddresses.trustedProxies = try AddressRanges(configuration: "127.0.0.1")
         } _: { site in
@@ -198,7 +198,7 @@ struct LimitedClientTests {
             try await ask("POST /v1/verify", body, fields: fields)
         }
 
-        /// What requests with these header fields are answered, one after another.
+        /// Returns the statuses of requests with these header fields, sent one after another.
         func statuses(_ fields: [String]) async throws -> [Int] {
             var statuses: [Int] = []
             for field in fields { statuses.append(try await verify(fields: [field])?.status ?? 0) }

@@ -32,7 +32,7 @@ struct NetworkAddressTests {
         "+1::", "g::", "1.2.3.4::", "::1.2.3.4:1", "fe80::1%eth0", "[::1]", "::1/64", "١.٢.٣.٤",
         String(repeating: "0", count: 46), "::\u{0}1",
     ])
-    func `what is no address, or could be read in two ways, is refused`(text: String) {
+    func `malformed and ambiguous addresses are rejected`(text: String) {
         #expect(NetworkAddress(text) == nil)
     }
 
@@ -58,14 +58,14 @@ struct NetworkAddressTests {
     }
 
     @Test(arguments: [
-        ("10.0.0.1/8", "\"10.0.0.1/8\" has bits set behind its prefix"),
+        ("10.0.0.1/8", "\"10.0.0.1/8\" has bits set after its prefix"),
         ("0.0.0.0/0", "\"0.0.0.0/0\" needs a prefix length from 1 to 32"),
         ("::/129", "\"::/129\" needs a prefix length from 1 to 128"),
         ("10.0.0.0/", "\"10.0.0.0/\" needs a prefix length from 1 to 32"),
         ("10.0.0.0/8/8", "\"10.0.0.0/8/8\" needs a prefix length from 1 to 32"),
-        ("proxy", "\"proxy\" is no address or range of addresses"),
+        ("proxy", "\"proxy\" is not an address or address range"),
     ])
-    func `a range that could trust more than is meant is refused`(text: String, fault: String) {
+    func `a malformed or too wide range is rejected`(text: String, fault: String) {
         #expect(throws: ConfigurationValueFault(description: fault)) { try AddressRanges(configuration: text) }
     }
 }

@@ -8,13 +8,13 @@ import Testing
 
 @testable import HTTPServer
 
-/// What clients read, byte for byte.
+/// The header fields, byte for byte.
 struct RateLimitFieldsTests {
     private static let minute = RatePolicy(name: "minute", quota: 1000, window: .seconds(60))
     private static let day = RatePolicy(name: "day", quota: 200_000, window: .seconds(86_400))
     private static let shadow = RatePolicy(name: "shadow", quota: 1, window: .seconds(1), isShadow: true)
 
-    @Test func `every policy and the state of the tightest are told`() {
+    @Test func `the fields have every policy, and the state of the tightest`() {
         let admission = RateAdmission([
             Self.admitted(Self.minute, 312, .milliseconds(13_001)), Self.admitted(Self.day, 199_312, .seconds(298)),
         ])
@@ -24,7 +24,7 @@ struct RateLimitFieldsTests {
             ])
     }
 
-    @Test func `a refusal tells what is to be waited for`() throws {
+    @Test func `a rejection has the time to wait`() throws {
         let admission = RateAdmission([
             Self.refused(Self.minute, .milliseconds(200)), Self.refused(Self.day, .milliseconds(3_000_001)),
         ])
@@ -37,11 +37,11 @@ struct RateLimitFieldsTests {
         #expect(
             String(decoding: problem.json(requestID: "r"), as: UTF8.self)
                 == #"{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests","#
-                + #""status":429,"detail":"This client has asked as often as it may for now.","code":"quota_exceeded","#
+                + #""status":429,"detail":"Rate limit exceeded. Retry later.","code":"quota_exceeded","#
                 + #""violated-policies":["minute","day"],"request_id":"r"}"#)
     }
 
-    @Test func `one that refuses is told before one that has less`() {
+    @Test func `a policy that rejects comes before one with fewer tokens`() {
         let admission = RateAdmission([
             Self.refused(Self.minute, .milliseconds(1), remaining: 3), Self.admitted(Self.day, 0, .seconds(1)),
         ])
@@ -49,7 +49,7 @@ struct RateLimitFieldsTests {
         #expect(Problem(GatewayError.rateLimited(admission)).violatedPolicies == ["minute"])
     }
 
-    @Test func `the fields of old are there where they are asked for`() {
+    @Test func `the legacy fields are sent if configured`() {
         let admission = RateAdmission([Self.admitted(Self.minute, 999, .milliseconds(60))])
         #expect(
             Self.lines(admission, withLegacy: true) == [
@@ -58,7 +58,7 @@ struct RateLimitFieldsTests {
             ])
     }
 
-    @Test func `shadow mode is nobody's business`() {
+    @Test func `shadow mode is invisible to clients`() {
         let shadow = Self.refused(Self.shadow, .seconds(9))
         #expect(Self.lines(RateAdmission([shadow])) == [])
         #expect(
@@ -67,14 +67,14 @@ struct RateLimitFieldsTests {
             ])
     }
 
-    @Test func `a policy that could not be asked promises nothing`() {
+    @Test func `an unreachable policy promises nothing`() {
         let blind = RateAdmission.Outcome(
             RateCharge(RateBucket(tenant: "a", policy: Self.minute)), .admitted, remaining: 1000, timeUntilFull: .zero,
             source: .open)
         #expect(Self.lines(RateAdmission([blind])) == [#"RateLimit-Policy: "minute";q=1000;w=60"#])
     }
 
-    @Test func `too many in flight is a quota as well`() {
+    @Test func `a concurrency limit is reported as a quota`() {
         let problem = Problem(GatewayError.tooManyInFlight)
         #expect(problem.headerFields[.retryAfter] == "1" && problem.violatedPolicies == ["concurrency"])
     }

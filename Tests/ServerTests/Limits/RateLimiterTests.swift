@@ -8,7 +8,7 @@ import Redis
 import Synchronization
 import Testing
 
-/// What every rate limiter does: the one in this process, and the one in Redis.
+/// The behaviour of every rate limiter, embedded and in Redis.
 struct RateLimiterTests {
     enum Kind: CaseIterable, Sendable {
         case embedded, redis, redisThroughTwoNodes
@@ -38,7 +38,7 @@ struct RateLimiterTests {
         }
     }
 
-    @Test(arguments: Kind.allCases) func `after the span it was told, a request is admitted`(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases) func `a request is admitted after its retry time`(kind: Kind) async throws {
         try await Self.withLimiter(kind) { limiters in
             let charges = [charge(20, per: .seconds(1), burst: 2)]
             for _ in 0..<5 {
@@ -52,7 +52,7 @@ struct RateLimiterTests {
         }
     }
 
-    @Test(arguments: Kind.allCases) func `refused requests take nothing from any bucket`(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases) func `rejected requests take no tokens from any bucket`(kind: Kind) async throws {
         try await Self.withLimiter(kind) { limiters in
             let (large, small) = (charge(100, per: .seconds(86_400)), charge(5, per: .seconds(86_400)))
             var admitted = 0
@@ -66,7 +66,7 @@ struct RateLimiterTests {
         }
     }
 
-    @Test(arguments: Kind.allCases) func `a cost takes so many tokens, and too high a cost none`(kind: Kind)
+    @Test(arguments: Kind.allCases) func `a cost takes its tokens, and a cost above the burst takes none`(kind: Kind)
         async throws
     {
         try await Self.withLimiter(kind) { limiters in
@@ -78,7 +78,7 @@ struct RateLimiterTests {
         }
     }
 
-    @Test(arguments: Kind.allCases) func `a policy in shadow mode refuses nobody`(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases) func `a policy in shadow mode rejects no request`(kind: Kind) async throws {
         try await Self.withLimiter(kind) { limiters in
             let shadow = RatePolicy(name: "s", quota: 3, window: .seconds(3600), isShadow: true)
             let shadowed = RateCharge(RateBucket(tenant: "tenant", policy: shadow))
@@ -95,7 +95,7 @@ struct RateLimiterTests {
     }
 
     @Test(arguments: Kind.allCases, [true, false])
-    func `many at once are admitted up to the burst and what arrives meanwhile`(
+    func `concurrent requests are admitted up to the burst and the tokens that arrive meanwhile`(
         kind: Kind, isLeased: Bool
     ) async throws {
         try await Self.withLimiter(kind) { limiters in
@@ -109,7 +109,7 @@ struct RateLimiterTests {
             await withDiscardingTaskGroup { group in
                 for number in 0..<64 {
                     group.addTask {
-                        // However slow this machine is, the burst is asked for.
+                        // Until the burst was requested, however slow this machine is.
                         while start.duration(to: .now) < .seconds(2) || admitted.count < 500 {
                             let isAdmitted = await limiters[number % limiters.count].admit(charges).isAdmitted
                             if isAdmitted { admitted.add() }
@@ -119,19 +119,19 @@ struct RateLimiterTests {
                 }
             }
             let instants = admitted.sorted
-            // Each stretch from the start: what is admitted by then was taken by then.
+            // At any time, the admitted requests are covered by the burst and the tokens that arrived.
             for (index, instant) in instants.enumerated() {
                 let arrived = start.duration(to: instant) / .seconds(1) * 500
                 #expect(Double(index + 1) <= 500 + arrived)
                 if Double(index + 1) > 500 + arrived { break }
             }
-            // How much of what arrives is used depends on how busy this machine is; the burst is there at once.
+            // The use of arriving tokens depends on this machine's load; the burst is available at once.
             #expect(instants.count >= 500)
         }
     }
 }
 
-/// When requests were admitted.
+/// The times at which requests were admitted.
 private final class Admissions: Sendable {
     private let instants = Mutex<[ContinuousClock.Instant]>([])
 

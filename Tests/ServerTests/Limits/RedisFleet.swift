@@ -12,7 +12,7 @@ import Testing
 
 @testable import RedisStore
 
-/// A real Redis and the limiters of some nodes that share it.
+/// A real Redis, and the limiters of some nodes that share it.
 final class RedisFleet: Sendable {
     let server: RealServer
     let redis: CountingRedis
@@ -24,7 +24,7 @@ final class RedisFleet: Sendable {
         server = try await RealServer.redis()
         var configuration = RedisNodeConfiguration(address: .host("127.0.0.1", port: server.port))
         configuration.scripts = [RedisTokenBuckets.script]
-        // The deadline is not what is tested here, and this machine may be busy.
+        // The deadline is not under test, and this machine may be busy.
         configuration.commandDeadline = .seconds(5)
         let node = RedisNode(
             configuration, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: NoObserver())
@@ -46,7 +46,7 @@ final class RedisFleet: Sendable {
     }
 }
 
-/// Counts what is sent.
+/// Counts the commands sent.
 final class CountingRedis: RedisCommands {
     private let redis: any RedisCommands
     private let sent = Mutex(0)

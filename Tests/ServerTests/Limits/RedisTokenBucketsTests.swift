@@ -19,13 +19,13 @@ struct RedisTokenBucketsTests {
         TokenRequest(requests: requests, lines: [line])
     }
 
-    /// How many whole tokens a bucket has left, as nodes work it out.
+    /// Returns the whole tokens left in a bucket, as a node computes them.
     private func left(_ line: TokenGrant.Line, of bucket: RateBucket) -> Int {
         let now = Instant.now
         return TokenBucket(bucket.policy.tokenBucket, timeUntilFull: line.timeUntilFull, at: now).remaining(at: now)
     }
 
-    @Test func `a key names the policy, tells nothing of tenant and subject, and lies with those of its tenant`() {
+    @Test func `a key has the policy's name, pseudonyms for tenant and subject, and its tenant's hash slot`() {
         let buckets = RedisTokenBuckets(Scripted(), names: StoreNames(key: SymmetricKey(size: .bits256)))
         let key = buckets.key(of: Self.bucket)
         #expect(key.wholeMatch(of: /rl:\{[\w-]{43}\}:minute:600-100000:[\w-]{43}/) != nil)
@@ -36,12 +36,12 @@ struct RedisTokenBucketsTests {
         #expect(buckets.key(of: other).prefix(48) == key.prefix(48))
     }
 
-    /// `nan`, infinities, far future and past, other words, other types.
+    /// NaN, infinities, far future and past, other words, other types.
     @Test(arguments: [
         ["SET", "nan"], ["SET", "-nan"], ["SET", "inf"], ["SET", "-inf"], ["SET", "9e99"], ["SET", "-1"], ["SET", ""],
         ["SET", "junk"], ["SET", "0x7fffffffffffffff"], ["LPUSH", "x"], ["SADD", "x"], ["SET", "99999999999999999999"],
     ])
-    func `whatever somebody writes into a bucket, it fills again`(write: [String]) async throws {
+    func `a corrupted bucket fills again`(write: [String]) async throws {
         let fleet = try await RedisFleet(nodes: 1)
         try await fleet.use {
             let policy = RatePolicy(name: "p", quota: 20, window: .seconds(1), burst: 2)
@@ -59,12 +59,12 @@ struct RedisTokenBucketsTests {
             #expect(admitted == 3)
             let life = try await fleet.redis.send(RedisCommand("PTTL", key: key))
             guard case .integer(let milliseconds) = life else { return #expect(Bool(false), "\(life)") }
-            // Gone already, or soon: never for ever, which would be -1.
+            // Expired, or soon to expire; -1 would be never.
             #expect(milliseconds != -1 && milliseconds <= 101)
         }
     }
 
-    @Test func `tokens in advance are half of what is left, and only from a bucket that has given up a life's worth`()
+    @Test func `a lease takes half of the tokens left, after the bucket has lost those of a lease's life`()
         async throws
     {
         let fleet = try await RedisFleet(nodes: 1)
@@ -72,7 +72,7 @@ struct RedisTokenBucketsTests {
             let line = TokenRequest.Line(RateCharge(Self.bucket), inAdvance: 10_000, life: .seconds(10))
             let start = ContinuousClock.now
             let first = try await fleet.buckets.take(order(line))
-            // 600 − 100 given up − 1 taken = 499.
+            // 600 − 100 lost − 1 taken = 499.
             #expect(first.lines.first?.inAdvance == 249 && first.lines.first.map { left($0, of: Self.bucket) } == 250)
             let second = try await fleet.buckets.take(order(line))
             // Ten arrive in a second.
@@ -81,7 +81,7 @@ struct RedisTokenBucketsTests {
         }
     }
 
-    @Test func `like requests are admitted together as far as each bucket goes, less what is prepaid`() async throws {
+    @Test func `equal requests are admitted together up to each bucket's tokens, less prepaid ones`() async throws {
         let fleet = try await RedisFleet(nodes: 1)
         try await fleet.use {
             let day = RateBucket(
@@ -98,7 +98,7 @@ struct RedisTokenBucketsTests {
         }
     }
 
-    @Test func `a thousand requests at once cost two operations, and a busy client few`() async throws {
+    @Test func `a thousand concurrent requests cost two operations, and a busy client few`() async throws {
         let fleet = try await RedisFleet(nodes: 1)
         try await fleet.use {
             let policy = RatePolicy(name: "p", quota: 1_000_000, window: .seconds(60))
@@ -113,7 +113,7 @@ struct RedisTokenBucketsTests {
         }
     }
 
-    @Test(arguments: ["FLUSH", "KILL"]) func `limits go on when Redis forgets the script, and when it comes back`(
+    @Test(arguments: ["FLUSH", "KILL"]) func `limits survive a script flush and a restart of Redis`(
         fault: String
     ) async throws {
         let fleet = try await RedisFleet(nodes: 1)
@@ -140,7 +140,7 @@ struct RedisTokenBucketsTests {
         (.refused(RedisRefusal(line: "NOPERM this user has no permissions")), .misconfigured),
         (.refused(RedisRefusal(line: "OOM command not allowed")), .unreachable), (.protocolViolation, .nonsense),
     ])
-    func `what ails Redis is told apart`(error: RedisError, fault: SharedBucketsFault) async {
+    func `errors of Redis are mapped to their faults`(error: RedisError, fault: SharedBucketsFault) async {
         let buckets = RedisTokenBuckets(Scripted(.failure(error)), names: StoreNames(key: SymmetricKey(size: .bits256)))
         await #expect(throws: fault) { try await buckets.take(order(.init(RateCharge(Self.bucket)))) }
     }
@@ -149,7 +149,7 @@ struct RedisTokenBucketsTests {
         [], [1], [1, 1, 0, 0], [1, 1, 0, 0, 0, 0], [2, 1, 0, 0, 0], [1, 1, 1, 0, 0], [-1, 1, 0, 0, 0],
         [1, 1, 0, -1, 0],
     ])
-    func `an answer that makes no sense is none`(numbers: [Int64]) async {
+    func `an invalid reply is an error`(numbers: [Int64]) async {
         let reply = RedisValue.array(numbers.map { .integer($0) })
         let buckets = RedisTokenBuckets(Scripted(.success(reply)), names: StoreNames(key: SymmetricKey(size: .bits256)))
         await #expect(throws: SharedBucketsFault.nonsense) {
@@ -158,7 +158,7 @@ struct RedisTokenBucketsTests {
     }
 }
 
-/// Says the same to everything.
+/// Gives the same reply to every command.
 private struct Scripted: RedisCommands {
     private let reply: Result<RedisValue, RedisError>
 

@@ -9,18 +9,18 @@ import Testing
 
 struct RemoteAddressRuleTests {
     @Test(arguments: [
-        // Nobody who connects directly is believed, whatever it says.
+        // A peer that is not a trusted proxy cannot name another address.
         ("198.51.100.9", ["192.0.2.1"], "198.51.100.9"), ("198.51.100.9", ["10.0.0.1", "::1"], "198.51.100.9"),
-        // The proxy is.
+        // A trusted proxy can.
         ("10.0.0.1", ["192.0.2.1"], "192.0.2.1"), ("10.0.0.1", [], "10.0.0.1"),
-        // What the client wrote itself stands to the left of what the proxy saw.
+        // The client's own values are to the left of the proxy's.
         ("10.0.0.1", ["203.0.113.7, 192.0.2.1"], "192.0.2.1"), ("10.0.0.1", ["203.0.113.7", "192.0.2.1"], "192.0.2.1"),
         ("10.0.0.1", ["\"203.0.113.7, 192.0.2.1"], "192.0.2.1"), ("10.0.0.1", ["10.0.0.2,192.0.2.1"], "192.0.2.1"),
-        // A proxy behind a proxy.
+        // A proxy behind another proxy.
         ("10.0.0.1", ["203.0.113.7, 192.0.2.1, 10.0.0.2"], "192.0.2.1"),
         ("10.0.0.1", ["10.0.0.3,10.0.0.2"], "10.0.0.3"),
         ("fd00::1", ["2001:db8::5, ::ffff:10.0.0.2"], "2001:db8::5"),
-        // What cannot be read counts for the last proxy.
+        // An unreadable element counts for the last proxy.
         ("10.0.0.1", ["192.0.2.1, unknown"], "10.0.0.1"), ("10.0.0.1", ["192.0.2.1,"], "10.0.0.1"),
         ("10.0.0.1", ["192.0.2.1, junk, 10.0.0.2"], "10.0.0.2"), ("10.0.0.1", ["192.0.2.01"], "10.0.0.1"),
         // Ports and brackets.
@@ -29,7 +29,7 @@ struct RemoteAddressRuleTests {
         ("10.0.0.1", ["192.0.2.1:x"], "10.0.0.1"), ("10.0.0.1", ["[192.0.2.1]"], "10.0.0.1"),
         ("10.0.0.1", ["[2001:db8::5]x"], "10.0.0.1"), ("10.0.0.1", ["[2001:db8::5"], "10.0.0.1"),
     ])
-    func `a request counts for the first address from the right that is no proxy`(
+    func `a request counts for the first address from the right that is not a proxy`(
         peer: String, lines: [String], address: String
     ) throws {
         #expect(try Self.address(from: peer, lines, in: .xForwardedFor) == NetworkAddress(address))
@@ -42,14 +42,14 @@ struct RemoteAddressRuleTests {
         ("for=192.0.2.1, for=10.0.0.2;proto=http", "192.0.2.1"),
         ("for=unknown", "10.0.0.1"), ("for=_hidden", "10.0.0.1"), ("192.0.2.1", "10.0.0.1"),
         ("by=192.0.2.1", "10.0.0.1"),
-        // A host that the caller wrote, and the proxy copied.
+        // A host that the client chose, and the proxy copied.
         (#"host="a;for=203.0.113.7;b";for=192.0.2.1"#, "10.0.0.1"),
         (#"for=192.0.2.1;host="a, for=203.0.113.7;x""#, "10.0.0.1"),
         (#"for=192.0.2.1;host="a, for=203.0.113.7;x=\""#, "10.0.0.1"),
         (#"for=192.0.2.1;host="example.com:8080""#, "192.0.2.1"),
         ("for=", "10.0.0.1"), ("for=\"", "10.0.0.1"), (";;;", "10.0.0.1"), ("", "10.0.0.1"),
     ])
-    func `the standard's field is read as well`(line: String, address: String) throws {
+    func `the Forwarded field is read as well`(line: String, address: String) throws {
         #expect(try Self.address(from: "10.0.0.1", [line], in: .forwarded) == NetworkAddress(address))
     }
 
@@ -57,7 +57,7 @@ struct RemoteAddressRuleTests {
         #expect(try Self.address(from: "10.0.0.1", ["192.0.2.1"], as: .forwarded) == NetworkAddress("10.0.0.1"))
     }
 
-    @Test func `no way is longer than the limit`() throws {
+    @Test func `the number of hops is limited`() throws {
         let proxies = Array(repeating: "10.0.0.2", count: RemoteAddressRule.maximumHops - 1)
         let longest = ["192.0.2.1"] + proxies
         #expect(try Self.address(from: "10.0.0.1", longest, in: .xForwardedFor) == NetworkAddress("192.0.2.1"))

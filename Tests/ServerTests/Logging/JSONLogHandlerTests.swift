@@ -29,13 +29,13 @@ struct JSONLogHandlerTests {
         #expect(lines.containing(#""list":["a","b"],"map":{"k":{"n":1}}}"#).count == 1)
     }
 
-    @Test func `metadata does not replace the members every line has`() {
+    @Test func `metadata does not replace the fixed members of a line`() {
         logger().error("real", metadata: ["message": "fake", "time": "never"])
         #expect(lines.containing("real").count == 1)
         #expect(lines.containing("fake").isEmpty)
     }
 
-    @Test func `what is below the level is not written`() {
+    @Test func `events below the level are not written`() {
         logger().debug("quiet")
         #expect(lines.containing("").isEmpty)
     }

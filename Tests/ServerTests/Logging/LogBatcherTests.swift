@@ -14,7 +14,7 @@ struct LogBatcherTests {
     private let batches = LogLines()
     private let loops = MultiThreadedEventLoopGroup.singleton
 
-    @Test func `the writer is woken for a batch and not for a line`() async throws {
+    @Test func `the writer is woken once per batch`() async throws {
         let batcher = batcher(batch: .bytes(100))
         // Two digits, in quotation marks, with an end: five bytes.
         try await loops.next().submit { for number in 10..<75 { batcher.append(number) } }.get()
@@ -25,14 +25,14 @@ struct LogBatcherTests {
         #expect(batches.containing("").count == 4)
     }
 
-    @Test func `a line that is larger than a batch is handed on whole`() {
+    @Test func `a line larger than a batch is flushed whole`() {
         let batcher = batcher(batch: .bytes(4))
         batcher.append(1_000_000)
         #expect(batches.containing("") == ["\"1000000\"\n"])
     }
 
     @Test(arguments: [true, false])
-    func `few lines are handed on after a while, again and again`(isOnLoop: Bool) async throws {
+    func `a few lines are flushed after a delay, repeatedly`(isOnLoop: Bool) async throws {
         let (handedOn, handing) = AsyncStream.makeStream(of: String.self)
         let batcher = LogBatcher(limits: .init(delay: .milliseconds(1)), loops: loops) {
             handing.yield(String(decoding: $0, as: UTF8.self))
@@ -48,7 +48,7 @@ struct LogBatcherTests {
         }
     }
 
-    @Test func `an end loses nothing of what event loops and other threads have gathered`() async throws {
+    @Test func `a final flush loses no line of event loops or other threads`() async throws {
         let batcher = batcher(batch: .mebibytes(1))
         for (number, loop) in loops.makeIterator().enumerated() {
             try await loop.submit { batcher.append(100 + number) }.get()
@@ -62,7 +62,7 @@ struct LogBatcherTests {
         #expect(batches.containing("").count == expected.count, "nothing is handed on twice")
     }
 
-    @Test func `lines of one thread stay in order and whole, whoever flushes meanwhile`() async throws {
+    @Test func `lines of one thread stay in order and whole during concurrent flushes`() async throws {
         let batcher = batcher(batch: .bytes(1000)), lines = 2000
         try await withThrowingTaskGroup { group in
             for (source, loop) in loops.makeIterator().enumerated() {
@@ -85,14 +85,14 @@ struct LogBatcherTests {
         }
     }
 
-    /// One that hands on full batches only.
+    /// Returns a batcher that flushes full batches only.
     private func batcher(batch: ByteCount) -> LogBatcher {
         LogBatcher(limits: .init(batch: batch, delay: .hours(24)), loops: loops, handOn: batches.append)
     }
 }
 
 extension LogBatcher {
-    /// Adds a line that consists of a number in quotation marks.
+    /// Appends a number in quotation marks.
     fileprivate func append(_ number: Int) {
         append { $0.string("\(number)") }
     }

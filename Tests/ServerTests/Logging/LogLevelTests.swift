@@ -12,14 +12,14 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-@Suite("More or less of the log, while the gateway runs", .timeLimit(.minutes(10)))
+@Suite("Log settings at run time", .timeLimit(.minutes(10)))
 struct LogLevelTests {
-    @Test func `what is in force is told, changed, and logged`() async throws {
+    @Test func `the settings are shown, changed and logged`() async throws {
         try await RunningGateway.with { gateway in
             #expect(try await gateway.logLevel().body == #"{"level":"info","requests":"all"}"#)
             let changed = try await gateway.changeLog(#"{"level":"warning"}"#)
             #expect(changed.status == 200 && changed.body == #"{"level":"warning","requests":"all"}"#)
-            // Somebody made it quiet: that is said all the same.
+            // The change is logged although the level is now higher.
             let said = gateway.log.containing("Log settings changed")
             #expect(said.count == 1 && said[0].contains(#""log_level":"warning","log_requests":"all""#))
             #expect(try await gateway.send(.nonsense)?.status == 404)
@@ -34,11 +34,11 @@ struct LogLevelTests {
         }
     }
 
-    @Test func `after the time that was set the configuration is back`() async throws {
+    @Test func `the configuration returns after the requested time`() async throws {
         try await RunningGateway.with {
             $0.log.level = .notice
         } _: { gateway in
-            // One that would fall back sooner is replaced.
+            // A change that would end sooner is replaced.
             _ = try await gateway.changeLog(#"{"level":"error","for":"1s"}"#)
             let changed = try await gateway.changeLog(#"{"level":"trace","for":"2s"}"#)
             #expect(
@@ -46,7 +46,7 @@ struct LogLevelTests {
             try await eventually(within: .seconds(300)) {
                 try await gateway.logLevel().body == #"{"level":"notice","requests":"all"}"#
             }
-            try await eventually { gateway.log.containing("fell back to the configuration").count == 1 }
+            try await eventually { gateway.log.containing("restored from the configuration").count == 1 }
         }
     }
 
@@ -62,7 +62,7 @@ struct LogLevelTests {
         (#"{"level":"debug"} "# + "x", "trailing_data"),
         (#"{"level":"\#(String(repeating: "x", count: 40))"}"#, "text_too_long"),
     ])
-    func `what is no change is refused, and changes nothing`(body: String, fault: String) async throws {
+    func `an invalid change is rejected and has no effect`(body: String, fault: String) async throws {
         try await RunningGateway.with { gateway in
             let answer = try await gateway.changeLog(body)
             #expect(answer.status == 400 && answer.body.contains(#""fault":"\#(fault)""#), "\(answer.body)")
@@ -71,7 +71,7 @@ struct LogLevelTests {
         }
     }
 
-    @Test func `only JSON is read, only on the admin plane, and only PUT changes anything`() async throws {
+    @Test func `only JSON is read, only on the admin plane, and only PUT changes the settings`() async throws {
         try await RunningGateway.with { gateway in
             let text = try await gateway.changeLog("debug", type: "text/plain")
             #expect(text.status == 415)
@@ -88,11 +88,11 @@ struct LogLevelTests {
         ("127.0.0.1", true), ("127.8.8.8", true), ("::1", true), ("::ffff:127.0.0.1", true), ("10.0.0.1", false),
         ("128.0.0.1", false), ("::2", false), ("::ffff:10.0.0.1", false), ("2001:db8::1", false), ("0.0.0.0", false),
     ])
-    func `who is on this machine is told by the address`(text: String, isHere: Bool) throws {
+    func `loopback addresses are recognised`(text: String, isHere: Bool) throws {
         #expect(Loopback.contains(try #require(NetworkAddress(text))) == isHere)
     }
 
-    @Test func `a caller without an address on this machine changes nothing`() throws {
+    @Test func `a client without a loopback address changes nothing`() throws {
         let settings = LogSettings()
         let route = LogLevelRoute(settings: settings, logger: Logger(label: "x") { _ in SwiftLogNoOpLogHandler() }) {
             Timestamp(millisecondsSince1970: 0)
@@ -105,7 +105,7 @@ struct LogLevelTests {
         #expect(settings.current == LogSettings.Current(values: LogSettings.Values(), fallsBackAt: nil))
     }
 
-    @Test func `a logger with a level of its own keeps it, the others follow`() {
+    @Test func `a logger with its own level keeps it, others follow the settings`() {
         let settings = LogSettings(), lines = LogLines()
         let follower = Logger(label: "x") { JSONLogHandler(label: $0, settings: settings, write: lines.append) }
         var own = follower

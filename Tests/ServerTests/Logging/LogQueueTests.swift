@@ -7,13 +7,13 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-/// Not async: these tests stand in for the threads that log, and wait as those would.
-@Suite("Log lines that nobody reads")
+/// Not async: these tests stand for the logging threads, and block as those would.
+@Suite("Log lines without a reader")
 struct LogQueueTests {
     private let lines = LogLines()
     private let reader = Reader()
 
-    @Test func `whoever logs goes on, and what was dropped is told once it flows again`() {
+    @Test func `logging does not block, and dropped lines are reported once the reader continues`() {
         let queue = stalledQueue(waiting: 10)
         queue.append(Array("1234567890".utf8))
         for _ in 0..<3 { queue.append(Array("x".utf8)) }
@@ -29,7 +29,7 @@ struct LogQueueTests {
         #expect(queue.droppedLines == 3)
     }
 
-    @Test func `of a batch that does not fit whole lines are left out, and each of them is counted`() {
+    @Test func `a batch that does not fit loses whole lines, each counted`() {
         let queue = stalledQueue(waiting: 10)
         queue.append(Array("12\n123456789\n34\n5\n6\n7".utf8))
         #expect(queue.droppedLines == 2, "the one that is too long for what is left, and the last one")
@@ -41,7 +41,7 @@ struct LogQueueTests {
         #expect(lines.containing(#""dropped_lines":4}"#).count == 1)
     }
 
-    @Test func `lines stay in order and whole, whoever logs them`() {
+    @Test func `lines of several threads stay in order and whole`() {
         let queue = LogQueue(write: lines.append)
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for number in 0..<500 { queue.append(Array("\(thread) \(number)\n".utf8)) }
@@ -53,7 +53,7 @@ struct LogQueueTests {
         }
     }
 
-    @Test func `the end of the process does not wait for ever`() {
+    @Test func `the final flush has a time limit`() {
         let queue = stalledQueue(waiting: 10)
         queue.flush()
         #expect(lines.containing("").isEmpty)
@@ -61,7 +61,7 @@ struct LogQueueTests {
         queue.flush()
     }
 
-    /// A queue whose writer has taken a first line and waits for the reader.
+    /// Returns a queue whose writer has taken a first line and waits for the reader.
     private func stalledQueue(waiting bytes: Int) -> LogQueue {
         let queue = LogQueue(limits: .init(waiting: .bytes(bytes), flush: .milliseconds(500))) {
             [reader, lines] bytes in
@@ -74,24 +74,24 @@ struct LogQueueTests {
     }
 }
 
-/// Somebody who reads nothing until told.
+/// A reader that blocks until released.
 private final class Reader: Sendable {
     private let writerArrived = DispatchSemaphore(value: 0)
     private let gate = DispatchSemaphore(value: 0)
 
-    /// The writer's side.
+    /// Blocks the writer.
     func wait() {
         writerArrived.signal()
         gate.wait()
         gate.signal()
     }
 
-    /// Returns when the writer waits.
+    /// Waits until the writer blocks.
     func waitForWriter() {
         writerArrived.wait()
     }
 
-    /// Takes everything from now on.
+    /// Releases the writer for good.
     func readOn() {
         gate.signal()
     }

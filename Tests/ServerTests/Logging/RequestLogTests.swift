@@ -9,10 +9,10 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-/// The lines of requests do not go through a logger, and look as if they did.
-@Suite("The lines of requests")
+/// Request lines bypass the logger, and look as if they did not.
+@Suite("Request log lines")
 struct RequestLogTests {
-    /// Members that a line may have or not, each a bit of a number.
+    /// The optional members of a line, each a bit of a number.
     private static let choices = 16
 
     @Test(arguments: 0..<16)
@@ -53,11 +53,11 @@ struct RequestLogTests {
     }
 
     @Test(arguments: ["receipt-gateway", "", "a \"label\"\\\n"])
-    func `the label of the logger stands in each line`(label: String) {
+    func `each line has the logger's label`(label: String) {
         expectSame(Self.line(-1), label: label)
     }
 
-    @Test func `without a logger, below its level, or without a location to go there is no line`() {
+    @Test func `without a logger or an output, or below the level, no line is written`() {
         let lines = LogLines()
         let batcher = LogBatcher(limits: .eachLine, handOn: lines.append)
         var quiet = Self.logger("x", lines)
@@ -72,7 +72,7 @@ struct RequestLogTests {
         for log in logs {
             #expect(!log.isKept)
             log.write(200, took: .zero) { _ in
-                Issue.record("nobody wants this line")
+                Issue.record("this line must not be made")
                 return Self.line(0)
             }
         }
@@ -102,7 +102,7 @@ struct RequestLogTests {
         Logger(label: label) { JSONLogHandler(label: $0, level: .info, write: lines.append) }
     }
 
-    /// All that a line says, for a logger.
+    /// Returns the content of a line as metadata.
     private static func metadata(_ line: RequestLog.Line) -> Logger.Metadata {
         let (facts, sampling) = (line.facts, line.sampling)
         let numbers = [
@@ -117,7 +117,7 @@ struct RequestLogTests {
         return metadata
     }
 
-    /// A line with the members whose bits are set.
+    /// Returns a line with the members whose bits are set.
     private static func line(_ choice: Int, seed: Int = 0) -> RequestLog.Line {
         var number = choice &+ seed
         func has(_ bit: Int) -> Bool { choice >> bit & 1 == 1 }
@@ -127,7 +127,7 @@ struct RequestLogTests {
         }
         var line = RequestLog.Line(
             status: [200, 404, 503][abs(number % 3)],
-            // Less than a tenth of a microsecond a logger writes with an exponent.
+            // A logger writes less than a tenth of a microsecond with an exponent.
             duration: .nanoseconds(100 + abs(number) % 1_000_000))
         if has(0) { line.requestID = has(1) ? .sent(text()) : RequestID(sent: nil) }
         if has(2) { line.trace = TraceIDs(following: nil) }

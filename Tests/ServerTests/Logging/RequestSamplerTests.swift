@@ -6,12 +6,12 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-@Suite("Which requests get a line")
+@Suite("Sampling of request lines")
 struct RequestSamplerTests {
     private let start = ContinuousClock.now
     private let rules = RequestSampling(oneIn: 10, slow: .milliseconds(500), notablePerSecond: 3)
 
-    @Test func `of ordinary requests one in so many does, the first among them`() {
+    @Test func `one in N ordinary requests is logged, beginning with the first`() {
         let sampler = RequestSampler(rules)
         let decisions = (0..<100).map { _ in sampler.decide(status: 200, took: .milliseconds(499), at: start) }
         #expect(decisions.filter { $0 == .write(.sampled, suppressed: 0) }.count == 10)
@@ -19,7 +19,7 @@ struct RequestSamplerTests {
         #expect(NotableRequest.allCases.allSatisfy { sampler.suppressedLines(of: $0) == 0 })
     }
 
-    @Test func `one in one is all`() {
+    @Test func `one in one is every request`() {
         let sampler = RequestSampler(RequestSampling(oneIn: 1))
         #expect((0..<100).allSatisfy { _ in sampler.decide(status: 204, took: .zero, at: start) != .omit })
     }
@@ -28,7 +28,7 @@ struct RequestSamplerTests {
         (500, Duration.zero, NotableRequest.serverError), (503, .seconds(9), .serverError), (400, .zero, .clientError),
         (429, .seconds(9), .clientError), (499, .zero, .clientError), (200, .milliseconds(500), .slow),
     ])
-    func `what fails or is slow does, up to so many a second, and the next says how many did not`(
+    func `notable requests are logged up to a rate, and the next line has the number suppressed`(
         status: Int, took: Duration, kind: NotableRequest
     ) {
         let sampler = RequestSampler(rules)
@@ -40,13 +40,13 @@ struct RequestSamplerTests {
         #expect(sampler.suppressedLines(of: kind) == 2)
         #expect(decide(after: .seconds(1)) == .write(.notable(kind), suppressed: 2))
         #expect(decide(after: .seconds(1)) == written)
-        // Each kind has lines of its own.
+        // Each kind has its own budget.
         for other in NotableRequest.allCases where other != kind { #expect(sampler.suppressedLines(of: other) == 0) }
     }
 
     // MARK: - In the log
 
-    @Test func `a gateway that samples logs what fails, tells why, and counts what it leaves out`() async throws {
+    @Test func `a sampling gateway logs failures with the reason, and counts suppressed lines`() async throws {
         try await RunningGateway.with {
             $0.log.requests = .sampled
             $0.log.sampling = RequestSampling(oneIn: 5, slow: .seconds(60), notablePerSecond: 1)

@@ -10,7 +10,7 @@ import Testing
 @testable import AppStore
 @testable import Telemetry
 
-/// What Apple says goes into lines that people read in terminals.
+/// Apple's texts go into lines that operators read in terminals.
 struct VerifyReceiptLogTests {
     private let lines = LogLines()
 
@@ -18,7 +18,7 @@ struct VerifyReceiptLogTests {
         ("com.apple.Oops", "com.apple.Oops"), (#"a\u0007\u001B[2Jb\u202Ec\nd"#, "a[2Jbcd"),
         (String(repeating: "é", count: 70) + String(repeating: "x", count: 70), String(repeating: "x", count: 64)),
     ])
-    func `an exception of Apple's is logged in visible characters, and not without end`(
+    func `an exception of Apple's is logged in visible characters, and truncated`(
         exception: String, logged: String
     ) throws {
         let json = #"{"status":21199,"exception":"\#(exception)"}"#
@@ -33,7 +33,7 @@ struct VerifyReceiptLogTests {
         #expect(lines.containing(#""exception":"\#(logged)""#).count == 1)
     }
 
-    private static let receipt = [UInt8]("A receipt is not what anybody should read here.".utf8)
+    private static let receipt = [UInt8]("A receipt must never appear in this log at all.".utf8)
     private static let options = VerifyReceiptRequest(
         receipt: receipt, sharedSecret: Secret("5ec4e7015ec4e7025ec4e7035ec4e704"))
 
@@ -42,7 +42,7 @@ struct VerifyReceiptLogTests {
         ("x" + String(decoding: options.body.dropFirst(27).prefix(8), as: UTF8.self), true),
         (String(decoding: options.body.dropFirst(27).prefix(7), as: UTF8.self) + ".", false), ("", false),
     ])
-    func `an answer that repeats the options is not quoted`(exception: String, isRepeated: Bool) throws {
+    func `an answer that repeats the request is not quoted`(exception: String, isRepeated: Bool) throws {
         #expect(Self.options.isRepeated(in: exception.filter { $0 != "\u{1}" }) == isRepeated)
         let log = VerifyReceiptLog(
             logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .trace, write: lines.append) })
@@ -55,7 +55,7 @@ struct VerifyReceiptLogTests {
             VerifyReceiptReply(response: try VerifyReceiptResponse(parsing: Array(json.utf8)), head: head),
             to: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
         log.failed(.serverError(head), asking: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
-        let count = lines.containing("(repeats the question)").count
+        let count = lines.containing("(contains request data)").count
         #expect(count == (isRepeated ? 2 : 0), "\(lines.containing(""))")
     }
 }

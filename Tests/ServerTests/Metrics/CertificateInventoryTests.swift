@@ -7,7 +7,7 @@ import Testing
 
 @testable import Telemetry
 
-/// What is told of certificates that end, and of those that nobody knew.
+/// The expiry of certificates, and unknown intermediates.
 struct CertificateInventoryTests {
     private static let appleRoot = "B0B1730ECBC7FF4505142C49F1295E6EDA6BCAED7E2C68C5BE91B5A11001F024"
     private static let worldwideG5 = "53FD008278E5A595FE1E908AE9C5E5675F26243264A5A6438C023E3CE2870760"
@@ -21,7 +21,7 @@ struct CertificateInventoryTests {
             logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .info, write: lines.append) })
     }
 
-    @Test func `of what is configured the first to end counts, of what Apple signs with the newest`() throws {
+    @Test func `the earliest configured end counts, and the newest of Apple's signers`() throws {
         inventory.configured(.trustRoot, until: Self.day(300))
         inventory.configured(.trustRoot, until: Self.day(200))
         inventory.configured(.trustRoot, until: nil)
@@ -34,7 +34,7 @@ struct CertificateInventoryTests {
     }
 
     @Test
-    func `a genuine chain with an intermediate that nobody knew is counted and logged, and not one of another root`()
+    func `an unknown intermediate below Apple's root is counted and logged, below another root not`()
         throws
     {
         let stranger = String(repeating: "ab", count: 32)

@@ -15,7 +15,7 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-/// One connection without a socket. The test decides when its requests are answered.
+/// A connection without a socket. The test decides when its requests are answered.
 private struct Connection {
     let channel: EmbeddedChannel
     let registry: PrometheusRegistry
@@ -56,7 +56,6 @@ private struct Connection {
         channel.embeddedEventLoop.run()
     }
 
-    /// The requests that were counted, whatever their labels.
     var requestCount: UInt64 {
         AnswerLabels.allCases.reduce(0) {
             $0 + registry.counter(MetricCatalogue.requests, $1.labelValues).value
@@ -72,7 +71,7 @@ private struct Connection {
 }
 
 struct EdgeMetricsTests {
-    @Test func `a request is in flight from its end to the end of its answer`() throws {
+    @Test func `a request is in flight from its end to the end of its response`() throws {
         let connection = try Connection()
         for _ in 0..<2 {
             #expect(connection.inFlight == 0)
@@ -87,7 +86,7 @@ struct EdgeMetricsTests {
         #expect(timed.cumulativeCounts.last == 2 && timed.sum > 0)
     }
 
-    @Test func `a connection that breaks off takes its request out of flight`() throws {
+    @Test func `a broken connection ends its request in flight`() throws {
         let connection = try Connection()
         try connection.ask()
         #expect(connection.connections == 1)
@@ -98,7 +97,7 @@ struct EdgeMetricsTests {
         #expect(connection.requestCount == 0)
     }
 
-    @Test func `an answer that is too late is counted once, as what was sent instead`() throws {
+    @Test func `a late response is counted once, as the 503 that was sent`() throws {
         let connection = try Connection(answerDeadline: .zero)
         try connection.ask()
         connection.channel.embeddedEventLoop.advanceTime(to: .now() + .hours(2))
@@ -109,7 +108,7 @@ struct EdgeMetricsTests {
         #expect(connection.inFlight == 0)
     }
 
-    @Test func `what the edge refuses is counted with its cause`() throws {
+    @Test func `a request rejected by the edge is counted with its cause`() throws {
         let connection = try Connection()
         try connection.ask(bodyBytes: 1025)
         #expect(connection.requestCount == 1)
@@ -118,7 +117,7 @@ struct EdgeMetricsTests {
         #expect(connection.inFlight == 0)
     }
 
-    @Test func `bytes that are no request have neither route nor method`() async throws {
+    @Test func `malformed requests have neither route nor method`() async throws {
         try await RunningGateway.with { gateway in
             let answer = try await RawConnection.with(port: gateway.port) { connection in
                 try await connection.send("no HTTP\r\n\r\n")

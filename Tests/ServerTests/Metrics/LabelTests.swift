@@ -10,7 +10,7 @@ import Testing
 @testable import Telemetry
 
 struct LabelTests {
-    @Test func `methods and codes that nobody expects share one label`() {
+    @Test func `unexpected methods and codes share one label`() {
         #expect(MethodLabel(.post).rawValue == "POST")
         #expect(MethodLabel(.put) == .other && MethodLabel(HTTPRequest.Method("BREW")) == .other)
         #expect(CodeLabel(.ok).rawValue == "200")
@@ -22,7 +22,7 @@ struct LabelTests {
         .foreignOrigin, .tooManyOfAddress, .unauthenticated, .headerTooLarge, .bodyTooLarge(maximum: .kibibytes(1)),
         .bodyTooFragmented, .headersLate, .bodyLate, .overloaded, .answerLate, .expectation,
     ])
-    func `every refusal has a cause and a code of its own`(refusal: EdgeRefusal) {
+    func `every refusal has its own cause and a code`(refusal: EdgeRefusal) {
         #expect(RefusalCause.allCases.filter { $0 == RefusalCause(refusal) }.count == 1)
         #expect(CodeLabel(Problem(refusal).status).rawValue != "other")
     }
@@ -37,7 +37,7 @@ struct LabelTests {
     @Test(arguments: [
         (200, "2xx"), (204, "2xx"), (404, "4xx"), (503, "5xx"), (218, "5xx"), (302, "5xx"),
     ])
-    func `the first digit is the class`(code: Int, codeClass: String) {
+    func `the first digit is the code's class`(code: Int, codeClass: String) {
         #expect(DurationLabels.CodeClass(CodeLabel(HTTPResponse.Status(code: code))).rawValue == codeClass)
     }
 }
@@ -46,12 +46,12 @@ struct ProcessStatisticsTests {
     private static let numbers = (4...52).map(String.init).joined(separator: " ")
 
     @Test(arguments: ["receipt-gateway", "", "a b) R 1 2 (c", "))) ((("])
-    func `the start is found behind any name`(name: String) {
+    func `the start time is found after any process name`(name: String) {
         #expect(ProcessStatistics.startTicks("17 (\(name)) R \(Self.numbers)\n") == 22)
     }
 
     @Test(arguments: ["", "17", "17 (a) R", "17 (a) R 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21"])
-    func `a line that is cut short says nothing`(stat: String) {
+    func `a truncated line gives nil`(stat: String) {
         #expect(ProcessStatistics.startTicks(stat) == nil)
     }
 }

@@ -5,20 +5,20 @@ import Testing
 
 @testable import Settings
 
-/// When files are read again; the looks are values here.
+/// The timing of reloads; each look is a value.
 struct FileWatchTests {
     private static func state(_ number: Int64) -> FileSignature {
         FileSignature(device: 1, inode: 1, size: number, changed: number)
     }
 
-    /// What is seen at each look, of one file that was read in state 1; and whether each look says that it is time.
+    /// The states of a file at each look after it was read in state 1, and the expected decision.
     private static let stories: [(String, [Int64?], [Bool])] = [
         ("nothing happens", [1, 1, 1], [false, false, false]),
         ("it changes, and stays", [2, 2], [false, true]),
         ("it is being written", [2, 3, 4, 4], [false, false, false, true]),
         ("it changes back", [2, 1, 1], [false, false, false]),
-        ("it is away for a moment", [nil, 1, 1], [false, false, false]),
-        ("it is away for a moment, and another when it is back", [nil, 2, 2], [false, false, true]),
+        ("it is missing for a moment", [nil, 1, 1], [false, false, false]),
+        ("it is missing for a moment, and differs when it is back", [nil, 2, 2], [false, false, true]),
         ("it is gone", [nil, nil], [false, true]),
     ]
 
@@ -31,7 +31,7 @@ struct FileWatchTests {
         #expect(told == isTime, "\(story)")
     }
 
-    @Test func `of two files that change, the second is waited for as well`() {
+    @Test func `two changed files are read when both are stable`() {
         var watch = FileWatch(read: ["pepper": Self.state(1), "clients": Self.state(1)])
         let told = [(2, 1), (2, 2), (2, 2)].map { pepper, clients in
             watch.look(["pepper": Self.state(pepper), "clients": Self.state(clients)])
@@ -39,7 +39,7 @@ struct FileWatchTests {
         #expect(told == [false, false, true])
     }
 
-    @Test func `what was not there, and appears, is read`() {
+    @Test func `a file that appears is read`() {
         var watch = FileWatch(read: ["file": nil])
         let told = [1, 1].map { watch.look(["file": Self.state($0)]) }
         #expect(told == [false, true])

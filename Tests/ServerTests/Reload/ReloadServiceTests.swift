@@ -8,7 +8,7 @@ import Testing
 @testable import Server
 @testable import Settings
 
-/// A gateway in this process that is told to read its configuration again.
+/// Reloads of a gateway in this process.
 struct ReloadServiceTests {
     @Test func `each reload is counted, logged in one line, and remembered`() async throws {
         let url = FileManager.default.temporaryDirectory.appending(path: "reload-\(UUID().uuidString).yaml")
@@ -19,7 +19,7 @@ struct ReloadServiceTests {
         let source = ConfigurationSource(environment: [:], filePath: url.path), files = FileReadings()
         _ = try source.load(through: files)
         try await RunningGateway.with { configuration in
-            // What the file of this test says.
+            // The content of this test's file.
             configuration = GatewayConfiguration()
             (configuration.http.listener.port, configuration.admin.port) = (0, 0)
         } dependencies: {
@@ -34,20 +34,20 @@ struct ReloadServiceTests {
             happening.yield(.signal)
             try await eventually { metric(#"reloads_total{result="refused"} 1"#) }
             #expect(metric("last_reload_successful 0") && gateway.server.reloads.last?.problems.count == 2)
-            let lines = gateway.log.containing("Configuration refused")
+            let lines = gateway.log.containing("Configuration rejected")
             #expect(lines.count == 1 && lines.first?.contains(#""occasion":"SIGHUP""#) == true, "\(lines)")
             #expect(
                 lines.first?.contains("gateway.colour") == true && lines.first?.contains("gateway.log.level") == true)
-            // Two in a row are two, and neither harms the other.
+            // Two reloads in a row are two, and do not disturb each other.
             try write("gateway: {log: {level: info}}")
             happening.yield(.signal)
             happening.yield(.signal)
             try await eventually { metric(#"reloads_total{result="unchanged"} 2"#) }
             #expect(metric("last_reload_successful 1") && !metric("last_reload_timestamp_seconds 0"))
-            // Ports that the system chose are others than those of the file.
+            // The system chose other ports than those of the file.
             #expect(gateway.server.reloads.last?.awaitingRestart == ["gateway.http.port", "gateway.admin.port"])
-            #expect(gateway.log.containing("take effect after a restart only").count == 2)
-            // A look at files that have not changed is nothing.
+            #expect(gateway.log.containing("take effect only after a restart").count == 2)
+            // A look at unchanged files does nothing.
             for _ in 0..<3 { happening.yield(.look) }
             happening.yield(.signal)
             try await eventually { metric(#"reloads_total{result="unchanged"} 3"#) }

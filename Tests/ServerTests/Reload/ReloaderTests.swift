@@ -12,7 +12,7 @@ import Testing
 @testable import Server
 @testable import Settings
 
-/// What a reload takes, refuses and reports, with real files.
+/// Reloads with real files.
 struct ReloaderTests {
     private static let now = Timestamp(millisecondsSince1970: 1_800_000_000_000)
     private static let pepper = "a pepper of at least thirty-two bytes"
@@ -20,7 +20,7 @@ struct ReloaderTests {
 
     // MARK: - The clients file
 
-    @Test func `keys come and go, and whoever began with one keeps it`() throws {
+    @Test func `keys are replaced, and a request that began with one keeps it`() throws {
         let old = APIKey.random(), new = APIKey.random(), other = APIKey.random()
         let scene = try Scene(clients: [("shop", [old]), ("other", [other])])
         let began = scene.access.now
@@ -31,7 +31,7 @@ struct ReloaderTests {
         #expect(try began.authenticator.client(with: Credentials(apiKey: old.exposed), at: Self.now).name == "shop")
     }
 
-    @Test func `a file with faults is refused as a whole, with all of them`() throws {
+    @Test func `a file with faults is rejected as a whole, with all its faults`() throws {
         let key = APIKey.random()
         let scene = try Scene(clients: [("shop", [key])])
         let before = scene.access.now
@@ -46,7 +46,7 @@ struct ReloaderTests {
         #expect(scene.access.now === before)
     }
 
-    @Test func `a file that is gone is refused, and one that comes back is taken`() throws {
+    @Test func `a missing file is rejected, and accepted when it is back`() throws {
         let scene = try Scene(clients: [("shop", [APIKey.random()])])
         try FileManager.default.removeItem(at: scene.folder.url("clients.yaml"))
         #expect(scene.looks(2) == [false, true])
@@ -58,7 +58,7 @@ struct ReloaderTests {
         #expect(scene.reload().result == .success && scene.access.now.rules.clients?.map(\.name) == ["back"])
     }
 
-    @Test func `the folder behind Kubernetes' links is replaced`() throws {
+    @Test func `a Kubernetes mount is reloaded when its folder is replaced`() throws {
         let scene = try Scene(clients: [("shop", [APIKey.random()])], isMounted: true)
         #expect(scene.looks(3) == [false, false, false])
         try scene.write(clients: [("next", [APIKey.random()])])
@@ -70,7 +70,7 @@ struct ReloaderTests {
 
     // MARK: - Secrets
 
-    @Test func `answers of before go out of date with the secrets, and with nothing else`() throws {
+    @Test func `cached answers become outdated when the secrets change, and only then`() throws {
         let scene = try Scene(clients: [("shop", [APIKey.random()])])
         #expect(scene.access.now.edition == 0)
         try scene.write(clients: [("shop", [APIKey.random()])])
@@ -83,8 +83,7 @@ struct ReloaderTests {
         #expect(scene.access.now.rules.secrets.secret(forApp: "a") == Secret(Self.secret))
     }
 
-    @Test func `a pepper alone would lock everybody out, and is refused; with the hashes made anew it is taken`() throws
-    {
+    @Test func `a new pepper with old hashes is rejected, and with new hashes accepted`() throws {
         let key = APIKey.random()
         let scene = try Scene(clients: [("shop", [key])])
         let another = "another pepper, just as long as the first"
@@ -100,22 +99,22 @@ struct ReloaderTests {
         #expect(scene.owner(of: key) == "shop")
     }
 
-    // MARK: - What takes a restart
+    // MARK: - Settings that need a restart
 
-    @Test func `settings that wait for a restart are named, and the others are taken`() throws {
+    @Test func `settings that need a restart are named, and the others are applied`() throws {
         let scene = try Scene(clients: [("shop", [APIKey.random()])])
         try scene.write(configuration: "  log: {requests: none}\n  cache: {near: {size: 1MiB}}\n")
         try scene.write(clients: [("next", [APIKey.random()])])
         let reload = scene.reload()
         #expect(reload.result == .success && reload.changed == ["gateway.clients_file"])
         #expect(reload.awaitingRestart == ["gateway.cache.near.size", "gateway.log.requests"])
-        // They wait until they are taken back, or the node starts anew.
+        // They are reported until they are reverted or the node restarts.
         #expect(scene.reload().awaitingRestart == reload.awaitingRestart)
         try scene.write(configuration: "")
         #expect(scene.reload() == LastReload(time: Self.now, result: .unchanged))
     }
 
-    @Test func `so are files that are read at the start only`() throws {
+    @Test func `files that are read at the start only are named as well`() throws {
         let scene = try Scene(clients: [("shop", [APIKey.random()])], roots: true)
         #expect(scene.reload().awaitingRestart == [])
         try scene.write(Forged.pki.rootPEM + "the same root, and a word more\n", to: "root.pem")
@@ -125,7 +124,7 @@ struct ReloaderTests {
         #expect(reload.awaitingRestart == ["gateway.trust_roots (\(scene.folder.path("root.pem")))"])
     }
 
-    @Test func `nobody opens a gateway on the network to everybody by taking its clients away`() throws {
+    @Test func `removing the clients of a gateway on the network is rejected`() throws {
         let key = APIKey.random()
         let scene = try Scene(clients: [("shop", [key])], configuration: "  http: {host: 0.0.0.0}\n")
         try scene.write("gateway: {http: {host: 127.0.0.1}}\n", to: "gateway.yaml")
@@ -134,9 +133,9 @@ struct ReloaderTests {
         #expect(scene.owner(of: key) == "shop")
     }
 
-    // MARK: - The stage
+    // MARK: - Steps
 
-    /// A configuration in a folder, and whoever reads it again.
+    /// A configuration in a folder, and its reloader.
     private final class Scene: Sendable {
         let folder: Folder
         let access: CurrentAccess
@@ -198,7 +197,7 @@ struct ReloaderTests {
     }
 }
 
-/// A folder with a few files, gone when the test is over; as Kubernetes mounts one, if wanted.
+/// A temporary folder with a few files, optionally laid out as a Kubernetes mount.
 private final class Folder: Sendable {
     private let root: URL
     private let isMounted: Bool
@@ -214,7 +213,7 @@ private final class Folder: Sendable {
     func url(_ name: String) -> URL { root.appending(path: name) }
     func path(_ name: String) -> String { url(name).path }
 
-    /// Replaces files, each in one step; in a mount all of them in one.
+    /// Replaces files, each atomically; in a mount all at once.
     func write(_ files: [String: String]) throws {
         guard isMounted else {
             for (name, text) in files { try Data(text.utf8).write(to: url(name), options: .atomic) }
@@ -223,7 +222,7 @@ private final class Folder: Sendable {
         try publish(files)
     }
 
-    /// Each file is a link into `..data`, which is a link to a folder; another folder takes its place.
+    /// Writes the files to a new folder, and switches `..data` to it. Each file is a link into `..data`.
     private func publish(_ files: [String: String]) throws {
         let manager = FileManager.default
         let data = url("..data"), next = url("..\(UUID().uuidString)"), link = url("..data_tmp")

@@ -25,13 +25,13 @@ struct RouteTableTests {
             ("/V1/verify", .other), ("/v1/v%65rify", .other), ("/other", .other), ("/", .other), ("", .other),
             ("*", .other),
         ] as [(String, RouteLabel)])
-    func `a path matches byte by byte, and {id} one segment`(path: String, label: RouteLabel) {
+    func `a path matches byte by byte, and {id} matches one segment`(path: String, label: RouteLabel) {
         let match = Self.table.match(.post, path)
         #expect(match.label == label)
         #expect((match.template == nil) == (label == .other))
     }
 
-    @Test func `the handler gets the segment as it was sent`() {
+    @Test func `the handler gets the segment undecoded`() {
         let match = Self.table.match(.delete, "/v1/cache/transactions/%31;x")
         #expect(match.route != nil && match.parameter == "%31;x")
     }
@@ -40,7 +40,7 @@ struct RouteTableTests {
         arguments: [
             (.get, .get), (.head, .get), (.post, .post), (.options, nil), (.put, nil), (.delete, nil),
         ] as [(HTTPRequest.Method, HTTPRequest.Method?)])
-    func `HEAD has the route of GET, OPTIONS and other methods have none`(
+    func `HEAD uses the route of GET, OPTIONS and other methods have none`(
         method: HTTPRequest.Method, found: HTTPRequest.Method?
     ) {
         let match = Self.table.match(method, "/v1/status")
@@ -48,12 +48,12 @@ struct RouteTableTests {
         #expect(match.path?.allowed == [.get, .post, .head, .options])
     }
 
-    @Test func `each route has credentials of its own`() {
+    @Test func `each route has its own authentication`() {
         #expect(Self.table.match(.get, "/v1/status").authentication == .apiKey)
         #expect(Self.table.match(.post, "/v1/status").authentication == .none)
     }
 
-    @Test func `a path without a route needs the credentials of its listener`() {
+    @Test func `an unknown path needs the authentication of its listener`() {
         #expect(Self.table.match(.get, "/nope").authentication == .apiKey)
         #expect(RouteTable([], authenticationElsewhere: .none).match(.get, "/nope").authentication == .none)
     }
@@ -62,7 +62,7 @@ struct RouteTableTests {
         #expect(Self.table.templates == ["/v1/verify", "/v1/status", PurgeRoute.path])
     }
 
-    @Test func `requests that wait and requests that do not are answered in order`() async throws {
+    @Test func `slow and fast requests are answered in order`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
                 let waiting = "DELETE /v1/cache/transactions/1 HTTP/1.1\r\nHost: x\r\nX-Request-Id: "

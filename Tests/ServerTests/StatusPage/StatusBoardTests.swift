@@ -9,7 +9,6 @@ import Testing
 @testable import HTTPServer
 @testable import Operations
 
-/// Who may look, and what they are told.
 @Suite("Viewers of the status page", .timeLimit(.minutes(5)))
 struct StatusBoardTests {
     private let counters: StatusBoard
@@ -18,7 +17,7 @@ struct StatusBoardTests {
         counters = StatusBoard(try StatusSample().sources)
     }
 
-    @Test func `as many may look as are allowed, and who leaves makes room`() throws {
+    @Test func `the number of viewers is limited, and a viewer that leaves makes room`() throws {
         var views = (0..<StatusBoard.Limits.viewers).map { _ in counters.admit(after: nil) }
         #expect(views.allSatisfy { $0 != nil })
         #expect(counters.admit(after: nil) == nil)
@@ -29,7 +28,7 @@ struct StatusBoardTests {
         #expect(counters.admit(after: nil) == nil)
     }
 
-    @Test func `all are told the same bytes at each beat`() async throws {
+    @Test func `all viewers get the same bytes at each reading`() async throws {
         let views = [try #require(counters.admit(after: nil)), try #require(counters.admit(after: nil))]
         counters.beat()
         var told: [ByteBuffer] = []
@@ -40,11 +39,11 @@ struct StatusBoardTests {
         #expect(told[0] == told[1])
         let event = try Event(told[0])
         #expect(event.id > 0 && event.retry == StatusBoard.Limits.retryMilliseconds)
-        #expect(event.json["title"] as? String == "Well")
+        #expect(event.json["title"] as? String == "Healthy")
         #expect((event.json["samples"] as? [Any])?.count == 1)
     }
 
-    @Test func `who is slow finds the newest event, and no more than one`() async throws {
+    @Test func `a slow viewer gets only the newest event`() async throws {
         let view = try #require(counters.admit(after: nil))
         for _ in 0..<10 { counters.beat() }
         counters.end()
@@ -54,7 +53,7 @@ struct StatusBoardTests {
         #expect((events[0].json["samples"] as? [Any])?.count == StatusBoard.Limits.repeatedSamples)
     }
 
-    @Test func `who comes later is told the past, and who comes back what he missed`() throws {
+    @Test func `a new viewer gets the history, and a returning one the events it missed`() throws {
         for _ in 0..<7 { counters.beat() }
         func samples(after id: Timestamp?) throws -> Int? {
             let view = try #require(counters.admit(after: id))
@@ -65,14 +64,13 @@ struct StatusBoardTests {
         #expect(try samples(after: Timestamp(millisecondsSince1970: 1)) == 7)
     }
 
-    @Test func `nobody is let in once the node ends`() async throws {
+    @Test func `no viewer is admitted once the node stops`() async throws {
         let view = try #require(counters.admit(after: nil))
         counters.end()
-        for await _ in view.parts { Issue.record("nothing was to be told") }
+        for await _ in view.parts { Issue.record("no event was expected") }
         #expect(counters.admit(after: nil) == nil)
     }
 
-    /// One event of a stream.
     struct Event {
         let id: Int
         let retry: Int

@@ -5,7 +5,6 @@ import Testing
 
 @testable import Operations
 
-/// The last minutes, as values.
 @Suite("The history of the status page")
 struct StatusHistoryTests {
     private typealias Limits = StatusHistory.Limits
@@ -17,7 +16,7 @@ struct StatusHistoryTests {
     }
 
     @Test(arguments: [1, 2, Limits.readings - 2, Limits.readings - 1, Limits.readings, Limits.readings + 1, 1000])
-    func `the ring keeps the newest readings in their order, and no more than it may`(_ beats: Int) {
+    func `the ring keeps the newest readings in order, up to its limit`(_ beats: Int) {
         let history = Self.history(beats: beats)
         let kept = min(beats + 1, Limits.readings)
         let expected = (0..<kept).map { StatusReading(beat: beats - kept + 1 + $0).time }
@@ -25,7 +24,7 @@ struct StatusHistoryTests {
         #expect(history.newest.time == expected.last)
     }
 
-    @Test(arguments: [3, 40, 1000]) func `a window reaches back as far as is kept`(_ beats: Int) {
+    @Test(arguments: [3, 40, 1000]) func `a window reaches back as far as the history`(_ beats: Int) {
         let windows = StatusWindows(Self.history(beats: beats))
         func expected(_ length: Int) -> Int { beats * beats - (beats - length) * (beats - length) }
         #expect(windows.beat.count(.genuine) == expected(1))
@@ -33,7 +32,7 @@ struct StatusHistoryTests {
         #expect(windows.all.count(.genuine) == expected(min(beats, Limits.readings - 1)))
     }
 
-    @Test func `rates are of a second, whatever the beat is`() {
+    @Test func `rates are per second, for any interval`() {
         let window = StatusWindow(
             StatusReading(beat: 0, [.genuine: 10]), StatusReading(beat: 5, [.genuine: 60, .rejected: 10]))
         #expect(window.rate(.genuine) == 5)
@@ -41,22 +40,22 @@ struct StatusHistoryTests {
         #expect(window.share(.rejected, of: .verdicts) == 1.0 / 6)
     }
 
-    @Test func `a window without length or happenings says nothing`() {
+    @Test func `an empty window has no values`() {
         let window = StatusWindow(StatusReading(beat: 0), StatusReading(beat: 0))
         #expect(window.rate(.genuine) == nil && window.cores == nil)
         #expect(window.share(.genuine, of: .verdicts) == nil)
         #expect(window.quantile(0.5, of: .answers) == nil)
     }
 
-    @Test func `a counter that was begun again counts as none`() {
+    @Test func `a reset counter counts as zero`() {
         let window = StatusWindow(StatusReading(beat: 0, [.genuine: 100]), StatusReading(beat: 1, [.genuine: 3]))
         #expect(window.count(.genuine) == 0)
     }
 
-    @Test func `quantiles are found within the buckets of what happened since`() throws {
+    @Test func `quantiles are computed within the window's buckets`() throws {
         let bounds = StatusTiming.answers.bounds
         var old = bounds.map { _ in UInt64(0) } + [0], new = old
-        // Before: 1000 slow ones. Since: 90 in the first bucket, 10 in the fourth.
+        // Before: 1000 slow ones. In the window: 90 in the first bucket, 10 in the fourth.
         for index in old.indices { old[index] = index == bounds.count ? 1000 : 0 }
         for index in new.indices { new[index] = old[index] + (index < 3 ? 90 : 100) }
         let window = StatusWindow(StatusReading(beat: 0, answers: old), StatusReading(beat: 1, answers: new))
@@ -67,7 +66,7 @@ struct StatusHistoryTests {
         #expect(window.quantile(1, of: .answers) == bounds[3])
     }
 
-    @Test func `what took longer than the last bound counts as that`() {
+    @Test func `a duration beyond the last bound counts as that bound`() {
         let bounds = StatusTiming.answers.bounds
         let new = bounds.map { _ in UInt64(0) } + [7]
         let window = StatusWindow(StatusReading(beat: 0), StatusReading(beat: 1, answers: new))

@@ -14,25 +14,25 @@ import Testing
 @testable import Settings
 @testable import Telemetry
 
-/// What the page says is wrong, and when.
-@Suite("Findings of the status page")
+/// The issues on the page, and their conditions.
+@Suite("Issues on the status page")
 struct StatusIssueTests {
     private static let wrongPassword = RedisRefusal(line: "WRONGPASS invalid username-password pair")
 
-    @Test func `a node that is well has nothing to say`() throws {
+    @Test func `a healthy node has no issues`() throws {
         let sample = try StatusSample()
         #expect(sample.issues() == [])
         #expect(sample.issues { sample.count(.genuine, times: 1000) } == [])
     }
 
-    @Test func `a node that drains says so`() throws {
+    @Test func `a draining node is an issue`() throws {
         let sample = try StatusSample()
         sample.lifecycle.advance(to: .draining)
         #expect(sample.issues().map(\.severity) == [.warning])
         #expect(sample.issues().first?.text.contains("draining") == true)
     }
 
-    @Test func `a Redis that is not asked yet is a note, and one that is silent a warning with its runbook`() throws {
+    @Test func `a connecting Redis is an info, a silent one a warning with its runbook`() throws {
         let sample = try StatusSample(isEmbedded: false)
         #expect(sample.issues().map(\.severity) == [.info])
         sample.store.settle()
@@ -42,7 +42,7 @@ struct StatusIssueTests {
         #expect(sample.issues().first?.severity == .critical)
     }
 
-    @Test func `a configuration that was refused is a warning until one is taken`() throws {
+    @Test func `a rejected configuration is a warning until one is accepted`() throws {
         let sample = try StatusSample()
         sample.reloads.record(LastReload(time: StatusSample.now, result: .refused))
         #expect(sample.issues().map(\.runbook) == [.reloadFailed])
@@ -50,7 +50,7 @@ struct StatusIssueTests {
         #expect(sample.issues() == [])
     }
 
-    @Test func `a breaker that is open by order is named with its setting`() throws {
+    @Test func `a breaker forced open is named with its setting`() throws {
         let sample = try StatusSample { $0.apple.breaker = .forcedOpen }
         #expect(sample.issues().map(\.runbook) == [.breakerOpen, .breakerOpen])
         #expect(sample.issues().first?.text.contains("forced_open") == true)
@@ -58,7 +58,7 @@ struct StatusIssueTests {
         #expect(alone.issues() == [], "Apple is not asked")
     }
 
-    @Test func `a pause says how long it lasts`() throws {
+    @Test func `a pause is named with its duration`() throws {
         let sample = try StatusSample()
         sample.upstreams.guards.pause(.sandbox, for: .seconds(3600))
         #expect(sample.issues().map(\.runbook) == [.appleThrottles])
@@ -66,7 +66,7 @@ struct StatusIssueTests {
     }
 
     @Test(arguments: [(19, 19, []), (100, 5, []), (100, 6, [StatusIssue.Runbook.degraded])])
-    func `degraded answers count where there are enough of both`(
+    func `degraded answers count above a minimum number and share`(
         _ verdicts: Int, _ degraded: Int, _ expected: [StatusIssue.Runbook]
     ) throws {
         let sample = try StatusSample()
@@ -93,7 +93,7 @@ struct StatusIssueTests {
         (91, [nil]), (90, [StatusIssue.Severity.info]), (31, [.info]), (30, [.warning]), (7, [.critical]),
         (-1, [.critical]),
     ])
-    func `the end of verifyReceipt matters more the nearer it is`(
+    func `the end of verifyReceipt becomes more severe as it approaches`(
         _ days: Int, _ expected: [StatusIssue.Severity?]
     ) throws {
         let sample = try StatusSample { $0.apple.sunset = StatusSample.now.advanced(by: .seconds(days * 86_400)) }
@@ -102,7 +102,7 @@ struct StatusIssueTests {
         #expect(results.allSatisfy { $0.runbook == .sunset })
     }
 
-    @Test func `what matters most comes first, and makes the verdict`() throws {
+    @Test func `the most severe issue comes first, and determines the summary`() throws {
         let sample = try StatusSample(isEmbedded: false) { $0.apple.breaker = .forcedOpen }
         sample.store.noteLogin(.commands, refused: Self.wrongPassword)
         #expect(sample.issues().map(\.severity) == [.critical, .warning, .warning])

@@ -9,14 +9,13 @@ import Testing
 @testable import Operations
 @testable import Settings
 
-/// The page as text.
 @Suite("The status page")
 struct StatusPageTests {
     private static func page(_ change: (inout GatewayConfiguration) -> Void = { _ in }) throws -> StatusPage {
         StatusBoard(try StatusSample(change).sources).page
     }
 
-    @Test func `each value has one location, which holds its text`() throws {
+    @Test func `each value has one element with its text`() throws {
         let page = try Self.page()
         let html = page.html
         let cells = page.report.tables.flatMap(\.cells)
@@ -30,7 +29,7 @@ struct StatusPageTests {
         #expect(Set(identifiers).count == identifiers.count)
     }
 
-    @Test func `the configuration is what check-config prints, and text stays text`() throws {
+    @Test func `the configuration is the output of check-config, and text is escaped`() throws {
         let hostile = #"/tmp/</pre></script><script>alert("1")</script>&amp;"#
         let page = try Self.page { configuration in
             configuration.clientsFile = hostile
@@ -49,7 +48,7 @@ struct StatusPageTests {
         #expect(page.configurationText == configuration.effectiveText)
     }
 
-    @Test func `the policy allows this style and this script, and the page needs nothing else`() throws {
+    @Test func `the policy allows only this style and script, and the page needs no more`() throws {
         let html = try Self.page().html
         let policy: String = StatusPage.headers[.contentSecurityPolicy] ?? ""
         #expect(policy.hasPrefix("default-src 'none'; "))
@@ -62,15 +61,15 @@ struct StatusPageTests {
         #expect(StatusPage.headers[.setCookie] == nil)
     }
 
-    @Test func `the page is whole without its script`() throws {
+    @Test func `the page is complete without its script`() throws {
         let html = try Self.page().html
-        #expect(html.contains("<h2 id=\"word\">Well</h2>"))
+        #expect(html.contains("<h2 id=\"word\">Healthy</h2>"))
         #expect(html.contains("<noscript>"))
         #expect(html.ranges(of: "<table>").count == html.ranges(of: "<caption").count)
         #expect(html.contains("<button type=\"button\" id=\"pause\" aria-pressed=\"false\" hidden>"))
     }
 
-    @Test func `what programs read is JSON with a member for each table`() throws {
+    @Test func `status.json has a member for each table`() throws {
         let sample = try StatusSample()
         let json = try #require(
             try JSONSerialization.jsonObject(with: Data(StatusBoard(sample.sources).json)) as? [String: Any])

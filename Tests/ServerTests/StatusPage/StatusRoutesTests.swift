@@ -12,34 +12,34 @@ import Testing
 struct StatusRoutesTests {
     private static let request = "GET /status.events HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    @Test func `it goes on after the deadline that other answers have`() async throws {
+    @Test func `the stream continues after the deadline of other responses`() async throws {
         try await RunningGateway.with({ $0.http.deadlines.answer = .milliseconds(500) }) { gateway in
             try await RawConnection.with(port: gateway.adminPort) { connection in
                 try await connection.send(Self.request)
                 let head = try await connection.text(upTo: "\r\n\r\n")
                 #expect(head.contains("200 OK") && head.contains("text/event-stream"))
                 #expect(head.contains("no-store"))
-                // A beat is longer than the deadline.
+                // The interval of events is longer than the deadline.
                 for _ in 0..<3 { #expect(try await connection.text(upTo: "\n\n").contains("\nretry: 2000\ndata: {")) }
             }
         }
     }
 
-    @Test func `it ends when the node does, so that nothing waits for it`() async throws {
-        // The grace period of these gateways is an hour: who waited for a viewer would not come back.
+    @Test func `the stream ends when the node stops`() async throws {
+        // The grace period of these gateways is an hour: waiting for a viewer would take that long.
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.adminPort) { connection in
                 try await connection.send(Self.request)
                 _ = try await connection.text(upTo: "\n\n")
                 gateway.order(.interrupt)
                 let rest = try await connection.text(upTo: "0\r\n\r\n")
-                #expect(rest.hasSuffix("0\r\n\r\n"), "the stream ends as HTTP wants it")
+                #expect(rest.hasSuffix("0\r\n\r\n"), "the stream ends with the last chunk")
                 #expect(try await connection.isClosed())
             }
         }
     }
 
-    @Test func `one more than may look is told so, and HEAD takes nobody's location`() async throws {
+    @Test func `one viewer too many gets 503, and HEAD takes no viewer's slot`() async throws {
         try await RunningGateway.with { gateway in
             for _ in 0..<2 * StatusBoard.Limits.viewers {
                 try await RawConnection.with(port: gateway.adminPort) { connection in
@@ -59,7 +59,7 @@ struct StatusRoutesTests {
         }
     }
 
-    /// Opens so many streams, one inside the other.
+    /// Opens nested streams.
     private static func look(
         _ gateway: RunningGateway, _ viewers: Int, then body: () async throws -> Void
     ) async throws {
@@ -71,7 +71,7 @@ struct StatusRoutesTests {
         }
     }
 
-    @Test func `only the admin plane has it`() async throws {
+    @Test func `only the admin plane has the page`() async throws {
         try await RunningGateway.with { gateway in
             for path in ["/", "/status.json", "/status.events"] {
                 try await RawConnection.with(port: gateway.port) { connection in
@@ -82,7 +82,7 @@ struct StatusRoutesTests {
         }
     }
 
-    @Test func `a page is an answer like any other`() async throws {
+    @Test func `the page does not close its connection`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.adminPort) { connection in
                 for _ in 0..<2 {

@@ -14,7 +14,7 @@ import Synchronization
 @testable import Settings
 @testable import Telemetry
 
-/// What the status page looks at, without a gateway around it.
+/// The sources of the status page, without a gateway.
 struct StatusSample {
     let registry: PrometheusRegistry
     let lifecycle = ServerLifecycle()
@@ -38,13 +38,12 @@ struct StatusSample {
             reloads: reloads, bodyBudget: BodyBudget(.mebibytes(1)), registry: registry, clock: { Self.now })
     }
 
-    /// Counts verdicts.
     func count(_ verdict: VerificationLabels.VerdictLabel, _ cache: Provenance.Cache = .near, times: Int = 1) {
         let labels = VerificationLabels(verdict: verdict, source: .local, cache: cache, environment: .production)
         registry.counter(MetricCatalogue.verifications, labels.labelValues).increment(by: Int64(times))
     }
 
-    /// What is found after a minute in which `happenings` took place.
+    /// Returns the issues after a minute with these events.
     func issues(after happenings: () -> Void = {}) -> [StatusIssue] {
         var history = StatusHistory(first: sources.reading)
         happenings()
@@ -54,7 +53,7 @@ struct StatusSample {
 }
 
 extension StatusReading {
-    /// A reading so many beats after the first, with these counts; those that are not named are 0.
+    /// Creates a reading so many intervals after the first; counts that are not named are 0.
     init(beat: Int, _ counts: [StatusCount: UInt64] = [:], answers: [UInt64] = []) {
         var distributions = StatusTiming.allCases.map { $0.bounds.map { _ in UInt64(0) } + [0] }
         if !answers.isEmpty { distributions[StatusTiming.answers.rawValue] = answers }

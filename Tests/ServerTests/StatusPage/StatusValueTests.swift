@@ -7,7 +7,6 @@ import Testing
 
 @testable import Operations
 
-/// What people read, and what programs do.
 @Suite("Values of the status page")
 struct StatusValueTests {
     private static let values: [(StatusValue, text: String, json: String)] = [
@@ -43,7 +42,7 @@ struct StatusValueTests {
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
-    func `what is no number that can be shown stops nobody`(_ number: Double) {
+    func `a number that cannot be shown appears as unknown`(_ number: Double) {
         for value in [StatusValue.number(number), .rate(number), .share(number), .latency(number)] {
             #expect(value.text.contains(StatusValue.nothing))
         }

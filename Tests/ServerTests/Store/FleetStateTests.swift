@@ -23,7 +23,7 @@ struct FleetStateTests {
         node.upstreams.lifecycle.state(of: .production).announced
     }
 
-    @Test func `a pause that one node was asked for is kept by all, and by who comes later`() async throws {
+    @Test func `all nodes respect a pause that one received, and so do nodes that start later`() async throws {
         let redis = try await RealServer.redis()
         let nodes = [
             try StoreNode(.test(redis), apple: ScriptedApple(.throttled(.seconds(600)))), try StoreNode(.test(redis)),
@@ -44,7 +44,7 @@ struct FleetStateTests {
         }
     }
 
-    @Test func `an announcement that one node heard is known to all, also after a restart`() async throws {
+    @Test func `an announcement to one node reaches all, also after a restart`() async throws {
         let redis = try await RealServer.redis()
         let nodes = try (0..<2).map { _ in try StoreNode(.test(redis)) }
         let dates = LifecycleDates(sunset: Self.sunset)
@@ -59,7 +59,7 @@ struct FleetStateTests {
         }
     }
 
-    @Test func `nodes that hear different things do not overwrite each other back and forth`() async throws {
+    @Test func `nodes with different announcements do not overwrite each other repeatedly`() async throws {
         let redis = try await RealServer.redis()
         let nodes = try (0..<2).map { _ in try StoreNode(.test(redis)) }
         let first = LifecycleDates(sunset: Self.sunset)
@@ -69,10 +69,10 @@ struct FleetStateTests {
             try await eventually { Self.announced(nodes[1]) == first }
             let note = try redis.ask("GET", "gw:lifecycle:production")
             Self.learn(second, nodes[1])
-            // The word that stands in Redis counts.
+            // The announcement in Redis counts.
             try await eventually { Self.announced(nodes[1]) == first }
             #expect(try redis.ask("GET", "gw:lifecycle:production") == note)
-            // After a minute another word may take its place.
+            // After a minute another may replace it.
             let old = note.drop { $0 != " " }
             try redis.ask("SET", "gw:lifecycle:production", "1\(old)")
             Self.learn(second, nodes[1])
@@ -80,7 +80,7 @@ struct FleetStateTests {
         }
     }
 
-    @Test func `what Redis has lost is told again`() async throws {
+    @Test func `a state that Redis lost is published again`() async throws {
         let redis = try await RealServer.redis()
         let node = try StoreNode(.test(redis))
         try await StoreNode.run([node]) {
@@ -103,11 +103,11 @@ struct FleetStateTests {
         #"12345678901234567 {"links":[]}"#, #"1 {"links":[]} "# + String(repeating: " ", count: 20_000),
         #"1 {"links":[\#(Array(repeating: #"{"rel":"sunset","href":"https://example.com/"}"#, count: 9).joined(separator: ","))]}"#,
     ])
-    func `what nobody of ours wrote is not believed`(value: String) {
+    func `a note the gateway did not write is rejected`(value: String) {
         #expect(LifecycleUpdate(stamped: Array(value.utf8)) == nil)
     }
 
-    @Test func `the longest note that is written is read`() {
+    @Test func `the longest note can be read`() {
         let target = "https://example.com/" + String(repeating: "x", count: 2028)
         let links = (0..<8).map { _ in LifecycleLink(.successorVersion, target: target) }
         let note = LifecycleUpdate(
@@ -116,20 +116,20 @@ struct FleetStateTests {
         #expect(LifecycleUpdate(stamped: Array("1700000000000 ".utf8) + note.json) == note)
     }
 
-    @Test func `nodes know how many they are`() async throws {
+    @Test func `nodes know the number of live nodes`() async throws {
         let redis = try await RealServer.redis()
         let nodes = try (0..<2).map { _ in try StoreNode(.test(redis)) }
         try await StoreNode.run([nodes[0]]) {
             try await StoreNode.run([nodes[1]]) {
                 for node in nodes { try await eventually { node.health.liveNodes == 2 } }
             }
-            // It has left; nobody has to wait until its time is over.
+            // A node that left is dropped at once, before its lifetime ends.
             try await eventually { nodes[0].health.liveNodes == 1 }
         }
         #expect(try redis.ask("ZCARD", "gw:nodes") == "0")
     }
 
-    @Test func `a node that fell silent is forgotten, and so is one from the future`() async throws {
+    @Test func `a silent node is dropped, and so is one from the future`() async throws {
         let redis = try await RealServer.redis()
         try redis.ask("ZADD", "gw:nodes", "1000", "silent", "9999999999999", "future")
         let node = try StoreNode(.test(redis))

@@ -11,12 +11,12 @@ import Testing
 @testable import Gateway
 @testable import RedisStore
 
-/// Nodes in this process around one real Redis.
+/// Nodes in this process that share a real Redis.
 @Suite(.timeLimit(.minutes(5)))
 struct FleetTests {
     private static let reason = "receipt_gateway_flight_leases_total"
 
-    @Test func `a fleet asks Apple once about each receipt`() async throws {
+    @Test func `a fleet sends Apple one request for each receipt`() async throws {
         let redis = try await RealServer.redis()
         let apple = ScriptedApple(isOpen: false)
         let nodes = try (0..<2).map { _ in try StoreNode(.test(redis), apple: apple) }
@@ -41,7 +41,7 @@ struct FleetTests {
         }
     }
 
-    @Test func `a new answer serves who wants none that is older than the options`() async throws {
+    @Test func `a cached result serves other nodes, but not a request with max_age 0`() async throws {
         let redis = try await RealServer.redis()
         let apple = ScriptedApple()
         let nodes = try (0..<2).map { _ in try StoreNode(.test(redis), apple: apple) }
@@ -50,13 +50,13 @@ struct FleetTests {
             _ = try await nodes[0].ask(receipt)
             #expect(try await nodes[1].ask(receipt).provenance.cache == .shared)
             #expect(apple.count == 1)
-            // Nothing has changed since: what is known is too old for this one.
+            // The cached result is too old for this request.
             _ = try await nodes[1].ask(receipt, maximumAge: .zero)
             #expect(apple.count == 2)
         }
     }
 
-    @Test func `a holder that is gone keeps nobody waiting for long, and its lease ends by itself`() async throws {
+    @Test func `a holder that is gone delays others only briefly, and its lease expires`() async throws {
         let redis = try await RealServer.redis()
         let node = try StoreNode(.test(redis)), gone = try StoreNode(.test(redis))
         let receipt = try Forged.verifier.verify(Forged.receipts(1)[0], at: .now())
@@ -64,7 +64,7 @@ struct FleetTests {
         let key = CacheKey(options, at: .verifyReceipt, with: ScriptedApple.secret)
         try await StoreNode.run([node, gone]) {
             guard case .held = await gone.fleet.ports.leases.acquire(key, awaiting: nil) else {
-                Issue.record("nobody else asks")
+                Issue.record("no other node holds the lease")
                 return
             }
             let start = ContinuousClock.now
@@ -77,7 +77,7 @@ struct FleetTests {
         }
     }
 
-    @Test func `who waited for a holder that failed is told, and who comes later asks`() async throws {
+    @Test func `a waiting request gets the holder's failure, and a later one sends its own request`() async throws {
         let redis = try await RealServer.redis()
         let failing = ScriptedApple(.failure(.requestRefused), isOpen: false), spare = ScriptedApple()
         let nodes = [try StoreNode(.test(redis), apple: failing), try StoreNode(.test(redis), apple: spare)]
@@ -86,7 +86,7 @@ struct FleetTests {
             async let first = nodes[0].ask(receipt)
             try await eventually { failing.count == 1 }
             async let second = nodes[1].ask(receipt)
-            // It waits as soon as a command of its own has come back.
+            // It waits as soon as its own command has returned.
             let waits = (nodes[1].fleet.service as? StoreService)?.events.leaseWaits
             try await eventually { waits?.count == 1 }
             failing.open()
@@ -98,7 +98,7 @@ struct FleetTests {
         }
     }
 
-    @Test func `without Redis each node asks for itself, and nobody waits`() async throws {
+    @Test func `without Redis each node sends its own request without waiting`() async throws {
         let redis = try await RealServer.redis()
         redis.kill()
         let apple = ScriptedApple()
@@ -115,7 +115,7 @@ struct FleetTests {
         }
     }
 
-    @Test func `the budget for questions is one for all nodes`() async throws {
+    @Test func `all nodes share the budget of requests to Apple`() async throws {
         let redis = try await RealServer.redis()
         let nodes = try (0..<2).map { _ in try StoreNode(.test(redis)) }
         let budget = UpstreamBudget(

@@ -8,33 +8,32 @@ import Testing
 @testable import Gateway
 @testable import RedisStore
 
-/// Purges in Redis: no loss of a key may bring back what was purged.
+/// Purges in Redis: no loss of a key may restore a purged result.
 @Suite(.timeLimit(.minutes(5))) struct RedisPurgesTests {
     private static let id = StoreSamples.originalTransactionID
 
-    /// What happens to Redis between a purge and the next look-up.
+    /// A loss in Redis between a purge and the next lookup.
     enum Loss: CaseIterable {
         /// The head is evicted.
         case head
-        /// The log is evicted.
         case log
-        /// Both are, as by `FLUSHALL`, and the result comes back from a node that was asking Apple.
+        /// Both are evicted, as by `FLUSHALL`, and a node with a request to Apple in flight stores the result again.
         case both
-        /// The log holds something else.
+        /// The log contains other data.
         case garbage
-        /// Head and log are those from before the purge.
+        /// Head and log are restored from before the purge.
         case rolledBack
-        /// The same, and another purge has taken the number of the one that was lost.
+        /// The same, and another purge has the number of the lost one.
         case rolledBackAndPurged
-        /// Redis claims more purges than there are in the log.
+        /// The head counts more purges than the log has.
         case shortened
     }
 
-    @Test(arguments: Loss.allCases) func `nothing that is lost makes a purged result valid`(loss: Loss) async throws {
+    @Test(arguments: Loss.allCases) func `no loss in Redis makes a purged result valid`(loss: Loss) async throws {
         try await StoreRedis.with { redis in
             let cache = redis.cache(), key = try StoreSamples.key()
             await cache.keep(try StoreSamples.known(), for: key)
-            // Another transaction, so that there is something in the log before.
+            // Another transaction, so that the log is not empty.
             try await cache.purge(originalTransactionID: "5")
             #expect(await cache.result(for: key) != nil)
             let result = RedisWord.result(StoreSamples.name(of: key))
@@ -43,9 +42,9 @@ import Testing
             try await redis.apply(loss, before, by: cache)
             try await redis.restore([before[2]])
             #expect(await cache.result(for: key) == nil)
-            // And of one that starts now.
+            // The same for a node that starts now.
             #expect(await redis.cache().result(for: key) == nil)
-            // What is found out from now on is of use.
+            // Later results are usable.
             await cache.keep(try StoreSamples.known(), for: key)
             #expect(await cache.result(for: key) != nil)
             try await cache.purge(originalTransactionID: Self.id)
@@ -71,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a log is no longer than its limit, and what lies before it is not known`() async throws {
+    @Test func `a log is no longer than its limit`() async throws {
         try await StoreRedis.with { redis in
             let cache = redis.cache()
             await cache.purges.catchUp()
@@ -82,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a purge that cannot be read makes everything from before it useless`() async throws {
+    @Test func `an unreadable purge outdates all earlier results`() async throws {
         try await StoreRedis.with { redis in
             let faults = FaultLog(), cache = redis.cache(faults: faults), key = try StoreSamples.key()
             await cache.keep(try StoreSamples.known(), for: key)
@@ -95,11 +94,11 @@ import Testing
         }
     }
 
-    @Test func `what a node kept while it was cut off is compared before it is used again`() async throws {
+    @Test func `a disconnected node checks its results before it uses them again`() async throws {
         try await StoreRedis.with { redis in
             let store = FailingStore(redis.node), key = try StoreSamples.key()
             let cache = redis.cache(through: store), other = redis.cache()
-            // Too large for the store: only this node has it.
+            // Too large for Redis: only this node has it.
             await cache.keep(try StoreSamples.known(padding: StoredResultLimits.bytes), for: key)
             cache.flushed()
             store.fail(.timeout)
@@ -114,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a purge that Redis did not confirm is an error`() async throws {
+    @Test func `an unconfirmed purge is an error`() async throws {
         try await StoreRedis.with { redis in
             let store = FailingStore(redis.node), cache = redis.cache(through: store)
             store.fail(.connectionLost)
@@ -122,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `many nodes purge at once, and each knows all of it`() async throws {
+    @Test func `many nodes purge at once, and each knows all purges`() async throws {
         try await StoreRedis.with { redis in
             let caches = (0..<4).map { _ in redis.cache() }
             try await withThrowingTaskGroup { group in
@@ -142,11 +141,11 @@ import Testing
         }
     }
 
-    @Test func `a look-up and a result are the same commands however many originals there are`() async throws {
+    @Test func `a lookup and a write need the same commands for any number of originals`() async throws {
         try await StoreRedis.with { redis in
             let store = CountingStore(redis.node), cache = redis.cache(through: store), key = try StoreSamples.key()
             await cache.keep(StoreSamples.known(naming: (0..<187).map { "\($0)" }), for: key)
-            // A purge of another transaction is read once, and judged for all 187.
+            // A purge of another transaction is read once, for all 187.
             try await cache.purge(originalTransactionID: "other")
             let before = store.sent
             #expect(await cache.result(for: key) != nil)
@@ -157,7 +156,7 @@ import Testing
     }
 }
 
-/// Writes down the names of the commands on their way to Redis, but not those of catching up in the background.
+/// Records the names of the commands, except for scripts, which run in the background.
 private final class CountingStore: RedisCommands {
     private let redis: any RedisCommands
     private let names = Mutex<[String]>([])
@@ -173,7 +172,6 @@ private final class CountingStore: RedisCommands {
 }
 
 extension StoreRedis {
-    /// A key as Redis dumps it.
     fileprivate struct Copy {
         let key: RedisWord
         let dump: RedisValue

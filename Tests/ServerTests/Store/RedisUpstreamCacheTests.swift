@@ -9,7 +9,7 @@ import Testing
 @testable import Gateway
 @testable import RedisStore
 
-/// What is particular to findings in Redis.
+/// The behaviour of the cache in Redis only.
 @Suite(.timeLimit(.minutes(5))) struct RedisUpstreamCacheTests {
     private static let ids = [StoreSamples.originalTransactionID]
 
@@ -19,12 +19,12 @@ import Testing
         try await StoreRedis.with { redis in
             let first = StoreSamples.firstKey, second = StoreSamples.secondKey
             let key = try StoreSamples.key()
-            // Each step with nodes of the one before still running.
+            // In each step, nodes of the previous one are still running.
             let steps = [first, "\(first),\(second)", "\(second),\(first)", second].map { redis.cache($0) }
             await steps[0].keep(try StoreSamples.known(), for: key)
             for step in 0...2 { #expect(await steps[step].result(for: key) != nil) }
             #expect(await steps[3].result(for: key) == nil)
-            // Under either name: whoever can reads what was found out last. What lies there grows a hundred seconds older.
+            // Under both names the newest result counts. The first one is made a hundred seconds older.
             let old = RedisWord.result(StoreSamples.name(of: key))
             guard case .integer(let left) = try await redis.node.send(RedisCommand("PTTL", key: old)) else {
                 Issue.record("the first finding is not where it should be")
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `nothing in Redis can be read`() async throws {
+    @Test func `nothing in Redis is readable`() async throws {
         try await StoreRedis.with { redis in
             let secret = "0123456789abcdef0123456789abcdef"
             let cache = redis.cache()
@@ -59,18 +59,18 @@ import Testing
             #expect(Set(entries.map(\.key)).count == 5 && entries.count >= 8)
             let traces = Self.traces(secret: secret)
             #expect(Self.found(traces, in: entries).isEmpty)
-            // The search itself finds what lies open.
+            // The search does find unencrypted data.
             _ = try await redis.node.send(RedisCommand("SET", key: "open", RedisWord(StoreSamples.body())))
             #expect(Self.found(traces, in: try await redis.dump()).count >= 4)
         }
     }
 
-    /// Whatever tells of a customer, in every form in which it might lie there.
+    /// Returns the customer's data in every form in which it might be stored.
     private static func traces(secret: String) -> [[UInt8]] {
         let words = [StoreSamples.bundleID, ids[0], "2000000987654321", secret, "monthly", "latest_receipt", "Sandbox"]
         let plain = words.map { Array($0.utf8) } + [Array(StoreSamples.receipt[200..<232])]
         return plain.flatMap { bytes in
-            // Base64 of what stands within something depends on where: all three places are looked for.
+            // Base64 depends on the offset within the text: all three are searched.
             let encoded = (0..<3).map { shift -> [UInt8] in
                 var text: [UInt8] = []
                 Base64.append(encoding: [UInt8](repeating: 0, count: shift) + bytes, to: &text)
@@ -87,7 +87,7 @@ import Testing
 
     // MARK: Time
 
-    @Test(arguments: [-7000, -3600, 3600, 7000] as [Int64]) func `a node whose clock is wrong misleads nobody`(
+    @Test(arguments: [-7000, -3600, 3600, 7000] as [Int64]) func `a node with a wrong clock does not mislead others`(
         difference: Int64
     ) async throws {
         try await StoreRedis.with { redis in
@@ -98,7 +98,7 @@ import Testing
             ] {
                 await writer.keep(StoreSamples.gone(at: here, until: here + 60), for: key)
                 let seen = try #require(await reader.result(for: key))
-                // What has passed since is what Redis says has passed.
+                // The elapsed time is the one Redis measured.
                 let now = StoreSamples.time(there)
                 #expect(seen.askedAt <= now && now < seen.askedAt.advanced(by: .seconds(60)))
                 #expect(seen.askedAt.duration(to: seen.freshUntil) == .seconds(60))
@@ -107,9 +107,9 @@ import Testing
         }
     }
 
-    @Test func `what is fresh by a clock that is behind is not fresh past its boundary`() async throws {
+    @Test func `a result written with a slow clock is not fresh past its period's end`() async throws {
         try await StoreRedis.with { redis in
-            // The period ends at 1000; the writer believes it has 600 seconds left, the reader knows it has 10.
+            // The period ends at 1000; the writer assumes 600 seconds left, the reader 10.
             let known = CachedResult(
                 .answered(try StoreSamples.answer()), askedAt: StoreSamples.time(400),
                 freshUntil: StoreSamples.time(1000))
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `what lies there for longer than any result may is no result`() async throws {
+    @Test func `a value kept for longer than any result is rejected`() async throws {
         try await StoreRedis.with { redis in
             let clock = StoreClock(100), faults = FaultLog()
             let cache = redis.cache(clock: clock, faults: faults)
@@ -130,7 +130,7 @@ import Testing
                 _ = try await redis.node.send(command)
                 #expect(await cache.result(for: key) == nil)
             }
-            // Hours later somebody puts an old value back.
+            // An old value is restored hours later.
             _ = try await redis.node.send(RedisCommand("PEXPIRE", key: name, 86_430_000))
             #expect(await cache.result(for: key) != nil)
             clock.set(100 + 7300)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `Redis forgets a result when nobody has a use for it any more`() async throws {
+    @Test func `Redis drops a result when it is no longer useful`() async throws {
         try await StoreRedis.with { redis in
             let key = try StoreSamples.key(), name = RedisWord.result(StoreSamples.name(of: key))
             let disagreement = CachedResult(
@@ -159,7 +159,7 @@ import Testing
 
     // MARK: Faults
 
-    @Test func `whatever somebody put there is a miss, and counted`() async throws {
+    @Test func `a foreign value is a miss, and counted`() async throws {
         try await StoreRedis.with { redis in
             let faults = FaultLog(), cache = redis.cache(faults: faults)
             let key = try StoreSamples.key(), name = StoreSamples.name(of: key)
@@ -177,7 +177,7 @@ import Testing
                 #expect(await cache.result(for: key) == nil)
             }
             #expect(faults.all == [.sealMalformed, .sealMalformed, .sealInvalid, .sealUnknownKey, .unreadable])
-            // Of another type: an error of Redis's.
+            // A value of another type gives an error of Redis.
             _ = await redis.node.send([
                 RedisCommand("DEL", key: .result(name)), RedisCommand("RPUSH", key: .result(name), "x"),
             ])
@@ -185,13 +185,13 @@ import Testing
         }
     }
 
-    @Test func `while the store is away what was found in it still helps`() async throws {
+    @Test func `results are still served while Redis is unavailable`() async throws {
         try await StoreRedis.with { redis in
             let store = FailingStore(redis.node), faults = FaultLog()
             let cache = redis.cache(faults: faults, through: store)
             let found = try StoreSamples.key(),
                 kept = try StoreSamples.key { $0.options.excludesOldTransactions = true }
-            // Another node found it out, and this one looks it up, once it has heard of it.
+            // Another node stores it, and this one looks it up after the announcement.
             let version = cache.version(for: found)
             await redis.cache().keep(try StoreSamples.known(), for: found)
             while version.isCurrent { await Task.yield() }
@@ -207,12 +207,12 @@ import Testing
             #expect(Set(faults.all) == [.lookupFailed, .insertFailed] && faults.all.count == 4)
             #expect(await cache.lookUp(kept, naming: []).isDetached)
             store.fail(nil)
-            // No other node knows of it.
+            // No other node has it.
             #expect(await cache.result(for: kept) == nil)
         }
     }
 
-    @Test func `what was found under an old key is forgotten with it, also while the store is away`() async throws {
+    @Test func `a result under an old key is purged, also while Redis is unavailable`() async throws {
         try await StoreRedis.with { redis in
             let first = StoreSamples.firstKey, second = StoreSamples.secondKey
             let key = try StoreSamples.key()
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `a result too large for the store is kept by its node, and forgotten there`() async throws {
+    @Test func `a result too large for Redis is kept by its node, and purged there`() async throws {
         try await StoreRedis.with { redis in
             let faults = FaultLog(), cache = redis.cache(faults: faults), neighbour = redis.cache()
             let key = try StoreSamples.key()
@@ -243,7 +243,7 @@ import Testing
 
     // MARK: Changes
 
-    @Test func `all nodes are told of a purge`() async throws {
+    @Test func `a purge reaches all nodes`() async throws {
         try await StoreRedis.with { redis in
             let key = try StoreSamples.key(), one = redis.cache(), other = redis.cache()
             await one.keep(try StoreSamples.known(), for: key)
@@ -251,23 +251,23 @@ import Testing
             let version = other.version(for: key).watching(Self.ids)
             try await one.purge(originalTransactionID: Self.ids[0])
             while version.isCurrent { await Task.yield() }
-            // Once the purge itself is known, what is looked up from now on is repeated again.
+            // Once the purge is known, later results may be served from the near cache again.
             while !other.version(for: key).isCurrent { await Task.yield() }
             #expect(other.purgePosition == one.purgePosition && other.purgePosition.number == 1)
         }
     }
 
-    @Test func `what was opened once is opened again only if it has changed`() async throws {
+    @Test func `a value is decrypted again only if it has changed`() async throws {
         try await StoreRedis.with { redis in
             let clock = StoreClock(100), faults = FaultLog()
-            // It hears of no change, so what it opened stays.
+            // It gets no announcements, so its copy stays.
             let cache = RedisUpstreamCache(
                 store: redis.node, keys: StoreSamples.keys(), spareBytes: 1 << 20, clock: { clock.time },
                 observe: faults.add)
             let key = try StoreSamples.key(), word = RedisWord.result(StoreSamples.name(of: key))
             await redis.cache().keep(try StoreSamples.known(), for: key)
             let first = try #require(await cache.result(for: key))
-            // Its age is that of the store, also if nothing else is new.
+            // Its age is the one in Redis, even if nothing else changed.
             _ = try await redis.node.send(RedisCommand("PEXPIRE", key: word, 86_420_000))
             clock.set(200)
             let second = try #require(await cache.result(for: key))
@@ -282,7 +282,7 @@ import Testing
         }
     }
 
-    @Test func `a flush puts everything out of date`() async throws {
+    @Test func `a flush outdates everything`() async throws {
         try await StoreRedis.with { redis in
             let version = redis.cache().version(for: try StoreSamples.key())
             _ = try await redis.node.send(RedisCommand("FLUSHALL"))
@@ -292,7 +292,7 @@ import Testing
 
     // MARK: Cost
 
-    @Test func `what a result takes in Redis`() async throws {
+    @Test func `the memory of a result in Redis`() async throws {
         try await StoreRedis.with { redis in
             let key = try StoreSamples.key(), cache = redis.cache()
             await cache.keep(try StoreSamples.known(), for: key)
@@ -304,8 +304,8 @@ import Testing
             let result = try await bytes(.result(StoreSamples.name(of: key)))
             try await cache.purge(originalTransactionID: Self.ids[0])
             let log = try await bytes(RedisPurges.log)
-            // Beside what Apple said and what was read out of it, as the allocator rounds it up: the name, the header, the
-            // nonce and the tag.
+            // Besides Apple's answer and its fields, as the allocator rounds them: the name, the header, the nonce and
+            // the tag.
             #expect(result <= Int64(StoreSamples.body().count) * 5 / 4 + 600, "\(result)")
             #expect(log <= 400, "\(log)")
         }

@@ -19,7 +19,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SharedStoreTests {
-    /// A Redis that answers from a script, the last answer for ever.
+    /// A Redis that replies from a script; the last reply repeats.
     private final class ScriptedRedis: RedisCommands {
         private let script: Mutex<[Result<RedisValue, RedisError>]>
         private let sent = Atomic(0)
@@ -52,14 +52,14 @@ struct SharedStoreTests {
     private static let ping = RedisCommand("PING")
 
     @Test(arguments: [RedisError.timeout, .connectionLost])
-    func `three silences in a row, and nobody asks any more`(error: RedisError) async {
+    func `three timeouts in a row open the breaker`(error: RedisError) async {
         let redis = ScriptedRedis([.failure(error)]), store = store(redis)
         for _ in 1...5 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 3 && health.condition == .degraded)
         #expect(registry.text().contains(#"store_commands_total{outcome="rejected"} 2"#))
     }
 
-    @Test func `who is not connected costs nobody time; that nobody is, probes find out`() async {
+    @Test func `missing connections do not open the breaker, failed probes do`() async {
         let redis = ScriptedRedis([.failure(.notConnected)]), store = store(redis)
         for _ in 1...30 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 30 && health.breaker == .closed)
@@ -67,11 +67,11 @@ struct SharedStoreTests {
         #expect(health.condition == .degraded && health.breaker == .open)
     }
 
-    @Test func `requests are not the probes of an open breaker; a probe that succeeds closes it`() async throws {
+    @Test func `requests do not probe an open breaker; a successful probe closes it`() async throws {
         let redis = ScriptedRedis([.failure(.timeout)]), store = store(redis)
         for _ in 1...3 { _ = try? await store.send(Self.ping) }
         redis.rewrite([.success(.status("PONG"))])
-        // The opening ends, and requests still pass by.
+        // The opening ends, but requests are still rejected.
         try await eventually {
             let before = redis.count
             await #expect(throws: RedisError.notConnected) { try await store.send(Self.ping) }
@@ -83,20 +83,20 @@ struct SharedStoreTests {
     }
 
     @Test(arguments: ["OOM command not allowed", "MISCONF Redis is configured", "WRONGTYPE Operation"])
-    func `a Redis that refuses one thing is asked for others`(line: String) async {
+    func `a Redis that rejects one command still gets others`(line: String) async {
         let redis = ScriptedRedis([.failure(.refused(RedisRefusal(line: line)))]), store = store(redis)
         for _ in 1...30 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 30 && health.condition == .connected)
     }
 
     @Test(arguments: ["LOADING Redis is loading", "READONLY You can't write", "CLUSTERDOWN Hash slot not served"])
-    func `a Redis that serves nobody is left alone`(line: String) async {
+    func `a Redis that serves no requests opens the breaker`(line: String) async {
         let redis = ScriptedRedis([.failure(.refused(RedisRefusal(line: line)))]), store = store(redis)
         for _ in 1...30 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 10 && health.condition == .degraded)
     }
 
-    @Test func `a command that the user may not use shows until it works`() async {
+    @Test func `a forbidden command is reported until it works`() async {
         let refusal = RedisRefusal(line: "NOPERM this user has no permissions to run the 'get' command")
         let redis = ScriptedRedis([.failure(.refused(refusal))]), store = store(redis)
         _ = try? await store.send(RedisCommand("GET", key: "a"))
@@ -109,7 +109,7 @@ struct SharedStoreTests {
 
     // MARK: - A real Redis
 
-    @Test func `a Redis that is killed is missed at once, and found again by itself`() async throws {
+    @Test func `a killed Redis is noticed at once, and reconnected when it is back`() async throws {
         let redis = try await RealServer.redis()
         let node = try StoreNode(.test(redis, deadline: .milliseconds(50)))
         try await StoreNode.run([node]) {
@@ -123,7 +123,7 @@ struct SharedStoreTests {
         }
     }
 
-    @Test func `nobody waits for a Redis that is frozen`() async throws {
+    @Test func `no request waits for a frozen Redis`() async throws {
         let redis = try await RealServer.redis()
         let node = try StoreNode(.test(redis, deadline: .milliseconds(50)))
         try await StoreNode.run([node]) {
@@ -140,7 +140,7 @@ struct SharedStoreTests {
     }
 
     @Test(arguments: [(nil, "NOAUTH"), ("wrong", "WRONGPASS")] as [(String?, String)])
-    func `a Redis that does not let us in is a matter of configuration`(password: String?, kind: String) async throws {
+    func `a rejected login is a configuration fault`(password: String?, kind: String) async throws {
         let redis = try await RealServer.redis(["--requirepass", "right"])
         let node = try StoreNode(.test(redis, password: password))
         try await StoreNode.run([node]) {
@@ -150,20 +150,20 @@ struct SharedStoreTests {
             lifecycle.advance(to: .ready)
             let obstacle = NodeHealth(lifecycle: lifecycle, store: node.health).obstacle
             #expect(obstacle?.status.code == 503 && obstacle?.code == .storeMisconfigured)
-            // A rollout with the wrong password must not go on; but requests are answered all the same.
+            // A rollout with the wrong password must not proceed, but requests are still answered.
             #expect(!node.health.hasServed)
             #expect(try await node.ask(Forged.receipts(1)[0]).provenance.source == .apple)
         }
     }
 
-    /// The line that operators copy.
+    /// The ACL line that operators copy.
     private static func documentedACL() throws -> [String] {
-        let text = try Repository.text("docs/operations.md")
+        let text = try Repository.text("docs/redis.md")
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway ") })
         return line.split(separator: " ").map { $0 == ">PASSWORD" ? ">secret" : String($0) }
     }
 
-    @Test func `the ACL line of the documentation is enough for everything`() async throws {
+    @Test func `the documented ACL line suffices for all commands`() async throws {
         let acl = try Self.documentedACL()
         let redis = try await RealServer.redis(["--user"] + acl.dropFirst() + ["--user", "default", "off"])
         let nodes = try (0..<2).map { _ in try StoreNode(.test(redis, user: "gateway", password: "secret")) }
@@ -185,7 +185,6 @@ struct SharedStoreTests {
     }
 }
 
-/// The repository's files.
 private enum Repository {
     static func text(_ path: String, from file: String = #filePath) throws -> String {
         let root = file.split(separator: "/").dropLast(4).joined(separator: "/")

@@ -10,7 +10,7 @@ struct StoreKeysTests {
     private static let secret = String(repeating: "QUFB", count: 10) + "QUE="
     private static let other = String(repeating: "QkJC", count: 10) + "QkI="
 
-    @Test func `the first key writes, all are known by their ids`() throws {
+    @Test func `the first key encrypts, all are found by their IDs`() throws {
         let keys = try StoreKeys(" a:\(Self.secret),\n b_2-:\(Self.other)\n")
         #expect(keys.all.map(\.id) == ["a", "b_2-"] && keys.first.id == "a")
         #expect(keys.key(id: "b_2-".utf8)?.id == "b_2-" && keys.key(id: "c".utf8) == nil)
@@ -25,7 +25,7 @@ struct StoreKeysTests {
         #expect(!shown.contains("65") && shown.contains("StoreKey(a)"), "\(shown)")
     }
 
-    @Test func `what names is not what seals`() throws {
+    @Test func `names and encryption use different keys`() throws {
         let key = try StoreKeys("a:\(Self.secret)").first
         #expect(StoreNames(key).name("x", []) != StoreNames(key: StoreSeal.SealingKey(key).key).name("x", []))
     }
@@ -39,12 +39,12 @@ struct StoreKeysTests {
             ("a:!", .notBase64(number: 1)), ("a:", .notBase64(number: 1)), ("a:QUFB", .wrongLength(number: 1)),
             ("a:\(secret)QUFB", .notBase64(number: 1)), ("a:x,b:x,c:x,d:x,e:x", .tooMany),
         ] as [(String, StoreKeysFault)])
-    func `a list with a fault is refused, and the fault tells nothing of a key`(text: String, fault: StoreKeysFault) {
+    func `an invalid list is rejected, and the fault contains no key`(text: String, fault: StoreKeysFault) {
         #expect(throws: fault) { try StoreKeys(text) }
         #expect(!fault.description.contains(Self.secret.prefix(4)))
     }
 
-    @Test func `an id may have sixteen characters, a list four keys`() throws {
+    @Test func `an ID may have sixteen characters, a list four keys`() throws {
         #expect(try StoreKeys("abcdefghijklmnop:\(Self.secret)").all.count == 1)
         let list = ["QUFB", "QkJC", "Q0ND", "RERE"].enumerated().map { index, word in
             "\(index):" + String(repeating: word, count: 10) + "QUE="

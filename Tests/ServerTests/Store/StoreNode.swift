@@ -17,7 +17,7 @@ import Synchronization
 @testable import Server
 @testable import Settings
 
-/// One node of a fleet without its HTTP: the shared store as the gateway wires it, in front of an Apple from a script.
+/// A node of a fleet without HTTP: the shared store as the gateway wires it, with a scripted Apple.
 struct StoreNode: Sendable {
     let apple: ScriptedApple
     let health: StoreHealth
@@ -50,20 +50,20 @@ struct StoreNode: Sendable {
         verification = VerificationService(verifier: Forged.verifier, apple: upstream)
     }
 
-    /// Asks about a receipt, in mode `apple`.
+    /// Verifies a receipt in mode `apple`.
     func ask(_ receipt: [UInt8], maximumAge: Duration? = nil) async throws -> Answer {
         var request = VerificationRequest(evidence: .appReceipt(receipt), mode: .apple)
         request.options.maximumAge = maximumAge
         return try await verification.answer(request, at: .now()).value()
     }
 
-    /// The value of a series, such as `receipt_gateway_store_commands_total{outcome="ok"}`.
+    /// Returns the value of a series such as `receipt_gateway_store_commands_total{outcome="ok"}`.
     func metric(_ series: String) -> Double? {
         metrics.registry.text().split(separator: "\n").first { $0.hasPrefix(series + " ") }
             .flatMap { Double($0.dropFirst(series.count + 1)) }
     }
 
-    /// Runs nodes around `body`, each from before it is ready until it has left.
+    /// Runs nodes around `body`, from before they are ready until they have left.
     static func run(
         _ nodes: [StoreNode], isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Void
     ) async throws {
@@ -80,7 +80,7 @@ struct StoreNode: Sendable {
 }
 
 extension RedisConfiguration {
-    /// A Redis of a test. Nothing times out unless a test says so, however busy the machine is.
+    /// Returns a configuration in which nothing times out unless a test sets a deadline, however busy the machine is.
     static func test(
         _ server: RealServer, user: String? = nil, password: String? = nil, deadline: Duration = .seconds(20)
     ) throws -> RedisConfiguration {
@@ -100,7 +100,7 @@ extension UpstreamTimeouts {
     }()
 }
 
-/// Receipts that were never sold.
+/// Forged receipts and their verifier.
 enum Forged {
     static let pki = ForgedPKI(seed: 1)
     static let forge = FaultForge(pki: pki)
@@ -113,7 +113,7 @@ enum Forged {
         return ReceiptVerifier(trustStore: store)
     }()
 
-    /// Receipts that are different ones.
+    /// Returns distinct receipts.
     static func receipts(_ count: Int) -> [[UInt8]] {
         (0..<count).map { number in
             var contents = forge.contents
@@ -126,26 +126,26 @@ enum Forged {
     }
 }
 
-/// Apple from a script. Counts what it is asked.
+/// A scripted Apple that counts its requests.
 final class ScriptedApple: Upstream {
     private let reply: Mutex<UpstreamReply>
     private let questions = Atomic(0)
     private let isOpen: Atomic<Bool>
 
-    /// - Parameter isOpen: whether questions are answered before `open` is called.
+    /// - Parameter isOpen: true to answer requests before `open` is called.
     init(_ reply: UpstreamReply = .knows, isOpen: Bool = true) {
         self.reply = Mutex(reply)
         self.isOpen = Atomic(isOpen)
     }
 
-    /// How often it was asked.
+    /// The number of requests.
     var count: Int { questions.load(ordering: .relaxed) }
 
     func open() { isOpen.store(true, ordering: .relaxed) }
 
     func secret(forApp bundleID: String?) -> Secret? { Self.secret }
 
-    /// What every app shares with it.
+    /// The shared secret of every app.
     static let secret = Secret("configured")
 
     func ask(

@@ -14,7 +14,7 @@ import Synchronization
 @testable import RedisStore
 @testable import Settings
 
-/// A receipt, what Apple says of it, and keys to seal that with.
+/// A receipt, Apple's answer to it, and keys to encrypt that with.
 enum StoreSamples {
     static let pki = Forged.pki
     static let contents = Forged.forge.contents
@@ -33,7 +33,7 @@ enum StoreSamples {
         return keys
     }
 
-    /// Seconds after the receipt was created.
+    /// Returns a time so many seconds after the receipt's creation.
     static func time(_ seconds: Int64) -> Timestamp { created.advanced(by: .seconds(seconds)) }
 
     static func verified(_ bytes: [UInt8] = receipt) throws -> VerifiedReceipt {
@@ -51,10 +51,10 @@ enum StoreSamples {
         return CacheKey(options, at: .verifyReceipt, with: request.options.callersSecret ?? ScriptedApple.secret)
     }
 
-    /// Where a finding lies under the first key.
+    /// Returns the name of a cached result under the first key.
     static func name(of key: CacheKey) -> String { SharedCacheNames(keys: keys()).names(of: key)[0] }
 
-    /// Apple's JSON: one subscription, paid for until 1000 seconds after the receipt was made.
+    /// Returns Apple's JSON: one subscription, paid until 1000 seconds after the receipt's creation.
     static func body(padding: Int = 0, environment: String = "Sandbox") -> [UInt8] {
         let transaction = """
             {"product_id":"monthly","transaction_id":"2000000987654321",\
@@ -83,7 +83,7 @@ enum StoreSamples {
         return answer
     }
 
-    /// An answer in which nothing is nil.
+    /// An answer without nil values.
     static var fullAnswer: UpstreamAnswer {
         var transaction = Transaction(productID: "monthly", transactionID: "2000000987654321")
         transaction.originalTransactionID = originalTransactionID
@@ -117,14 +117,14 @@ enum StoreSamples {
             latestReceipt: nil, body: body())
     }
 
-    /// What Apple said `seconds` after the receipt was made, fresh for half a minute.
+    /// Returns Apple's answer `seconds` after the receipt's creation, fresh for half a minute.
     static func known(at seconds: Int64 = 100, padding: Int = 0) throws -> CachedResult {
         CachedResult(
             .answered(try answer(padding: padding)), askedAt: time(seconds), freshUntil: time(seconds + 30),
             took: .milliseconds(250))
     }
 
-    /// An answer of Apple's about a purchase of each of these original transactions.
+    /// Returns an answer with a purchase of each of these original transactions.
     static func known(naming originalTransactionIDs: [String]) -> CachedResult {
         let transactions = originalTransactionIDs.map { id in
             var transaction = Transaction(productID: "coins", transactionID: id)
@@ -137,28 +137,27 @@ enum StoreSamples {
         return CachedResult(.answered(answer), askedAt: time(100), freshUntil: time(130))
     }
 
-    /// That an account is gone, which is fresh until a time.
+    /// Returns the result that an account is gone, fresh until `end`.
     static func gone(at seconds: Int64, until end: Int64) -> CachedResult {
         CachedResult(.accountNotFound, askedAt: time(seconds), freshUntil: time(end))
     }
 }
 
-/// A clock that a test sets.
 extension UpstreamCache {
-    /// Keeps a finding that Apple was asked for after all purges so far.
+    /// Stores a result that was requested after all purges so far.
     func keep(_ known: CachedResult, for key: CacheKey) async {
         if let redis = self as? RedisUpstreamCache { await redis.purges.catchUp() }
         await insert(known.since(purgePosition), for: key)
     }
 
-    /// Returns what is known for a receipt with these original transactions.
+    /// Looks up the result of a receipt with these original transactions.
     func result(for key: CacheKey, naming originalTransactionIDs: [String] = []) async -> CachedResult? {
         await lookUp(key, naming: originalTransactionIDs).result
     }
 }
 
 extension CachedResult {
-    /// The finding as one that Apple was asked for after these purges.
+    /// Returns the result as if requested after these purges.
     func since(_ purges: PurgePosition) -> CachedResult {
         CachedResult(result, askedAt: askedAt, freshUntil: freshUntil, took: took, purges: purges)
     }
@@ -173,7 +172,7 @@ final class StoreClock: Sendable {
     func set(_ seconds: Int64) { now.withLock { $0 = StoreSamples.time(seconds) } }
 }
 
-/// Writes down what was of no use.
+/// Records faults.
 final class FaultLog: Sendable {
     private let faults = Mutex<[SharedCacheFault]>([])
 
@@ -181,13 +180,12 @@ final class FaultLog: Sendable {
     var all: [SharedCacheFault] { faults.withLock(\.self) }
 }
 
-/// A real Redis with a connection.
 struct StoreRedis: Sendable {
     let server: RealServer
     let node: RedisNode
     let events: Events
 
-    /// Hands announcements on to whoever listens.
+    /// Forwards events to listeners.
     final class Events: RedisObserver {
         private let listeners = Mutex<[@Sendable (RedisEvent) -> Void]>([])
         private let connections = AsyncStream.makeStream(of: RedisConnectionRole.self)
@@ -201,7 +199,7 @@ struct StoreRedis: Sendable {
             listeners.withLock { $0.append(listener) }
         }
 
-        /// Returns when commands and announcements both have a connection.
+        /// Waits until the connections for commands and announcements are up.
         func waitUntilConnected() async {
             var roles: Set<RedisConnectionRole> = []
             for await role in connections.stream {
@@ -211,7 +209,7 @@ struct StoreRedis: Sendable {
         }
     }
 
-    /// Starts a Redis, and connects to it, around `body`.
+    /// Starts a Redis and a connection around `body`.
     static func with(
         isolation: isolated (any Actor)? = #isolation, _ body: (StoreRedis) async throws -> Void
     ) async throws {
@@ -234,7 +232,7 @@ struct StoreRedis: Sendable {
         try outcome.get()
     }
 
-    /// A node's cache in this Redis, which hears of changes.
+    /// Returns a node's cache in this Redis, with invalidation.
     func cache(
         _ keys: String = StoreSamples.firstKey, clock: StoreClock = StoreClock(100), faults: FaultLog = FaultLog(),
         through store: (any RedisCommands)? = nil
@@ -253,7 +251,7 @@ struct StoreRedis: Sendable {
         return cache
     }
 
-    /// Everything in the store: keys, and values as they lie there.
+    /// Returns all keys and values as stored.
     func dump() async throws -> [(key: [UInt8], value: [UInt8])] {
         guard case .array(let keys) = try await node.send(RedisCommand("KEYS", "*")) else { return [] }
         var entries: [(key: [UInt8], value: [UInt8])] = []
@@ -279,7 +277,7 @@ extension RedisValue {
     }
 }
 
-/// A store that fails when it is told to.
+/// A store that fails on demand.
 final class FailingStore: RedisCommands {
     private let store: any RedisCommands
     private let error = Mutex<RedisError?>(nil)

@@ -9,7 +9,7 @@ struct StoreSealTests {
     private let seal = StoreSeal(keys: StoreSamples.keys())
     private let value = Array("what Apple said".utf8)
 
-    @Test func `what was sealed opens under its name, and looks different each time`() throws {
+    @Test func `a value decrypts under its name, and each encryption differs`() throws {
         let sealed = seal.seal(value, for: "n")
         #expect(try seal.open(sealed, for: "n") == value)
         #expect(seal.seal(value, for: "n") != sealed)
@@ -17,12 +17,12 @@ struct StoreSealTests {
         #expect(sealed.count == 2 + 5 + 12 + value.count + 16)
     }
 
-    @Test func `a value under another name does not open`() {
+    @Test func `a value under another name does not decrypt`() {
         let sealed = seal.seal(value, for: "n")
         #expect(throws: StoreSeal.Fault.notAuthentic) { try seal.open(sealed, for: "m") }
     }
 
-    @Test func `no changed bit goes unnoticed`() {
+    @Test func `every changed bit is detected`() {
         let sealed = seal.seal(value, for: "n")
         for index in sealed.indices {
             for bit in 0..<8 {
@@ -33,7 +33,7 @@ struct StoreSealTests {
         }
     }
 
-    @Test func `no value that was cut short or made longer opens`() {
+    @Test func `no truncated or extended value decrypts`() {
         let sealed = seal.seal(value, for: "n")
         for length in sealed.indices {
             #expect(throws: StoreSeal.Fault.self) { try seal.open(Array(sealed.prefix(length)), for: "n") }
@@ -41,7 +41,7 @@ struct StoreSealTests {
         #expect(throws: StoreSeal.Fault.notAuthentic) { try seal.open(sealed + [0], for: "n") }
     }
 
-    @Test func `another version, an unknown key and a wrong key are told apart`() {
+    @Test func `another version, an unknown key and a wrong key give different faults`() {
         let sealed = seal.seal(value, for: "n")
         #expect(throws: StoreSeal.Fault.malformed) { try seal.open([2] + sealed.dropFirst(), for: "n") }
         let stranger = StoreSeal(keys: StoreSamples.keys(StoreSamples.secondKey))
@@ -50,7 +50,7 @@ struct StoreSealTests {
         #expect(throws: StoreSeal.Fault.notAuthentic) { try sameID.open(sealed, for: "n") }
     }
 
-    @Test func `any of several keys opens, the first seals`() throws {
+    @Test func `any of several keys decrypts, the first encrypts`() throws {
         let both = StoreSeal(keys: StoreSamples.keys("\(StoreSamples.secondKey),\(StoreSamples.firstKey)"))
         #expect(try both.open(seal.seal(value, for: "n"), for: "n") == value)
         #expect(throws: StoreSeal.Fault.unknownKey) { try seal.open(both.seal(value, for: "n"), for: "n") }

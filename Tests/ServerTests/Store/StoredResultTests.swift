@@ -14,7 +14,7 @@ struct StoredResultTests {
         try #require(StoredResult(known: known, retention: policy.retention(of: known)).bytes)
     }
 
-    @Test func `an answer comes back as it was`() throws {
+    @Test func `an answer survives storage`() throws {
         let known = try StoreSamples.known()
         let stored = try StoredResult(Self.bytes(known), policy: Self.policy)
         #expect(stored.known.askedAt == known.askedAt && stored.known.freshUntil == known.freshUntil)
@@ -26,11 +26,11 @@ struct StoredResultTests {
         #expect(answer.body == original.body && answer.transactions == original.transactions)
         #expect(answer.bundleID == original.bundleID && answer.environment == .sandbox)
         #expect(answer.renewals == original.renewals && !answer.renewals.isEmpty)
-        // It was compared with the answer when that came, and is of no use afterwards.
+        // The receipt was compared with the answer on arrival, and is not needed afterwards.
         #expect(original.latestReceipt == StoreSamples.receipt && answer.latestReceipt == nil)
     }
 
-    @Test func `everything that Apple told comes back, and what it did not tell is still not told`() throws {
+    @Test func `all fields survive storage, and missing fields stay missing`() throws {
         let blank = UpstreamAnswer(
             environment: .production, bundleID: "", transactions: [Transaction(productID: "", transactionID: "")],
             renewals: [Renewal(originalTransactionID: "")], latestReceipt: nil, body: [])
@@ -48,10 +48,10 @@ struct StoredResultTests {
         }
     }
 
-    @Test func `the full answer of these tests leaves nothing out`() throws {
+    @Test func `the full sample answer has every field`() throws {
         let transaction = try #require(StoreSamples.fullAnswer.transactions.first)
         for (name, value) in Mirror(reflecting: transaction).children {
-            // Only receipts tell it.
+            // Only receipts have it.
             if name != "productType" { #expect("\(value)" != "nil", "\(name ?? "")") }
         }
         for (name, value) in Mirror(reflecting: try #require(StoreSamples.fullAnswer.renewals.first)).children {
@@ -59,7 +59,7 @@ struct StoredResultTests {
         }
     }
 
-    @Test func `that Apple says nothing of a receipt comes back too`() throws {
+    @Test func `results without an answer survive storage`() throws {
         let gone = try StoredResult(Self.bytes(StoreSamples.gone(at: 0, until: 3600)), policy: Self.policy)
         guard case .accountNotFound = gone.known.result else {
             Issue.record("\(gone.known.result)")
@@ -76,7 +76,7 @@ struct StoredResultTests {
         #expect(stored.retention == .seconds(300))
     }
 
-    @Test func `a trouble of one node is nobody else's`() {
+    @Test func `a failure of one node is not stored for others`() {
         for reason in DegradedReason.allCases where reason != .upstreamDisagrees {
             let known = CachedResult(
                 .unanswered(reason), askedAt: StoreSamples.created, freshUntil: StoreSamples.time(100))
@@ -84,7 +84,7 @@ struct StoredResultTests {
         }
     }
 
-    @Test func `nothing that was cut short before Apple's words is a result`() throws {
+    @Test func `a value truncated before Apple's JSON is rejected`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
         for length in 0..<bytes.count - StoreSamples.body().count {
             #expect(throws: SharedCacheFault.unreadable) {
@@ -102,15 +102,15 @@ struct StoredResultTests {
             // The environment, the length of the first text, and its first character.
             (66, 2, .unreadable), (67, 0xFF, .unreadable), (71, 0xFF, .unreadable),
         ] as [(Int, UInt8, SharedCacheFault)])
-    func `a byte that makes no sense is named`(offset: Int, value: UInt8, fault: SharedCacheFault) throws {
+    func `an invalid byte gives its fault`(offset: Int, value: UInt8, fault: SharedCacheFault) throws {
         var bytes = try Self.bytes(StoreSamples.known())
         bytes[offset] = value
         #expect(throws: fault) { try StoredResult(bytes, policy: Self.policy) }
     }
 
-    @Test func `what is announced and not there is not waited for`() throws {
+    @Test func `an announced length beyond the end is rejected`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
-        // Behind the environment and the bundle ID stands how many transactions there are.
+        // The number of transactions follows the environment and the bundle ID.
         let count = 66 + 1 + 4 + StoreSamples.bundleID.utf8.count
         #expect(Array(bytes[count..<count + 4]) == [0, 0, 0, 1])
         for announced in [[0, 0, 0, 2], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]] {
@@ -120,7 +120,7 @@ struct StoredResultTests {
         }
     }
 
-    @Test func `no bytes bring it down`() throws {
+    @Test func `arbitrary bytes do not crash the reader`() throws {
         let bytes = try Self.bytes(StoreSamples.known())
         var state: UInt64 = 7
         for _ in 0..<3000 {
@@ -133,7 +133,7 @@ struct StoredResultTests {
         }
     }
 
-    @Test func `nothing larger than the limit is read`() throws {
+    @Test func `a value larger than the limit is rejected`() throws {
         let fits = try StoreSamples.known(padding: StoredResultLimits.bytes - Self.bytes(StoreSamples.known()).count)
         #expect(try Self.bytes(fits).count == StoredResultLimits.bytes)
         #expect(try StoredResult(Self.bytes(fits), policy: Self.policy).known.askedAt == StoreSamples.time(100))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Gateway
 
-/// What any cache of findings does, embedded or in Redis.
+/// The behaviour of every cache of upstream results, embedded and in Redis.
 @Suite(.timeLimit(.minutes(5))) struct UpstreamCacheTests {
     enum Kind: CaseIterable { case embedded, redis }
 
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases) func `what was kept is found, in location of what was there`(kind: Kind)
+    @Test(arguments: Kind.allCases) func `a stored result is found, and replaces the previous one`(kind: Kind)
         async throws
     {
         try await with(kind) { cache, clock in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases) func `questions that differ in anything never share a result`(
+    @Test(arguments: Kind.allCases) func `requests that differ in any part never share a result`(
         kind: Kind
     ) async throws {
         let keys = try Self.questions()
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases) func `a purge reaches what Apple or the receipt names, and nothing else`(
+    @Test(arguments: Kind.allCases) func `a purge affects only results whose answer or receipt names the transaction`(
         kind: Kind
     ) async throws {
         try await with(kind) { cache, _ in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// Of a receipt with 5,000 purchases the result has them all, and is far too large for the shared store.
+    /// A receipt with 5,000 purchases has a result far too large for Redis.
     @Test(
         arguments: Kind.allCases, [(1, 0), (40, 0), (40, 39), (187, 100), (5000, 2500)] as [(count: Int, purged: Int)])
     func `a purge is complete however many originals a result names`(
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases) func `a purge reaches a result that is kept after it but was asked for before`(
+    @Test(arguments: Kind.allCases) func `a purge affects a result requested before it and stored after it`(
         kind: Kind
     ) async throws {
         try await with(kind) { cache, _ in
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases) func `a purge puts the versions that watch the transaction out of date`(
+    @Test(arguments: Kind.allCases) func `a purge outdates the versions that watch the transaction`(
         kind: Kind
     ) async throws {
         try await with(kind) { cache, _ in

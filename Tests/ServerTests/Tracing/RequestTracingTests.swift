@@ -20,13 +20,13 @@ import Tracing
 @testable import Settings
 @testable import Telemetry
 
-/// What an operator finds of a request: lines in the log, and spans if a tracer is linked.
+/// Log lines of a request, and its spans if a tracer is linked.
 @Suite("The trace of a request", .timeLimit(.minutes(5)))
 struct RequestTracingTests {
     private static let traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "traceparent: 00-\(traceID)-00f067aa0ba902b7-01\r\n"
 
-    @Test func `the line of a request has the sender's trace, and one of its own where none was sent`() async throws {
+    @Test func `a request line has the sender's trace, or a new one if none was sent`() async throws {
         try await RunningGateway.with { gateway in
             let sent = try await gateway.ask(Self.parent + "X-Request-Id: one\r\n")
             #expect(sent.status == 200 && sent.headers["x-request-id"] == "one")
@@ -43,7 +43,7 @@ struct RequestTracingTests {
         }
     }
 
-    @Test func `a request that the edge refuses has a trace as well`() async throws {
+    @Test func `a request rejected by the edge has a trace as well`() async throws {
         try await RunningGateway.with { gateway in
             let answer = try await gateway.send(
                 "POST /v1/verify HTTP/1.1\r\nHost: x\r\n\(Self.parent)Expect: wonders\r\nContent-Length: 2\r\n\r\n")
@@ -52,16 +52,16 @@ struct RequestTracingTests {
         }
     }
 
-    @Test func `without a tracer no trace is looked at before somebody writes a line`() async throws {
+    @Test func `without a tracer the trace is parsed only for a log line`() async throws {
         let context = try RequestContext.forTests(["traceparent": "00-\(Self.traceID)-00f067aa0ba902b7-01"])
         let isAlone = RequestTracing.off.begin(context) { RequestContext.current == nil }
         #expect(isAlone)
         #expect(context.span == nil)
-        // Read twice, it is the same.
+        // A second read gives the same trace.
         #expect(context.traceIDs == context.traceIDs && context.traceIDs.traceID == Self.traceID)
     }
 
-    @Test func `an API key that is sent as an identifier is not taken over`() {
+    @Test func `an API key sent as a request ID is replaced`() {
         let key = APIKey.random().exposed
         #expect(RequestID(sent: key).text != key && key.utf8.count <= RequestID.maximumBytes)
         #expect(RequestID(sent: "rgk").text == "rgk")
@@ -69,7 +69,7 @@ struct RequestTracingTests {
 
     // MARK: - Spans
 
-    @Test func `a linked tracer gets a span of the request and of all that is done for it, and nothing of a receipt`()
+    @Test func `a linked tracer gets spans of the request and its steps, without receipt data`()
         async throws
     {
         let tracer = W3CTracer(), receipt = Data(Forged.receipts(1)[0]).base64EncodedString()
@@ -78,7 +78,7 @@ struct RequestTracingTests {
                 Self.parent + "tracestate: vendor=1\r\nbaggage: secret=1\r\n",
                 #"{"receipt":"\#(receipt)","mode":"apple"}"#)
             #expect(answer.body.contains(#""source":"apple""#), "\(answer)")
-            // The answer is kept after it was given.
+            // The result is stored after the response.
             try await eventually { tracer.spans.contains { $0.operationName == "SET" } }
             let request = try #require(tracer.spans.first { $0.kind == .server })
             #expect(request.operationName == "POST /v1/verify")
@@ -89,13 +89,13 @@ struct RequestTracingTests {
             #expect(inside.map(\.operationName).filter { $0 == "POST" }.count == 2, "production, then the sandbox")
             #expect(Set(inside.map(\.operationName)) == ["verify receipt", "GET", "POST", "SET"])
             Self.expectWords(in: tracer.spans, request)
-            // The log names the tracer's span, also in the lines about the questions to Apple.
+            // The log has the tracer's span, also in the lines about requests to Apple.
             let lines = gateway.log.containing(#""span_id":"\#(request.spanID)""#)
             #expect(lines.filter { $0.contains(#""message":"request""#) }.count == 1)
             let said = lines.filter { $0.contains(#""message":"Apple answered""#) && $0.contains(Self.traceID) }
             #expect(said.count == 2)
             #expect(lines.contains { $0.contains(#""upstream":"sandbox","upstream_ms":"#) })
-            // What it was given to read.
+            // The fields that the tracer was given.
             let carrier = tracer.memory.performedContextExtractions.first?.carrier as? [String: String]
             #expect(carrier?.keys.sorted() == ["traceparent", "tracestate"])
         }
@@ -118,7 +118,7 @@ struct RequestTracingTests {
         }
     }
 
-    @Test func `a rejected receipt and a failure of Apple's stand in their spans`() async throws {
+    @Test func `rejected receipts appear in their spans`() async throws {
         let tracer = W3CTracer()
         try await RunningGateway.with(dependencies: { $0.tracer = tracer }) { gateway in
             #expect(try await gateway.ask("").status == 200)
@@ -131,7 +131,7 @@ struct RequestTracingTests {
         }
     }
 
-    /// A gateway with a real Redis and a simulated Apple.
+    /// Runs a gateway with a real Redis and a simulated Apple.
     private static func withFleet(_ tracer: W3CTracer, _ test: (RunningGateway) async throws -> Void) async throws {
         let redis = try await RealServer.redis()
         let apple = try await AppleSimulator.start(AppleSimulator.Configuration(pki: Forged.pki))
@@ -167,7 +167,7 @@ extension String {
 }
 
 extension RunningGateway {
-    /// Asks about a receipt that is none, with these lines in the header.
+    /// Verifies an invalid receipt, with these header lines.
     fileprivate func ask(_ fields: String, _ body: String = #"{"receipt":"AQID"}"#) async throws -> RawAnswer {
         try #require(
             try await send(

@@ -8,7 +8,7 @@ import Testing
 @testable import Telemetry
 
 /// W3C Trace Context, §3 and §4.
-@Suite("What a request says of its trace")
+@Suite("Trace context of a request")
 struct TraceContextTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "00f067aa0ba902b7"
@@ -18,7 +18,7 @@ struct TraceContextTests {
         "01-\(trace)-\(parent)-00", "fe-\(trace)-\(parent)-03", "01-\(trace)-\(parent)-00-",
         "cc-\(trace)-\(parent)-00-what-comes",
     ])
-    func `a valid parent is taken over, of later versions what this one knows`(text: String) throws {
+    func `a valid parent is used, of later versions the known part`(text: String) throws {
         let context = try #require(TraceContext(traceparent: text))
         #expect(context.traceID == Self.trace && context.parentID == Self.parent)
         let ids = TraceIDs(following: context)
@@ -42,7 +42,7 @@ struct TraceContextTests {
         #expect(TraceContext(traceparent: text) == nil)
     }
 
-    @Test func `two parents are none`() throws {
+    @Test func `two traceparent fields are ignored`() throws {
         let field = ("traceparent", "00-\(Self.trace)-\(Self.parent)-01")
         let none = try RequestContext.forTests().header
         let once = try RequestContext.forTests(HTTPHeaders([field])).header
@@ -51,7 +51,7 @@ struct TraceContextTests {
         #expect(TraceCarrier.sent(twice).isEmpty)
     }
 
-    @Test func `a trace that begins here has an identifier nobody else has`() {
+    @Test func `a new trace has a unique identifier`() {
         let ids = (0..<100).map { _ in TraceIDs(following: nil) }
         #expect(Set(ids.map(\.traceID)).count == 100 && Set(ids.map(\.spanID)).count == 100)
         for one in ids { #expect(TraceContext(traceparent: "00-\(one.traceID)-\(one.spanID)-00") != nil) }
@@ -75,10 +75,10 @@ struct TraceContextTests {
     ]
 
     @Test(arguments: lists)
-    func `a list of other tracers is handed on whole or not at all`(fields: [String], list: String?) throws {
+    func `a tracestate list is passed on whole or not at all`(fields: [String], list: String?) throws {
         let header = try RequestContext.forTests(HTTPHeaders(fields.map { ("tracestate", $0) })).header
         #expect(TraceState.list(of: fields) == list)
-        // Alone it counts for nothing.
+        // Without `traceparent` it is ignored.
         #expect(TraceCarrier.sent(header).isEmpty)
     }
 }

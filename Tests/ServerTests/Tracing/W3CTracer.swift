@@ -6,7 +6,7 @@ import Tracing
 
 @testable import Telemetry
 
-/// A tracer as an operator might link it: it keeps spans in memory, and reads and writes the header fields of W3C.
+/// A tracer as an operator might link it: it stores spans in memory, and uses the W3C header fields.
 struct W3CTracer: Tracer {
     let memory = InMemoryTracer(
         idGenerator: .init(
@@ -28,7 +28,7 @@ struct W3CTracer: Tracer {
     func extract<Carrier, Extract: Extractor>(
         _ carrier: Carrier, into context: inout InstrumentationContext, using extractor: Extract
     ) where Extract.Carrier == Carrier {
-        // For the record of what it was given.
+        // Records the carrier for the tests.
         memory.extract(carrier, into: &context, using: extractor)
         guard let parent = extractor.extract(key: "traceparent", from: carrier) else { return }
         let parts = parent.split(separator: "-").map(String.init)

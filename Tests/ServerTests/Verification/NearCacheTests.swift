@@ -17,7 +17,7 @@ struct NearCacheTests {
     // MARK: - Size
 
     @Test(arguments: [32 << 10, 64 << 10, 1 << 20])
-    func `genuine answers and their requests stay within the bytes they may take`(maximumBytes: Int) throws {
+    func `genuine answers and their requests stay within the cache's size`(maximumBytes: Int) throws {
         let cache = NearCache(maximumBytes: maximumBytes)
         let keys = try (0..<2000).map { try Self.key($0, bytes: 800) }
         for key in keys { cache.insert(try Self.known(bytes: 700), for: key) }
@@ -25,7 +25,7 @@ struct NearCacheTests {
         #expect(found > 0 && found * 1500 <= maximumBytes)
     }
 
-    @Test func `rejections stay within a sixteenth of the bytes`() throws {
+    @Test func `rejections stay within a sixteenth of the size`() throws {
         let cache = NearCache(maximumBytes: 1 << 20)
         let keys = try (0..<2000).map { try Self.key($0) }
         for key in keys { cache.insert(try Self.known(isGenuine: false), for: key) }
@@ -33,7 +33,7 @@ struct NearCacheTests {
         #expect(found > 0 && found <= 64)
     }
 
-    @Test func `what a caller expects is counted too, however long`() throws {
+    @Test func `a client's expectations are counted too`() throws {
         let text = String(repeating: "x", count: 10_000)
         for expectations in [
             Expectations(bundleID: text), Expectations(applicationVersion: text),
@@ -43,22 +43,22 @@ struct NearCacheTests {
         }
     }
 
-    @Test func `a cache of no bytes keeps nothing`() throws {
+    @Test func `a cache of size 0 stores nothing`() throws {
         let cache = NearCache(maximumBytes: 0)
         cache.insert(try Self.known(), for: try Self.key(0))
         #expect(try cache.reply(to: Self.key(0)) == nil)
     }
 
-    // MARK: - Who is pushed out
+    // MARK: - Eviction
 
-    @Test func `a flood of junk pushes out no genuine answer`() throws {
+    @Test func `a flood of junk evicts no genuine answer`() throws {
         let cache = NearCache(maximumBytes: 1 << 17)
         cache.insert(try Self.known(), for: try Self.key(-1))
         for number in 0..<5000 { cache.insert(try Self.known(isGenuine: false), for: try Self.key(number)) }
         #expect(try cache.reply(to: Self.key(-1))?.isGenuine == true)
     }
 
-    @Test func `an answer that is asked for stays, others go`() throws {
+    @Test func `an answer in use stays, others are evicted`() throws {
         let cache = NearCache(maximumBytes: 1 << 17)
         for number in [-1, -2] { cache.insert(try Self.known(), for: try Self.key(number)) }
         for number in 0..<1000 {
@@ -68,13 +68,13 @@ struct NearCacheTests {
         #expect(try cache.reply(to: Self.key(-2)) == nil)
     }
 
-    @Test func `a client that sends ever new requests pushes out its own answers and no other client's`() throws {
+    @Test func `a client that sends ever new requests evicts only its own answers`() throws {
         let cache = NearCache(maximumBytes: 1 << 17)
         let others = try (0..<8).map { try Self.key($0, of: "shop") }
         for key in others { cache.insert(try Self.known(), for: key) }
         for number in 0..<2000 { cache.insert(try Self.known(), for: try Self.key(number, of: "flood")) }
         #expect(others.allSatisfy { cache.reply(to: $0) != nil })
-        // What the others leave is the client's: it is not kept out of a cache that has room.
+        // A client may use the room the others leave.
         let found = try (0..<2000).count { try cache.reply(to: Self.key($0, of: "flood")) != nil }
         #expect(found >= 30)
     }
@@ -108,18 +108,18 @@ struct NearCacheTests {
         }
     }
 
-    @Test func `an answer of one edition of the secrets is none for the next`() throws {
+    @Test func `an answer under one edition of the secrets is not used for the next`() throws {
         let body = Self.body(1, bytes: 300)
         let keys = try [0, 1].map { try Self.key(of: body, edition: $0) }
         let cache = NearCache(maximumBytes: 1 << 20)
         cache.insert(try Self.known(), for: keys[0])
         #expect(cache.reply(to: keys[0]) != nil && cache.reply(to: keys[1]) == nil)
-        // Who began before and is done after puts his answer where nobody looks any more.
+        // A request that began before the change stores its answer under the old edition.
         cache.insert(try Self.known(), for: keys[0])
         #expect(cache.reply(to: keys[1]) == nil)
     }
 
-    /// Every octet has a say in where is looked: bodies that differ in one rarely have to be compared.
+    /// Bodies that differ in one byte rarely have to be compared.
     @Test func `the digest depends on every byte`() {
         let body = Array(Self.body(1, bytes: 300).readableBytesView)
         let digest = BodyDigest.digest(of: body.span)
@@ -132,7 +132,7 @@ struct NearCacheTests {
         #expect(Set((0...64).map { BodyDigest.digest(of: [UInt8](repeating: 0, count: $0).span) }).count == 65)
     }
 
-    @Test func `what is kept is not part of the buffer it came in`() throws {
+    @Test func `a stored request does not share its buffer`() throws {
         let cache = NearCache(maximumBytes: 1 << 20)
         var buffer = ByteBuffer(string: "before {} after")
         let slice = try #require(buffer.getSlice(at: 7, length: 2))
@@ -143,7 +143,7 @@ struct NearCacheTests {
 
     // MARK: - Concurrency
 
-    @Test func `many tasks may ask and remember at once`() async throws {
+    @Test func `many tasks may read and write at once`() async throws {
         let cache = NearCache(maximumBytes: 1 << 17)
         let known = [try Self.known(), try Self.known(isGenuine: false)]
         let keys = try (0..<64).map { try Self.key($0) }
@@ -194,7 +194,7 @@ struct NearCacheTests {
         let tally: VerdictTally
     }
 
-    // Made once: thousands are inserted.
+    // Created once: thousands are inserted.
     private static let genuine = Result { try sample(of: .appReceipt(Forged.receipts(1)[0])) }
     private static let rejected = Result { try sample(of: .appReceipt([0x30])) }
 

@@ -13,14 +13,14 @@ import Testing
     private let time = FakeTime()
     private let journal = Journal()
 
-    @Test func `a verification is made at once while the turn lasts`() {
+    @Test func `a verification runs at once while the time slice lasts`() {
         let scheduler = scheduler()
         scheduler.run { verify("one", taking: .microseconds(200)) }
         scheduler.run { verify("two", taking: .microseconds(200)) }
         #expect(journal.lines == ["one", "two"])
     }
 
-    @Test func `after a turn's worth the next verification waits until the event loop has seen to everything else`() {
+    @Test func `after a time slice the next verification waits for the event loop's other work`() {
         let scheduler = scheduler()
         scheduler.run { verify("long", taking: VerificationScheduler.Limits.turn) }
         scheduler.run { verify("next", taking: .microseconds(1)) }
@@ -31,7 +31,7 @@ import Testing
         #expect(journal.lines == ["long", "known answer", "next"])
     }
 
-    @Test func `those who wait are served in the order in which they came, a turn's worth at a time`() {
+    @Test func `waiting verifications run in order, one time slice at a time`() {
         let scheduler = scheduler()
         for name in ["a", "b", "c", "d"] { scheduler.run { verify(name, taking: .microseconds(300)) } }
         #expect(journal.lines == ["a", "b"])
@@ -43,7 +43,7 @@ import Testing
         #expect(journal.lines == ["a", "b", "c", "d", "e"])
     }
 
-    @Test func `one that is brought on while others wait goes behind them`() {
+    @Test func `a verification scheduled while others wait runs after them`() {
         let scheduler = scheduler()
         scheduler.run { verify("long", taking: VerificationScheduler.Limits.turn) }
         scheduler.run {
@@ -55,7 +55,7 @@ import Testing
         #expect(journal.lines == ["long", "first", "second", "brought on"])
     }
 
-    @Test func `a verification that brings on another one ends one turn, not two`() {
+    @Test func `a nested verification uses one time slice, not two`() {
         let scheduler = scheduler()
         scheduler.run {
             verify("outer", taking: .microseconds(300))

@@ -10,7 +10,7 @@ import Testing
 @testable import AppStore
 @testable import Endpoints
 
-/// Real answers of Apple's, which are no part of this project.
+/// Real answers of Apple, which are not part of this repository.
 @Suite(
     .enabled(
         if: AppleAnswers.folder != nil,
@@ -19,13 +19,13 @@ import Testing
         folder beside which ../responses/pairs holds them, and ../responses answers alone.
         """))
 struct AppleAnswerTests {
-    @Test func `there are answers with a receipt in them`() throws {
+    @Test func `the corpus has answers with a receipt`() throws {
         let responses = try AppleAnswers.all().map { try VerifyReceiptResponse(parsing: $0.body) }
         #expect(responses.contains { $0.status == .valid && !$0.latestReceiptInfo.isEmpty })
     }
 
     @Test(arguments: try AppleAnswers.all())
-    func `an answer loses nothing when it is read and written`(_ answer: AppleAnswers.Answer) throws {
+    func `an answer survives reading and writing`(_ answer: AppleAnswers.Answer) throws {
         let response = try VerifyReceiptResponse(parsing: answer.body)
         #expect(response.body == answer.body)
         let written = response.json.bytes
@@ -45,14 +45,14 @@ struct AppleAnswerTests {
             let date = try #require(AppleDate(gmt), "\(name)")
             #expect(date.gmt == gmt)
             if let pacific = object[name + "_pst"]?.string { #expect(date.pacific == pacific) }
-            // Somebody has changed milliseconds, and them alone, in some of the answers that came without a receipt.
+            // In some answers without a receipt, the milliseconds alone have been altered.
             guard answer.receiptData != nil, let milliseconds = object[name + "_ms"]?.string else { continue }
             #expect(try #require(AppleDate(milliseconds)).gmt == gmt)
         }
     }
 
     @Test(arguments: try AppleAnswers.all().filter { $0.receiptData != nil })
-    func `what is written here is what Apple answered, but for what only Apple knows`(
+    func `the local answer equals Apple's, except for fields only Apple knows`(
         _ answer: AppleAnswers.Answer
     ) throws {
         let apple = try VerifyReceiptResponse(parsing: answer.body)
@@ -65,12 +65,12 @@ struct AppleAnswerTests {
         for (ours, apples) in try zip(#require(local.receipt).inApp, #require(apple.receipt).inApp) {
             #expect(ours.json.names == apples.json.names.filter { $0 != "in_app_ownership_type" }, "in Apple's order")
         }
-        // What is compared is not nothing.
+        // The comparison is not empty.
         #expect(try Self.fields(of: local).count > 12 * #require(local.receipt).inApp.count)
     }
 
     @Test(arguments: try AppleAnswers.all().filter { $0.receiptData != nil })
-    func `the sooner a newer receipt is known, the less differs`(_ answer: AppleAnswers.Answer) throws {
+    func `a known latest receipt is returned`(_ answer: AppleAnswers.Answer) throws {
         let apple = try VerifyReceiptResponse(parsing: answer.body)
         guard apple.status == .valid, let latest = apple.latestReceipt else { return }
         let now = try #require(apple.receipt?.requestDate)
@@ -91,13 +91,13 @@ struct AppleAnswerTests {
         return try VerifyReceiptResponse(parsing: body)
     }
 
-    /// One value of an answer, and its place: names, and of a transaction its identifier, since Apple's lists have no order.
+    /// A value of an answer and its path; a transaction appears by its identifier, since Apple's lists have no order.
     private struct Field: Hashable {
         let location: [String]
         let value: JSONValue
     }
 
-    /// All values of an answer, none left out.
+    /// Returns all values of an answer.
     private static func fields(of answer: VerifyReceiptResponse) -> [Field] {
         fields(of: answer.json, at: [])
     }
@@ -113,13 +113,13 @@ struct AppleAnswerTests {
             }
     }
 
-    /// The whole list of what may differ: what Apple adds to what it signed.
+    /// Returns true for the only permitted differences: data Apple adds to the signed data.
     private static func isApplesAlone(_ field: Field, _ local: VerifyReceiptResponse) -> Bool {
         switch field.location.first {
-        // Renewals, which receipts do not hold, and a receipt that Apple makes for each answer.
+        // Renewals, which receipts do not contain, and a receipt that Apple creates for each answer.
         case "pending_renewal_info", "latest_receipt": true
         case "latest_receipt_info":
-            // What Apple knows of a transaction, and transactions after the receipt was made.
+            // Apple's data about a transaction, and transactions later than the receipt.
             ["in_app_ownership_type", "subscription_group_identifier"].contains(field.location.last)
                 || !local.latestReceiptInfo.contains { field.location.contains($0.transactionID) }
         case "receipt": field.location.last == "in_app_ownership_type"
@@ -133,7 +133,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// Every object in this tree with the names that a date in milliseconds stands under.
+    /// Returns each object of this tree with the names of its dates in milliseconds.
     fileprivate var objectsWithDates: [(name: String, object: JSONValue)] {
         let names = (members ?? []).map(\.name).filter { $0.hasSuffix("_ms") }
         let inside = (members?.map(\.value) ?? elements ?? []).flatMap(\.objectsWithDates)
@@ -141,7 +141,7 @@ extension JSONValue {
     }
 }
 
-/// Where the answers are, and how they are written.
+/// The corpus of answers.
 enum AppleAnswers {
     /// The folder of pairs.
     static let folder: URL? = {
@@ -152,21 +152,21 @@ enum AppleAnswers {
         }
     }()
 
-    /// The folder of answers without the receipts they are about.
+    /// The folder of answers without receipts.
     private static let folderOfAnswersAlone: URL? = environment["RECEIPT_CORPUS"].map { path in
         URL(filePath: path, directoryHint: .isDirectory).appending(path: "../responses").standardizedFileURL
     }
 
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// Apple's answer as JSON, and the receipt it is about if that is known.
+    /// Apple's answer as JSON, and its receipt if known.
     struct Answer: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let body: [UInt8]
         var receiptData: String?
     }
 
-    /// No answers without a folder: the suite is skipped then.
+    /// Returns all answers; none without a folder, which skips the suite.
     static func all() throws -> [Answer] {
         guard let folder else { return [] }
         let pairs = try files(in: folder).map { file in

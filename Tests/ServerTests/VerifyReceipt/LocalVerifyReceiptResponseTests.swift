@@ -39,7 +39,7 @@ struct LocalVerifyReceiptResponseTests {
         #expect(try String(decoding: Self.body(contents), as: UTF8.self) == expected)
     }
 
-    @Test func `what Apple's answers are read with reads these, and finds what was signed`() throws {
+    @Test func `the parser of Apple's answers reads local answers`() throws {
         var contents = ReceiptContents(bundleID: "com.example", creationDate: Self.created)
         contents.expirationDate = Self.created.advanced(byDays: 9)
         contents.preorderDate = Self.created.advanced(byDays: -9)
@@ -70,7 +70,7 @@ struct LocalVerifyReceiptResponseTests {
         #expect(response.latestReceiptInfo.map(\.transactionID) == ["2"])
     }
 
-    @Test func `the latest receipt is the one that was sent, or Apple's if that is known`() throws {
+    @Test func `the latest receipt is the one sent, or Apple's if known`() throws {
         var contents = ReceiptContents(bundleID: "com.example", creationDate: Self.created)
         contents.purchases = [Self.period("1", days: 0)]
         let sent = try VerifyReceiptResponse(parsing: Self.body(contents)).latestReceipt

@@ -68,9 +68,9 @@ app.kubernetes.io/component: redis
 {{- end -}}
 {{- end }}
 
-{{/* The fewest nodes there are. */}}
+{{/* The smallest number of nodes. */}}
 {{- define "receipt-gateway.nodes" -}}
-{{ if .Values.autoscaling.enabled }}{{ .Values.autoscaling.minReplicas }}{{ else }}{{ .Values.replicas }}{{ end }}
+{{ if .Values.autoscaling.enabled }}{{ .Values.autoscaling.minReplicas }}{{ else }}{{ .Values.replicaCount }}{{ end }}
 {{- end }}
 
 {{/* A duration such as 500ms, 15s, 5m, 1h or 1d in whole seconds, rounded up. */}}
@@ -87,8 +87,8 @@ app.kubernetes.io/component: redis
 {{- end }}
 
 {{/*
-First preStop sleeps, until nobody sends new connections any more; after SIGTERM the gateway fails its readiness and asks
-who is connected to leave, for as long again; then it finishes what is in flight. Five seconds are to spare.
+preStop sleeps for the drain delay, until load balancers send no new connections. After SIGTERM the gateway fails its
+readiness and asks clients to close their connections for as long again, then finishes the requests in flight. Five seconds are spare.
 */}}
 {{- define "receipt-gateway.gracePeriodSeconds" -}}
 {{- $drain := include "receipt-gateway.drainSeconds" . | int -}}
@@ -100,49 +100,49 @@ who is connected to leave, for as long again; then it finishes what is in flight
 {{- if or .Values.redis.url .Values.redis.development.enabled (and .Values.secrets.redis.existingSecret .Values.secrets.redis.urlKey) -}}true{{- end -}}
 {{- end }}
 
-{{/* What contradicts itself is said here, before anything is installed. */}}
+{{/* Rejects contradicting values before anything is installed. */}}
 {{- define "receipt-gateway.check" -}}
 {{- $secrets := .Values.secrets -}}
 {{- if not $secrets.clients.existingSecret -}}
-{{- fail "secrets.clients.existingSecret is missing: the gateway serves nobody beyond its own pod without clients. Make a Secret with the clients file and the pepper of their keys, and name it (docs/kubernetes.md shows how)." -}}
+{{- fail "secrets.clients.existingSecret is missing: without clients the gateway serves only its own pod. Create a Secret with the clients file and the pepper of their API keys, and name it (see docs/kubernetes.md)." -}}
 {{- end -}}
 {{- $urls := compact (list .Values.redis.url (ternary "development" "" .Values.redis.development.enabled) (and $secrets.redis.existingSecret $secrets.redis.urlKey)) -}}
 {{- if gt (len $urls) 1 -}}
-{{- fail "Redis is named more than once: set one of redis.url, secrets.redis.urlKey and redis.development.enabled." -}}
+{{- fail "Redis is configured more than once: set only one of redis.url, secrets.redis.urlKey and redis.development.enabled." -}}
 {{- end -}}
 {{- if and (include "receipt-gateway.hasRedis" .) (not $secrets.cacheKeys.existingSecret) -}}
-{{- fail "secrets.cacheKeys.existingSecret is missing: nothing is put into Redis that is not sealed. Make a Secret with a key for the cache, and name it (docs/kubernetes.md shows how)." -}}
+{{- fail "secrets.cacheKeys.existingSecret is missing: the gateway seals everything that it stores in Redis. Create a Secret with a cache key, and name it (see docs/kubernetes.md)." -}}
 {{- end -}}
 {{- if and $secrets.redis.existingSecret (not $secrets.redis.urlKey) (not .Values.redis.url) -}}
-{{- fail "secrets.redis has a password and nothing says where Redis is: set redis.url, or secrets.redis.urlKey." -}}
+{{- fail "secrets.redis has a password, but there is no URL: set redis.url or secrets.redis.urlKey." -}}
 {{- end -}}
-{{- if ne (empty $secrets.redisTLS.certificateKey) (empty $secrets.redisTLS.keyKey) -}}
-{{- fail "secrets.redisTLS needs both certificateKey and keyKey, or neither." -}}
+{{- if ne (empty $secrets.redisTLS.certFilename) (empty $secrets.redisTLS.certKeyFilename) -}}
+{{- fail "secrets.redisTLS needs both certFilename and certKeyFilename, or neither." -}}
 {{- end -}}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) -}}
 {{- fail "autoscaling.minReplicas is greater than autoscaling.maxReplicas." -}}
 {{- end -}}
-{{- if and .Values.autoscaling.enabled (not .Values.autoscaling.cpu) (not .Values.autoscaling.requestsPerSecond) -}}
-{{- fail "autoscaling has nothing to go by: set autoscaling.cpu, autoscaling.requestsPerSecond, or both." -}}
+{{- if and .Values.autoscaling.enabled (not .Values.autoscaling.targetCPUUtilizationPercentage) (not .Values.autoscaling.targetRequestsPerSecond) -}}
+{{- fail "autoscaling has no metric: set autoscaling.targetCPUUtilizationPercentage, autoscaling.targetRequestsPerSecond, or both." -}}
 {{- end -}}
-{{- if and .Values.autoscaling.enabled .Values.autoscaling.cpu (not (dig "requests" "cpu" "" .Values.resources)) -}}
-{{- fail "autoscaling.cpu is a share of resources.requests.cpu, which is missing." -}}
+{{- if and .Values.autoscaling.enabled .Values.autoscaling.targetCPUUtilizationPercentage (not (dig "requests" "cpu" "" .Values.resources)) -}}
+{{- fail "autoscaling.targetCPUUtilizationPercentage needs resources.requests.cpu, which is missing." -}}
 {{- end -}}
 {{- if and .Values.podDisruptionBudget.enabled (eq (kindIs "invalid" .Values.podDisruptionBudget.minAvailable) (kindIs "invalid" .Values.podDisruptionBudget.maxUnavailable)) -}}
-{{- fail "podDisruptionBudget takes minAvailable or maxUnavailable: set one of them, and not both (the other one to null)." -}}
+{{- fail "podDisruptionBudget needs minAvailable or maxUnavailable, not both: set the other one to null." -}}
 {{- end -}}
 {{- if and .Values.trustRoots.existingConfigMap (not .Values.trustRoots.environments) -}}
-{{- fail "trustRoots.environments is empty: name each file of the ConfigMap with the environments it may sign for, such as {test.pem: [Sandbox]}." -}}
+{{- fail "trustRoots.environments is empty: list each file of the ConfigMap with the environments it may sign for, such as {test.pem: [Sandbox]}." -}}
 {{- end -}}
-{{- if and .Values.ingress.enabled (not .Values.ingress.host) -}}
-{{- fail "ingress.host is missing: an ingress without a host would take everybody's traffic." -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hostname) -}}
+{{- fail "ingress.hostname is missing: an ingress without a host name would match every host." -}}
 {{- end -}}
 {{- end }}
 
-{{/* Where the files of a secret lie. */}}
+{{/* The folder of the mounted secrets. */}}
 {{- define "receipt-gateway.secretsFolder" -}}/run/secrets/receipt-gateway{{- end }}
 
-{{/* Secrets that are one value each: the setting without GATEWAY_, the Secret, and its key. */}}
+{{/* Secrets with a single value: the setting without GATEWAY_, the Secret, and its key. */}}
 {{- define "receipt-gateway.secretValues" -}}
 {{- $secrets := .Values.secrets -}}
 values:
@@ -163,10 +163,10 @@ values:
 {{- end }}
 {{- end }}
 
-{{/* Secrets that are mounted as folders: those that are files whatever `as` says, and the rest with `as: file`. */}}
+{{/* Secrets mounted as folders: some always, the others with `usePasswordFiles`. */}}
 {{- define "receipt-gateway.secretFolders" -}}
 {{- $secrets := .Values.secrets -}}
-{{- $asFile := eq $secrets.as "file" -}}
+{{- $asFile := $secrets.usePasswordFiles -}}
 folders:
 - {name: clients, secret: {{ $secrets.clients.existingSecret | quote }}}
 {{- if $secrets.apps.existingSecret }}
@@ -186,7 +186,7 @@ folders:
 {{- end }}
 {{- end }}
 
-{{/* The names by which the services of the chart are known in the cluster: Prometheus may use any of them. */}}
+{{/* The names of the chart's services in the cluster: Prometheus may use any of them. */}}
 {{- define "receipt-gateway.hostNames" -}}
 {{- $fullname := include "receipt-gateway.fullname" . -}}
 names:
@@ -198,7 +198,7 @@ names:
 {{- end }}
 {{- end }}
 
-{{/* The configuration file: what the values say, and what only the chart knows. */}}
+{{/* The configuration file: `config`, and the settings that the chart makes itself. */}}
 {{- define "receipt-gateway.configuration" -}}
 {{- $folder := include "receipt-gateway.secretsFolder" . -}}
 {{- $secrets := .Values.secrets -}}
@@ -209,10 +209,10 @@ names:
 {{- $_ := set $redis "url" .Values.redis.url -}}
 {{- end -}}
 {{- if $secrets.redisTLS.existingSecret -}}
-{{- if $secrets.redisTLS.caKey -}}{{- $_ := set $redis "ca_file" (printf "%s/redis-tls/%s" $folder $secrets.redisTLS.caKey) -}}{{- end -}}
-{{- if $secrets.redisTLS.certificateKey -}}
-{{- $_ := set $redis "certificate_file" (printf "%s/redis-tls/%s" $folder $secrets.redisTLS.certificateKey) -}}
-{{- $_ := set $redis "key_file" (printf "%s/redis-tls/%s" $folder $secrets.redisTLS.keyKey) -}}
+{{- if $secrets.redisTLS.certCAFilename -}}{{- $_ := set $redis "ca_file" (printf "%s/redis-tls/%s" $folder $secrets.redisTLS.certCAFilename) -}}{{- end -}}
+{{- if $secrets.redisTLS.certFilename -}}
+{{- $_ := set $redis "certificate_file" (printf "%s/redis-tls/%s" $folder $secrets.redisTLS.certFilename) -}}
+{{- $_ := set $redis "key_file" (printf "%s/redis-tls/%s" $folder $secrets.redisTLS.certKeyFilename) -}}
 {{- end -}}
 {{- end -}}
 {{- $own := dict

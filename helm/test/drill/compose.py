@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""The fleet of compose.yaml without containers: its settings, its HAProxy, its key, on free ports of this machine."""
+"""Runs the fleet of compose.yaml without containers, on free ports of this machine."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ COMPOSE = REPOSITORY / "compose.yaml"
 FOLDER = REPOSITORY / "docs" / "compose"
 
 
-def rehearse(gateway: Path, loadtest: Path, folder: Path) -> None:
-    """Starts the services, and asks HAProxy what the file's first lines say to ask."""
+def run(gateway: Path, loadtest: Path, folder: Path) -> None:
+    """Starts the services, and sends HAProxy the request from the comment in compose.yaml."""
     programs: list[Program] = []
     try:
         url = _start(gateway, loadtest, folder, programs)
-        verdict = _ask(url, (folder / "receipts" / "genuine-1.b64").read_text())
+        verdict = _verify(url, (folder / "receipts" / "genuine-1.b64").read_text())
         assert verdict["verdict"] == "genuine" and verdict["provenance"]["source"] == "apple", f"answered {verdict}"
-        # A draining or dead gateway is taken out: the other one answers.
+        # HAProxy removes a stopped gateway: the other one answers.
         programs[-2].stop()
-        assert _ask(url, (folder / "receipts" / "genuine-2.b64").read_text())["verdict"] == "genuine"
+        assert _verify(url, (folder / "receipts" / "genuine-2.b64").read_text())["verdict"] == "genuine"
     finally:
         for program in reversed(programs):
             program.stop()
@@ -45,7 +45,7 @@ def _start(gateway: Path, loadtest: Path, folder: Path, programs: list[Program])
     scenario = REPOSITORY / "loadtest" / "scenarios" / "quiet.yaml"
     apple = Program("apple", [loadtest, "apple", "--pki", folder / "receipts", "--scenario", scenario], folder)
     programs.append(apple)
-    urls = apple.expect("says where it listens", lambda: addresses(apple.last_words()))
+    urls = apple.expect("prints its addresses", lambda: addresses(apple.last_words()))
     moved = {
         "redis:6379": f"127.0.0.1:{redis.port}",
         "http://127.0.0.1:9001/verifyReceipt": urls["production"],
@@ -62,8 +62,8 @@ def _start(gateway: Path, loadtest: Path, folder: Path, programs: list[Program])
         program = Program(name, [gateway, "serve"], folder, environment)
         programs.append(program)
         program.expect("is ready", lambda admin=admin: fetch(f"http://127.0.0.1:{admin}/readyz")[0] == 200)
-        there = f"{name}:{usual['GATEWAY_HTTP_PORT']} check port {usual['GATEWAY_ADMIN_PORT']}"
-        configuration = configuration.replace(there, f"127.0.0.1:{http} check port {admin}")
+        address = f"{name}:{usual['GATEWAY_HTTP_PORT']} check port {usual['GATEWAY_ADMIN_PORT']}"
+        configuration = configuration.replace(address, f"127.0.0.1:{http} check port {admin}")
     return _haproxy(configuration, folder, programs)
 
 
@@ -76,23 +76,23 @@ def _haproxy(configuration: str, folder: Path, programs: list[Program]) -> str:
     program = Program("haproxy", [found, "-db", "-f", folder / "haproxy.cfg"], folder)
     programs.insert(0, program)
     url = f"http://127.0.0.1:{clients}"
-    program.expect("passes requests on", lambda: fetch(f"{url}/v1/status")[0] == 401)
+    program.expect("forwards requests", lambda: fetch(f"{url}/v1/status")[0] == 401)
     return url
 
 
 def _receipts(services: dict, folder: Path) -> list[str]:
-    """The command of the service that writes receipts."""
+    """Returns the command of the service that generates receipts."""
     return [word.replace("/receipts", f"{folder}/receipts") for word in services["receipts"]["command"]]
 
 
 def _replaced(value: str, moved: dict[str, str]) -> str:
-    for there, here in moved.items():
-        value = value.replace(there, here)
+    for old, new in moved.items():
+        value = value.replace(old, new)
     return value
 
 
-def _ask(url: str, receipt: str) -> dict:
-    """As the comment in compose.yaml says, with its key; in mode apple, so that the simulator has a say."""
+def _verify(url: str, receipt: str) -> dict:
+    """Sends a receipt with the key from compose.yaml, in mode apple so that the simulator is used."""
     key = re.search(r"X-API-Key: (\S+?)'", COMPOSE.read_text())[1]
     body = json.dumps({"receipt": "".join(receipt.split()), "mode": "apple"}).encode()
     request = urllib.request.Request(

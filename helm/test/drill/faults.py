@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong, and which alerts are to say so."""
+"""Faults, and the alerts that each must raise."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from drill.processes import wait_until
 
 @dataclass
 class Fault:
-    """Something that goes wrong: a context that begins and ends it, and the alerts it must raise."""
+    """A fault: a context that causes and ends it, and the alerts it must raise."""
 
     name: str
-    # Without `ReceiptGateway`; where an alert has several severities, with one behind a slash.
+    # Names without `ReceiptGateway`; `/severity` follows the name of an alert that has several.
     alerts: list[str]
     happen: Callable[[Fleet, Load], object]
-    # What clients ask for meanwhile.
+    # The requests that clients send meanwhile.
     mix: dict[str, int] = field(default_factory=lambda: Load.USUAL)
-    # The longest until the last alert is pending.
+    # The time limit until the last alert is pending.
     seconds: float = 60
 
 
 @dataclass
 class Scene:
-    """Faults that may follow one another on one fleet, because no alert is expected of two of them."""
+    """Faults that run one after another on one fleet. No two of them raise the same alert."""
 
     name: str
     faults: list[Fault] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Scene:
 
 @contextmanager
 def meanwhile(*works: Callable[[threading.Event], None]):
-    """Each work goes on in a thread of its own until the event is set."""
+    """Runs each function in a thread of its own until the event is set."""
     over = threading.Event()
     threads = [threading.Thread(target=work, args=(over,), daemon=True) for work in works]
     for thread in threads:
@@ -58,7 +58,7 @@ def meanwhile(*works: Callable[[threading.Event], None]):
 
 
 def apple(*faults: dict, **more) -> Callable:
-    """Apple does this, and is well again afterwards."""
+    """Makes Apple fail in this way, then recover."""
 
     @contextmanager
     def happen(fleet: Fleet, load: Load):
@@ -70,7 +70,7 @@ def apple(*faults: dict, **more) -> Callable:
 
 
 def sunset(days: int) -> Callable:
-    """Apple announces an end; who has heard it does not forget it."""
+    """Makes Apple announce its end. Nodes keep the announcement."""
 
     @contextmanager
     def happen(fleet: Fleet, load: Load):
@@ -84,7 +84,7 @@ def sunset(days: int) -> Callable:
 
 @contextmanager
 def nothing(fleet: Fleet, load: Load):
-    """Only what clients send is different."""
+    """Changes only the requests of clients."""
     yield
 
 
@@ -99,11 +99,11 @@ def redis_killed(fleet: Fleet, load: Load):
 
 @contextmanager
 def redis_password(fleet: Fleet, load: Load):
-    fleet.redis.command("CONFIG", "SET", "requirepass", "changed-behind-our-back")
+    fleet.redis.command("CONFIG", "SET", "requirepass", "changed-by-a-fault")
     for kind in ("normal", "pubsub"):
-        fleet.redis.command("CLIENT", "KILL", "TYPE", kind, password="changed-behind-our-back")
+        fleet.redis.command("CLIENT", "KILL", "TYPE", kind, password="changed-by-a-fault")
     yield
-    fleet.redis.command("CONFIG", "SET", "requirepass", "", password="changed-behind-our-back")
+    fleet.redis.command("CONFIG", "SET", "requirepass", "", password="changed-by-a-fault")
     _connected(fleet)
 
 
@@ -116,7 +116,7 @@ def redis_full(fleet: Fleet, load: Load):
 
 @contextmanager
 def redis_emptied(fleet: Fleet, load: Load):
-    """Everything is forgotten at once; what nodes remember is of no use to who asks anew."""
+    """Flushes Redis continuously. Requests that bypass the near cache then miss."""
 
     def flush(over: threading.Event) -> None:
         while not over.wait(0.05):
@@ -128,7 +128,7 @@ def redis_emptied(fleet: Fleet, load: Load):
 
 @contextmanager
 def redis_tampered(fleet: Fleet, load: Load):
-    """The last byte of each value is another one."""
+    """Changes the last byte of each value."""
 
     def tamper(over: threading.Event) -> None:
         while not over.wait(0.5):
@@ -142,7 +142,7 @@ def redis_tampered(fleet: Fleet, load: Load):
 
 
 def second_gateway(**settings: str) -> Callable:
-    """The second gateway has other settings than the first."""
+    """Restarts the second gateway with other settings."""
 
     @contextmanager
     def happen(fleet: Fleet, load: Load):
@@ -166,7 +166,7 @@ def second_redis(fleet: Fleet, load: Load):
 
 @contextmanager
 def bodies_everywhere(fleet: Fleet, load: Load):
-    """Both gateways may hold little, and somebody fills that with a body that does not end."""
+    """Lowers the memory for bodies on both gateways, and fills it with an unfinished body."""
     for name in fleet.ports:
         fleet.restart(name, GATEWAY_HTTP_LIMITS_BODY="64KiB", GATEWAY_HTTP_LIMITS_BODIES_IN_FLIGHT="64KiB")
     with meanwhile(*(partial(_stall, fleet, ports[0]) for ports in fleet.ports.values())):
@@ -204,7 +204,7 @@ def all_killed(fleet: Fleet, load: Load):
 
 @contextmanager
 def started_again(fleet: Fleet, load: Load):
-    """Killed three times; each start is seen before the next."""
+    """Kills the second gateway three times. Prometheus scrapes each start before the next."""
     admin = fleet.ports["gateway-2"][1]
     for _ in range(3):
         before = _start_time(fleet, admin)
@@ -221,7 +221,7 @@ def _start_time(fleet: Fleet, admin: int) -> str | None:
 
 @contextmanager
 def clients_broken(fleet: Fleet, load: Load):
-    """Somebody leaves a word in the clients file that is none of its fields."""
+    """Adds an unknown field to the clients file."""
     fleet.write_clients({**fleet.client, "colour": "red"})
     yield
     fleet.write_clients(fleet.client)
@@ -229,7 +229,7 @@ def clients_broken(fleet: Fleet, load: Load):
 
 
 @contextmanager
-def key_ends_soon(fleet: Fleet, load: Load):
+def key_expires_soon(fleet: Fleet, load: Load):
     end = (datetime.now(UTC) + timedelta(days=10)).date()
     (key,) = fleet.client["keys"]
     fleet.write_clients({**fleet.client, "keys": [{**key, "expires": end}]})
@@ -240,7 +240,7 @@ def key_ends_soon(fleet: Fleet, load: Load):
 
 def _reloaded(fleet: Fleet) -> None:
     wait_until(
-        "both take the old clients file again",
+        "both gateways reload the original clients file",
         lambda: not fleet.query("receipt_gateway_configuration_last_reload_successful == 0")
         and not fleet.query("receipt_gateway_api_key_expiry_timestamp_seconds > 0"),
         30,
@@ -248,8 +248,8 @@ def _reloaded(fleet: Fleet) -> None:
 
 
 @contextmanager
-def root_ends_soon(fleet: Fleet, load: Load):
-    """The second gateway trusts another root, which ends in ten days."""
+def root_expires_soon(fleet: Fleet, load: Load):
+    """Adds a trust root that expires in ten days to the second gateway."""
     soon = fleet.folder / "soon.pem"
     request = "openssl req -x509 -newkey rsa:2048 -nodes -days 10 -subj /CN=soon -keyout /dev/null -out"
     subprocess.run([*request.split(), soon], check=True, capture_output=True)
@@ -259,8 +259,8 @@ def root_ends_soon(fleet: Fleet, load: Load):
     fleet.restart("gateway-2")
 
 
-def made_up(text: Callable[[int], str]) -> Callable:
-    """A third target that says this of itself, by the number of the scrape: no gateway does on purpose."""
+def fake_target(text: Callable[[int], str]) -> Callable:
+    """Adds a target with made-up metrics, by the number of the scrape, for faults that no gateway has on purpose."""
     scrapes = count()
 
     class Answers(BaseHTTPRequestHandler):
@@ -291,7 +291,7 @@ def made_up(text: Callable[[int], str]) -> Callable:
 
 def _connected(fleet: Fleet) -> None:
     wait_until(
-        "both are with Redis again",
+        "both gateways are connected to Redis again",
         lambda: len(fleet.query('receipt_gateway_store_state{state="connected"} == 1')) == 2,
         30,
     )
@@ -299,95 +299,98 @@ def _connected(fleet: Fleet) -> None:
 
 SCENES = [
     Scene(
-        "Apple is away",
+        "Apple is down",
         [
             Fault(
-                "every question is answered 503",
-                ["AppleFails", "BreakerOpen", "AnswersDegraded", "VerificationsUndecided"],
+                "Apple answers every request with 503",
+                ["AppleErrorRateHigh", "CircuitBreakerOpen", "DegradedAnswers", "VerificationsUndecided"],
                 apple({"fault": {"http_status": 503}}),
                 mix={**Load.USUAL, "unknown": 100},
             ),
         ],
     ),
     Scene(
-        "Apple is odd",
+        "Apple misbehaves",
         [
             Fault(
                 "Apple takes 1.5 s",
                 ["LatencyBurnsFast", "LatencyBurnsSlowly"],
                 apple({"latency": 1.5}),
-                mix={"anew": 1},
+                mix={"uncached": 1},
             ),
             Fault("the shared secret was changed", ["SharedSecretRejected"], apple(shared_secret="f" * 32)),
             Fault(
-                "every third question is answered 429",
-                ["AppleThrottles"],
+                "Apple answers every third request with 429",
+                ["AppleThrottling"],
                 apple({"share": 0.33, "fault": {"throttled": 1000}}),
             ),
             Fault(
-                "Apple calls a tenth malformed, as on 7 February 2023",
-                ["AppleDisagrees"],
+                "Apple calls a tenth of the receipts malformed, as on 7 February 2023",
+                ["AppleRejectsGenuineReceipts"],
                 apple({"share": 0.1, "fault": {"receipt_status": 21002}}),
             ),
             Fault(
-                "answers are of another app",
-                ["SomebodyBetween"],
+                "responses are for another app",
+                ["UpstreamTLSInterception"],
                 apple({"endpoint": "sandbox", "share": 0.2, "fault": {"tampered": "other_bundle_id"}}),
             ),
             Fault(
-                "receipts of another authority", ["CertificatesRejected"], nothing, mix={**Load.USUAL, "strange": 60}
+                "clients send receipts of another authority",
+                ["ReceiptCertificatesRejected"],
+                nothing,
+                mix={**Load.USUAL, "strange": 60},
             ),
         ],
     ),
     Scene(
         "Redis",
         [
-            Fault("Redis forgets everything at once", ["CacheHitsDropped"], redis_emptied),
-            Fault("Redis is full", ["RedisTakesNoWrites"], redis_full),
-            Fault("somebody changes values in Redis", ["SharedDataTampered"], redis_tampered),
+            Fault("Redis is flushed continuously", ["CacheHitRatioDropped"], redis_emptied),
+            Fault("Redis is full", ["RedisWritesRejected"], redis_full),
+            Fault("values in Redis are modified", ["RedisDataTampered"], redis_tampered),
             Fault(
                 "one node has another cache key",
-                ["CacheKeysDiffer"],
+                ["CacheKeyMismatch"],
                 second_gateway(GATEWAY_CACHE_KEYS=f"other:{CACHE_KEY}"),
             ),
             Fault("one node has another Redis", ["FleetSplit"], second_redis),
-            Fault("Redis is killed", ["RedisAway", "RedisErrors", "LimitsDegraded"], redis_killed),
-            Fault("Redis asks for a password", ["RedisMisconfigured"], redis_password),
+            Fault("Redis is killed", ["RedisUnavailable", "RedisErrorRateHigh", "RateLimitsDegraded"], redis_killed),
+            Fault("Redis requires a password", ["RedisMisconfigured"], redis_password),
         ],
     ),
     Scene(
         "nodes",
         [
             Fault(
-                "bodies fill the memory they may take",
+                "request bodies fill their memory",
                 ["Overloaded", "ErrorsBurnFast", "ErrorsBurnSlowly"],
                 bodies_everywhere,
             ),
             Fault(
                 "one node of another version (made up)",
-                ["VersionsDiffer"],
-                made_up(lambda _: 'receipt_gateway_build_info{version="9"} 1\n'),
+                ["VersionMismatch"],
+                fake_target(lambda _: 'receipt_gateway_build_info{version="9"} 1\n'),
             ),
             Fault(
                 "a count without a series (made up)",
-                ["MetricsAreLost"],
-                made_up(lambda _: "prometheus_export_undeclared_total 1\n"),
+                ["MetricsLost"],
+                fake_target(lambda _: "prometheus_export_undeclared_total 1\n"),
             ),
-            Fault("one node starts three times", ["Restarts"], started_again),
+            Fault("one node restarts three times", ["FrequentRestarts"], started_again),
             Fault("one node is killed", ["TargetDown"], second_killed),
-            Fault("all nodes are killed", ["NobodyAnswers"], all_killed),
+            Fault("all nodes are killed", ["Down"], all_killed),
         ],
     ),
     Scene(
-        "what is configured",
+        "configuration",
         [
-            Fault("the clients file has a fault", ["ReloadFailed"], clients_broken),
-            Fault("a key ends in ten days", ["KeyExpiresSoon"], key_ends_soon),
-            Fault("a root ends in ten days", ["CertificateExpiresSoon"], root_ends_soon),
+            Fault("the clients file has an error", ["ConfigurationReloadFailed"], clients_broken),
+            Fault("an API key expires in ten days", ["APIKeyExpiresSoon"], key_expires_soon),
+            Fault("a trust root expires in ten days", ["CertificateExpiresSoon"], root_expires_soon),
             Fault(
-                "an intermediate that nobody knew (made up: only Apple can sign one)",
-                ["UnknownIntermediate"],
-                made_up(lambda scrapes: f"receipt_gateway_unknown_intermediates_total {min(scrapes, 1)}\n"),
+                "an unknown intermediate certificate (made up: only Apple can sign one)",
+                ["UnknownIntermediateCertificate"],
+                fake_target(lambda scrapes: f"receipt_gateway_unknown_intermediates_total {min(scrapes, 1)}\n"),
             ),
         ],
     ),
@@ -396,7 +399,11 @@ SCENES = [
         [
             Fault("Apple announces the end in 90 days", ["SunsetApproaching/info"], sunset(90)),
             Fault("Apple announces the end in 30 days", ["SunsetApproaching/warning"], sunset(30)),
-            Fault("Apple announces the end in 7 days", ["SunsetApproaching/critical", "TrafficNotShifted"], sunset(7)),
+            Fault(
+                "Apple announces the end in 7 days",
+                ["SunsetApproaching/critical", "SunsetTrafficRemaining"],
+                sunset(7),
+            ),
         ],
     ),
 ]

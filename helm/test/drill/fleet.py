@@ -22,7 +22,7 @@ SHARED_SECRET = "0123456789abcdef0123456789abcdef"
 PEPPER = "for-checks-only-0123456789"
 CACHE_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 JOB = "receipt-gateway"
-# A day on which nothing happens; the end of verifyReceipt is announced, and far away.
+# No faults. The announced end of verifyReceipt is far away.
 QUIET = {
     "shared_secret": SHARED_SECRET,
     "reissue_seconds": 30,
@@ -31,7 +31,7 @@ QUIET = {
 
 
 class Redis:
-    """A server without persistence, and the few commands that the faults need."""
+    """A Redis server without persistence, and a minimal client."""
 
     def __init__(self, folder: Path, name: str = "redis", port: int | None = None):
         self.port = port or free_port()
@@ -77,7 +77,7 @@ class Redis:
 
 
 class Fleet:
-    """Everything is up when it is made, and down when it is closed."""
+    """A running fleet. The initializer starts it, `close` stops it."""
 
     def __init__(self, gateway: Path, loadtest: Path, folder: Path, rules: Path):
         self.gateway_program, self.loadtest_program, self.folder = gateway, loadtest, folder
@@ -99,7 +99,7 @@ class Fleet:
     # Gateways
 
     def start(self, name: str, **settings: str) -> None:
-        """Starts a gateway, with settings that differ from the usual ones."""
+        """Starts a gateway with changes to the usual settings."""
         http, admin = self.ports[name]
         environment = {"PATH": os.environ["PATH"], **self._usual(http, admin), **settings}
         program = Program(name, [self.gateway_program, "serve"], self.folder, environment)
@@ -129,7 +129,7 @@ class Fleet:
         }
 
     def _clients(self) -> str:
-        """Makes a key; the file holds its hash."""
+        """Creates an API key and the clients file with its hash."""
         made = subprocess.run(
             [self.gateway_program, "hash-key"],
             env={"GATEWAY_API_KEY_PEPPER": PEPPER},
@@ -152,11 +152,11 @@ class Fleet:
         return key
 
     def write_clients(self, client: dict) -> None:
-        """What the clients file says from now on; the nodes read it without being told."""
+        """Replaces the clients file. The nodes reload it by themselves."""
         self.write("clients.yaml", yaml.safe_dump({"clients": [client]}))
 
     def write(self, name: str, text: str) -> None:
-        """Puts a file in the place of one, in one step."""
+        """Replaces a file atomically."""
         (self.folder / "next").write_text(text)
         (self.folder / "next").replace(self.folder / name)
 
@@ -172,7 +172,7 @@ class Fleet:
         def texts(wanted) -> list[str]:
             return ["".join((folder / item["file"]).read_text().split()) for item in index if wanted(item)]
 
-        # Half of the receipts nobody sends before there is a reason to.
+        # Clients send the second half only for the fault that needs unknown receipts.
         genuine = texts(lambda item: item["file"].startswith("genuine-"))
         self.genuine, self.unknown = genuine[:300], genuine[300:]
         self.forged = texts(lambda item: item["reason"] == "signature_invalid")
@@ -181,15 +181,15 @@ class Fleet:
     def _apple(self) -> None:
         program = Program("apple", [self.loadtest_program, "apple", "--pki", self.folder / "receipts"], self.folder)
         self.programs.append(program)
-        self.apple = program.expect("says where it listens", lambda: addresses(program.last_words()))
+        self.apple = program.expect("prints its addresses", lambda: addresses(program.last_words()))
         self.play(QUIET)
 
     def play(self, scenario: dict) -> None:
-        """Lets Apple do something else from now on."""
+        """Loads a scenario into the simulator."""
         url = self.apple["production"].replace("/verifyReceipt", "/scenario")
         status, body = fetch(url, yaml.safe_dump(scenario).encode(), "PUT")
         if status // 100 != 2:
-            raise RuntimeError(f"the simulator does not play this scenario: {status} {body.decode()}")
+            raise RuntimeError(f"the simulator rejects this scenario: {status} {body.decode()}")
 
     # Prometheus
 
@@ -222,7 +222,7 @@ class Fleet:
         program.expect("has scraped both gateways", lambda: len(self.query("up == 1")) == 2)
 
     def scrape(self, targets: list[str]) -> None:
-        """What Prometheus scrapes from now on."""
+        """Replaces the targets of Prometheus."""
         self.targets.write_text(json.dumps([{"targets": targets}]))
 
     def query(self, expression: str) -> list[dict]:
@@ -234,7 +234,7 @@ class Fleet:
         return found["result"] if found["resultType"] == "vector" else [{"metric": {}, "value": found["result"]}]
 
     def alerting(self) -> set[tuple[str, str]]:
-        """Alerts that are pending or firing, with their severities."""
+        """Returns the pending and firing alerts with their severities."""
         _, body = fetch(f"{self.prometheus}/api/v1/alerts")
         alerts = json.loads(body)["data"]["alerts"]
         return {(alert["labels"]["alertname"], alert["labels"]["severity"]) for alert in alerts}

@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of every kind, a few at a time, so that every series moves."""
+"""Client load with every kind of request, so that every series changes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import threading
 
 from drill.fleet import Fleet
 
-# Enough that requests go on while many wait for a slow Apple.
+# Enough workers to continue while many wait for a slow Apple.
 WORKERS = 24
-# Between two requests of a worker, in seconds: 150 requests each second in all, which two cores do not feel.
+# Seconds between two requests of a worker: 150 requests per second in all, a light load for two cores.
 PAUSE = 0.16
 
 
 class Load:
-    """Runs from when it is made until it is closed."""
+    """Load that runs until `close`."""
 
-    # What a request is, and how many in a hundred are so.
-    USUAL = {"known": 40, "anew": 25, "apple": 15, "forged": 8, "local": 8, "nobody": 2, "elsewhere": 2}
+    # The kinds of requests, and the percentage of each.
+    USUAL = {"known": 40, "uncached": 25, "apple": 15, "forged": 8, "local": 8, "keyless": 2, "unrouted": 2}
 
     def __init__(self, fleet: Fleet):
         self.fleet = fleet
@@ -54,7 +54,7 @@ class Load:
             connection.request("POST", path, json.dumps(body), headers)
             connection.getresponse().read()
         except (OSError, http.client.HTTPException):
-            # A gateway that is away is part of the plan; the next request connects again.
+            # Some faults stop gateways; the next request reconnects.
             connection.close()
 
     def _request(self, kind: str, chance: random.Random) -> tuple[str, dict, dict]:
@@ -63,7 +63,7 @@ class Load:
         match kind:
             case "known":
                 return verify, {"receipt": self.fleet.genuine[chance.randrange(20)]}, headers
-            case "anew":
+            case "uncached":
                 return verify, {"receipt": genuine, "mode": "apple", "max_age": 0}, headers
             case "unknown":
                 return verify, {"receipt": chance.choice(self.fleet.unknown), "mode": "apple"}, headers
@@ -75,7 +75,7 @@ class Load:
                 return verify, {"receipt": chance.choice(self.fleet.forged)}, headers
             case "strange":
                 return verify, {"receipt": chance.choice(self.fleet.strange)}, headers
-            case "nobody":
+            case "keyless":
                 return verify, {"receipt": genuine}, {"Content-Type": "application/json"}
             case _:
-                return "/nowhere", {}, headers
+                return "/unknown", {}, headers

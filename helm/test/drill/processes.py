@@ -1,6 +1,6 @@
 # Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the fleet: started on free ports of this machine, and ended by their own process."""
+"""Starts and stops the programs of the fleet, on free ports of this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _given: set[int] = set()
 
 
 def free_port() -> int:
-    """Given once, and below those that the system gives to outgoing connections: it is still free when it is needed."""
+    """Returns a port once, below the range for outgoing connections, so that it stays free."""
     for port in random.sample(range(12_000, 32_000), 1000):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
@@ -32,7 +32,7 @@ def free_port() -> int:
 
 
 def wait_until(what: str, condition: Callable[[], object], seconds: float, pause: float = 0.1):
-    """The first value that is true; TimeoutError if there is none in this time."""
+    """Returns the first true value of the condition; raises TimeoutError otherwise."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
@@ -44,7 +44,7 @@ def wait_until(what: str, condition: Callable[[], object], seconds: float, pause
 
 
 def fetch(url: str, data: bytes | None = None, method: str | None = None, seconds: float = 10) -> tuple[int, bytes]:
-    """Status and body; status 0 if nobody answers."""
+    """Returns status and body; status 0 if the server does not answer."""
     request = urllib.request.Request(url, data=data, method=method)
     try:
         with urllib.request.urlopen(request, timeout=seconds) as answer:
@@ -56,15 +56,15 @@ def fetch(url: str, data: bytes | None = None, method: str | None = None, second
 
 
 def addresses(log: str) -> dict[str, str] | None:
-    """Where the simulator listens, once it has said both."""
+    """Returns the addresses that the simulator printed, once there are both."""
     found = dict(re.findall(r"^(production|sandbox) (\S+)$", log, re.M))
     return found if len(found) == 2 else None
 
 
 class Program:
-    """One process, its log in a file of the same name."""
+    """A process that logs into a file of the same name."""
 
-    # All that were started, so that whatever goes wrong none is left over.
+    # All started programs, so that none is left running after a failure.
     started: ClassVar[list[Program]] = []
 
     @staticmethod
@@ -87,7 +87,7 @@ class Program:
         Program.started.append(self)
 
     def expect(self, what: str, condition: Callable[[], object], seconds: float = 30):
-        """Waits for a condition; says what the program logged if it ends, or takes too long."""
+        """Waits for a condition. The error contains the log if the program ends or the wait times out."""
 
         def or_ended():
             if self.process.poll() is not None:
@@ -103,7 +103,7 @@ class Program:
         return self.log.read_text(errors="replace")[-2000:]
 
     def kill(self) -> None:
-        """As a crash would."""
+        """Kills the process, like a crash."""
         self.process.kill()
         self.process.wait()
 

@@ -3,18 +3,18 @@
 
 internal import ReceiptForge
 
-/// What Apple knows about the customer a receipt belongs to.
+/// Apple's knowledge of the customer a receipt belongs to.
 struct Account: Hashable, Sendable {
     let subscriptions: [Subscription]
-    /// Everything else that was bought.
+    /// All other purchases.
     let items: [Transaction]
-    /// Whether the app itself was bought in volume.
+    /// True if the app itself was bought in volume.
     let isVolumePurchase: Bool
-    /// Whether answers have the form of answers to iOS 6 style receipts.
+    /// True if answers have the form of answers to iOS 6 style receipts.
     let isIOS6Style: Bool
     private let receipt: ReceiptContents
 
-    /// - Parameter start: when the scenario began.
+    /// - Parameter start: the beginning of the scenario.
     init(_ receipt: ReceiptContents, stories: Stories, start: UTCDate, now: UTCDate) {
         let chains = Dictionary(grouping: receipt.purchases.filter(\.isSubscription), by: \.originalTransactionID)
         let told = chains.sorted { $0.key < $1.key }.map { original, periods in
@@ -33,12 +33,12 @@ struct Account: Hashable, Sendable {
         self.receipt = receipt
     }
 
-    /// All transactions; of each subscription only the newest if so asked.
+    /// Returns all transactions; with `excludingOld`, only the newest of each subscription.
     func transactions(excludingOld: Bool) -> [Transaction] {
         subscriptions.flatMap { excludingOld ? [$0.newest] : $0.periods } + items
     }
 
-    /// The receipt that the customer's device would get now.
+    /// Returns the receipt that the customer's device would get now.
     func receipt(issuedAt date: UTCDate) -> ReceiptContents {
         var latest = receipt
         latest.creationDate = date
@@ -52,12 +52,12 @@ struct Account: Hashable, Sendable {
 }
 
 extension PurchaseContents {
-    /// Only auto-renewable subscriptions have an end in a receipt.
+    /// True for auto-renewable subscriptions, which alone have an expiry date in a receipt.
     var isSubscription: Bool { expiresDate != nil }
 }
 
 extension Transaction {
-    /// A single item: refunds, families and codes exist for it too.
+    /// Creates a single item; refunds, family sharing and offer codes apply to it too.
     fileprivate init(_ purchase: PurchaseContents, story: Story, start: UTCDate) {
         self.init(purchase)
         switch story {

@@ -5,7 +5,7 @@ internal import ReceiptForge
 internal import Receipts
 
 extension ReceiptContents {
-    /// What a genuine receipt says, ready to be issued anew. The opaque values do not survive: a new receipt has new
+    /// Copies the contents of a genuine receipt, to issue it again. Opaque values are not copied: a new receipt has new
     /// ones.
     init(_ receipt: VerifiedReceipt) {
         self.init(bundleID: receipt.bundleID, creationDate: UTCDate(receipt.creationDate))
@@ -45,7 +45,7 @@ extension PurchaseContents {
 }
 
 extension UTCDate {
-    /// The second that a point in time belongs to.
+    /// Rounds a timestamp down to a whole second.
     init(_ timestamp: Timestamp) {
         self.init(secondsSince1970: timestamp.millisecondsSince1970 / 1000)
     }

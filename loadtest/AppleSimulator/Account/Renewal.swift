@@ -3,28 +3,26 @@
 
 internal import ReceiptForge
 
-/// What happens when a subscription's period ends: an element of `pending_renewal_info`.
+/// The renewal state of a subscription: an element of `pending_renewal_info`.
 struct Renewal: Hashable, Sendable {
-    /// The product it is about.
     var productID: String
-    /// Whether the customer wants to go on.
+    /// True if the subscription renews automatically.
     var isOn = true
     /// The product of the next period.
     var nextProductID: String
-    /// Why the subscription ended, 1 to 5; nil while it runs.
+    /// The reason why the subscription ended, 1 to 5; nil while it runs.
     var expirationIntent: Int?
-    /// Whether Apple tries to collect; nil while the subscription runs.
+    /// True while Apple retries the payment; nil while the subscription runs.
     var isInBillingRetry: Bool?
-    /// Until when the customer may go on meanwhile.
+    /// The end of the grace period.
     var gracePeriodExpires: UTCDate?
-    /// Whether the customer has to agree to a new price and has not.
+    /// True if the customer has not yet agreed to a new price.
     var awaitsPriceConsent = false
-    /// The offer code of the period that runs.
+    /// The offer code of the current period.
     var offerCode: String?
 }
 
 extension Renewal {
-    /// A plan to renew one product as it is.
     init(
         of productID: String, isOn: Bool = true, expirationIntent: Int? = nil, isInBillingRetry: Bool? = nil
     ) {

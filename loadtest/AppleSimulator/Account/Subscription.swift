@@ -3,19 +3,19 @@
 
 internal import ReceiptForge
 
-/// The periods of one subscription, and what follows them.
+/// The periods of one subscription, and its renewal.
 struct Subscription: Hashable, Sendable {
-    /// In the order they were bought. Never empty.
+    /// The periods in the order they were bought, at least one.
     private(set) var periods: [Transaction]
     private(set) var renewal: Renewal
-    /// What follows, or followed, products that the customer left: further elements with the same original transaction.
+    /// The renewals of former products: further elements with the same original transaction.
     private var formerRenewals: [Renewal] = []
     private let now: UTCDate
 
     /// - Parameters:
     ///   - periods: those in the receipt; at least one, each with an end.
-    ///   - story: what came after.
-    ///   - start: when the scenario began. What a story says is told from there, so that it stays the same at each call.
+    ///   - story: the later events.
+    ///   - start: the beginning of the scenario. Stories are relative to it, so that they stay the same at each call.
     init(_ periods: [PurchaseContents], story: Story, start: UTCDate, now: UTCDate) {
         self.periods = periods.sorted { $0.purchaseDate < $1.purchaseDate }.map(Transaction.init)
         self.now = now
@@ -25,7 +25,7 @@ struct Subscription: Hashable, Sendable {
         settle()
     }
 
-    /// The elements of `pending_renewal_info` about it.
+    /// Its elements of `pending_renewal_info`.
     var renewals: [Renewal] { [renewal] + formerRenewals }
 
     /// The period that was bought last.
@@ -60,7 +60,7 @@ struct Subscription: Hashable, Sendable {
         }
     }
 
-    /// A subscription that ended, and about which the story says nothing else, was cancelled by its customer.
+    /// Marks an ended subscription as cancelled by its customer, unless the story says otherwise.
     private mutating func settle() {
         let isOver = end <= now || newest.purchase.cancellationDate != nil
         guard isOver, renewal.expirationIntent == nil else { return }
@@ -87,7 +87,7 @@ extension Subscription {
         max(60, end.secondsSince1970 - newest.purchase.purchaseDate.secondsSince1970)
     }
 
-    /// Adds periods until one of them ends after `date`; of many, the newest.
+    /// Adds periods until one ends after `date`; of many, only the newest.
     private mutating func goOn(until date: UTCDate) {
         guard end <= date else { return }
         add(periods: (date.secondsSince1970 - end.secondsSince1970) / length + 1)
@@ -122,7 +122,7 @@ extension Subscription {
         periods.append(better)
     }
 
-    /// Ends the product of the last period for good, and adds a period of another one that could not be renewed either.
+    /// Ends the product of the last period, and adds a period of another product whose payment failed.
     private mutating func switchProduct(to productID: String?, lapsingAt date: UTCDate) {
         guard end < date else { return }
         let former = newest.purchase.productID
@@ -138,7 +138,7 @@ extension Subscription {
 }
 
 extension Transaction {
-    /// A renewal. Its identifiers follow from its number, so that it has the same ones at each call.
+    /// Creates a renewal. Its identifiers follow from its number, so that they are the same at each call.
     fileprivate func followed(by start: UTCDate, lasting length: Int64, number: Int64) -> Transaction {
         var next = self
         next.purchase.transactionID =

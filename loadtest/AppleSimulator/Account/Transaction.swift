@@ -3,12 +3,12 @@
 
 internal import ReceiptForge
 
-/// A purchase or renewal as Apple knows it: what the receipt says, and what only the server says.
+/// A purchase or renewal as Apple knows it: the receipt's data, and the server's.
 struct Transaction: Hashable, Sendable {
     var purchase: PurchaseContents
-    /// Whether a better product took this one's place.
+    /// True if an upgrade replaced it.
     var isUpgraded = false
-    /// Whether another member of the family bought it.
+    /// True if another family member bought it.
     var isFamilyShared = false
     /// The offer code it was bought with.
     var offerCode: String?
@@ -17,7 +17,7 @@ struct Transaction: Hashable, Sendable {
         self.purchase = purchase
     }
 
-    /// Marks it as paid back at a date, or when it was bought if that was later.
+    /// Marks it as refunded at a date, or at its purchase if that was later.
     mutating func refund(at date: UTCDate, _ reason: PurchaseContents.CancellationReason) {
         purchase.cancellationDate = max(date, purchase.purchaseDate)
         purchase.cancellationReason = reason

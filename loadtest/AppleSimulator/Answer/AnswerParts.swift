@@ -4,9 +4,9 @@
 internal import ReceiptForge
 
 extension JSONText {
-    /// Writes the members of `receipt`, in Apple's order; the dates of the request go in behind the first three dates.
+    /// Writes the members of `receipt`, in Apple's order.
     ///
-    /// - Returns: where the dates of the request belong, each member with a comma before it.
+    /// - Returns: the position for the dates of the request, each member with a comma before it.
     mutating func receiptMembers(_ receipt: ReceiptContents) -> Int {
         member("receipt_type", receipt.receiptType)
         member("adam_id", receipt.adamID)
@@ -27,7 +27,7 @@ extension JSONText {
         return placeOfRequestDate
     }
 
-    /// Writes an element of `latest_receipt_info`: what the receipt would say, and what only the server knows.
+    /// Writes an element of `latest_receipt_info`: the receipt's fields, and the server's.
     mutating func members(of transaction: Transaction) {
         members(of: transaction.purchase)
         member("in_app_ownership_type", transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")

@@ -4,7 +4,7 @@
 internal import ReceiptForge
 internal import Receipts
 
-/// A date in the three spellings of Apple's answers.
+/// A date in the three formats of Apple's answers.
 struct AppleDate: Sendable {
     private let timestamp: Timestamp
 
@@ -22,7 +22,7 @@ struct AppleDate: Sendable {
     /// `1595439548000`.
     var milliseconds: String { String(timestamp.millisecondsSince1970) }
 
-    /// `2020-07-22 10:39:08 America/Los_Angeles`: the clock on the wall there, whatever the key's `_pst` says.
+    /// `2020-07-22 10:39:08 America/Los_Angeles`, in local time, although the key ends in `_pst`.
     var losAngeles: String { Self.text(LosAngeles.wallClock(at: timestamp)) + " America/Los_Angeles" }
 
     /// `2020-07-22 17:39:08`.
@@ -39,7 +39,7 @@ struct AppleDate: Sendable {
 }
 
 extension JSONText {
-    /// Writes `name`, `name_ms` and `name_pst`; nothing for no date.
+    /// Writes `name`, `name_ms` and `name_pst`; nothing for nil.
     mutating func member(_ name: String, _ date: AppleDate?) {
         guard let date else { return }
         member(name, date.plain)
@@ -47,7 +47,7 @@ extension JSONText {
         member(name + "_pst", date.losAngeles)
     }
 
-    /// Writes `name`, `name_ms` and `name_pst`; nothing for no date.
+    /// Writes `name`, `name_ms` and `name_pst`; nothing for nil.
     mutating func member(_ name: String, _ date: UTCDate?) {
         member(name, date.map(AppleDate.init))
     }

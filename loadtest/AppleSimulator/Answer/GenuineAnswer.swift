@@ -4,27 +4,27 @@
 internal import ReceiptForge
 internal import Receipts
 
-/// What is answered to a genuine receipt.
+/// The answer to a genuine receipt.
 struct GenuineAnswer {
-    /// How an answer differs from the right one.
+    /// The difference between an answer and the correct one.
     struct Deviation: Hashable, Sendable {
-        /// A status, and what comes with it, in the place of the right one.
+        /// A status, and its additional members, in place of the correct one.
         var status: ServerFault.ReceiptStatus?
-        /// Somebody's lie.
+        /// A manipulation of the answer.
         var tampering: ServerFault.Tampering?
-        /// Whether the other environment's name stands in it.
+        /// True if the answer names the other environment.
         var hasWrongEnvironment = false
-        /// In the place of the `latest_receipt`.
+        /// The replacement of the `latest_receipt`.
         var latestReceipt: ServerFault.LatestReceipt?
     }
 
     let receipt: GenuineReceipt
     let account: Account
-    /// Signed anew, in base64; nil for receipts without subscriptions.
+    /// Signed again, in base64; nil for receipts without subscriptions.
     let latestReceipt: String?
     let excludesOldTransactions: Bool
     let deviation: Deviation
-    /// Decides the order of lists: Apple's have none.
+    /// Determines the order of lists: Apple's have none.
     let seed: UInt64
     let now: UTCDate
 

@@ -3,15 +3,15 @@
 
 internal import ReceiptForge
 
-/// An answer in the form Apple gives to iOS 6 style receipts: one purchase, as an object; `expires_date` counts
-/// milliseconds; a subscription that is over has status 21006.
+/// An answer in the form for iOS 6 style receipts: one purchase, as an object; `expires_date` in milliseconds; status
+/// 21006 for an expired subscription.
 struct IOS6Answer {
     let receipt: ReceiptContents
     let subscription: Subscription
     let now: UTCDate
     let latestReceipt: String
 
-    /// The members of the answer, `status` aside.
+    /// Writes the members of the answer, except `status`.
     func write(to json: inout JSONText) {
         let newest = subscription.newest.purchase
         let sent = receipt.purchases.last { $0.originalTransactionID == newest.originalTransactionID } ?? newest
@@ -26,7 +26,6 @@ struct IOS6Answer {
         }
     }
 
-    /// 0, or 21006 when the subscription is over.
     var status: Int { isOver ? 21006 : 0 }
 
     private var isOver: Bool { subscription.newest.purchase.expiresDate.map { $0 <= now } ?? false }

@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// One JSON text (RFC 8259), written by appending. Commas and escapes are placed here.
+/// A writer of one JSON text (RFC 8259), which places commas and escapes.
 struct JSONText: Sendable {
-    /// What was written so far.
+    /// The text so far.
     private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    /// Writes an object, as the value of a member if it has a name.
+    /// Writes an object, as the value of a member if `name` is given.
     mutating func object(_ name: String? = nil, _ members: (inout JSONText) -> Void) {
         begin(name)
         enclose("{", members, "}")
     }
 
-    /// Writes an array, as the value of a member if it has a name.
+    /// Writes an array, as the value of a member if `name` is given.
     mutating func array(_ name: String? = nil, _ elements: (inout JSONText) -> Void) {
         begin(name)
         enclose("[", elements, "]")

@@ -3,19 +3,18 @@
 
 internal import ReceiptForge
 
-/// The receipt that an answer carries.
+/// The `latest_receipt` of an answer.
 struct LatestReceipt {
-    /// What Apple says in it.
+    /// Apple's contents of it.
     let contents: ReceiptContents
-    /// The receipt that Apple was asked about.
+    /// The receipt in the request.
     let sent: ReceiptContents
-    /// Apple's.
     let pki: ForgedPKI
 
-    /// Made when it is first needed: finding primes takes a while.
+    /// Another authority, created on first use: finding primes takes a while.
     private static let stranger = ForgedPKI(seed: 0x57A6)
 
-    /// The receipt in base64, or what somebody sends in its place; nil for nothing.
+    /// Returns the receipt in base64, or its replacement; nil for none.
     func text(_ replacement: ServerFault.LatestReceipt?) -> String? {
         var contents = contents
         switch replacement {

@@ -4,9 +4,8 @@
 internal import ReceiptForge
 internal import Receipts
 
-/// The clock of Apple's servers. Daylight-saving time since 1987; no receipt is older.
+/// The local time of Apple's servers, with daylight-saving time since 1987; no receipt is older.
 enum LosAngeles {
-    /// What a clock there shows.
     static func wallClock(at timestamp: Timestamp) -> CivilTime {
         CivilTime(timestamp.advanced(by: .seconds(isDaylightSaving(at: timestamp) ? -7 * 3600 : -8 * 3600)))
     }
@@ -18,8 +17,9 @@ enum LosAngeles {
         return spring.secondsSince1970 <= second && second < autumn.secondsSince1970
     }
 
-    /// Energy Policy Act of 2005: from the second Sunday in March to the first in November; before that, from the first
-    /// Sunday in April to the last in October. Clocks change at 2:00 local time, which is 10:00 and 9:00 UTC.
+    /// The days on which clocks change. Energy Policy Act of 2005: the second Sunday in March and the first in
+    /// November; before that, the first Sunday in April and the last in October. At 2:00 local time, which is 10:00 and
+    /// 9:00 UTC.
     private static func changes(in year: Int64) -> (spring: UTCDate, autumn: UTCDate) {
         year >= 2007
             ? (firstSunday(from: UTCDate(year, 3, 8, 10)), firstSunday(from: UTCDate(year, 11, 1, 9)))

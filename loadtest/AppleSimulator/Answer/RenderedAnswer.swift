@@ -4,23 +4,22 @@
 internal import NIOCore
 internal import Receipts
 
-/// An answer that is complete but for the dates of the request, so that it can be given many times.
+/// An answer without the dates of the request, for sending it many times.
 struct RenderedAnswer: Sendable {
     let status: Int
     private let head: [UInt8]
     private let tail: [UInt8]
 
-    /// - Parameter placeOfRequestDate: where the dates of the request belong; nil if the answer has none.
+    /// - Parameter placeOfRequestDate: the position for the dates of the request; nil if the answer has none.
     init(status: Int, _ json: JSONText, placeOfRequestDate: Int?) {
         self.status = status
         head = Array(json.bytes.prefix(placeOfRequestDate ?? json.bytes.count))
         tail = Array(json.bytes.dropFirst(head.count))
     }
 
-    /// What it takes in memory.
     var byteCount: Int { head.count + tail.count }
 
-    /// The answer to a request made now.
+    /// Returns the answer to a request made now.
     func body(requestedAt now: Timestamp) -> ByteBuffer {
         var body = ByteBuffer()
         body.reserveCapacity(byteCount + 256)

@@ -4,7 +4,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The connections that are open, so that there are not too many and all can be closed.
+/// The open connections, to limit their number and to close them all.
 final class Connections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
@@ -18,7 +18,7 @@ final class Connections: Sendable {
         self.maximumConnections = maximumConnections
     }
 
-    /// Whether one more connection has room; it is forgotten when it closes.
+    /// Adds a connection until it closes. Returns false at the limit.
     func admit(_ channel: any Channel) -> Bool {
         let isAdmitted = state.withLock { state in
             guard !state.isClosed, state.channels.count < maximumConnections else { return false }

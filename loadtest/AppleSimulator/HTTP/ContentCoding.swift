@@ -1,14 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A content coding (RFC 9110 §8.4.1), without the effort of making anything smaller.
+/// A content coding (RFC 9110 §8.4.1), without compression.
 enum ContentCoding: String, CaseIterable, Hashable, Sendable {
     /// RFC 1952.
     case gzip
     /// RFC 1950.
     case deflate
 
-    /// The bytes in this coding.
+    /// Returns the bytes in this coding.
     func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(bytes)
         return switch self {
@@ -21,7 +21,7 @@ enum ContentCoding: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Blocks without compression (RFC 1951 §3.2.4): whether it is the last, its length, and the length's complement.
+    /// Returns blocks without compression (RFC 1951 §3.2.4): a flag for the last, the length, and its complement.
     private static func stored(_ bytes: [UInt8]) -> [UInt8] {
         let longest = 65_535
         return stride(from: 0, through: bytes.count, by: longest).reduce(into: []) { blocks, start in

@@ -5,20 +5,20 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// One connection: collects each request, and lets the client see what was decided about it.
+/// The handler of one connection: collects each request, and performs the simulator's decision about it.
 ///
-/// Requests come one at a time: `HTTPServerPipelineHandler` holds back the next until the answer has ended.
+/// Requests arrive one at a time: `HTTPServerPipelineHandler` delays the next until the answer has ended.
 final class ConversationHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
     private let responder: RequestResponder
     private var head: HTTPRequestHead?
-    /// Nil once it is larger than the limit.
+    /// The body; nil once it exceeds the limit.
     private var body: ByteBuffer? = ByteBuffer()
-    /// What happens next, in a while.
+    /// The timer for the next action.
     private var timer: Scheduled<Void>?
-    /// Whether a call is counted as in flight.
+    /// True while a call is counted as in flight.
     private var isInFlight = false
 
     init(responder: RequestResponder) {
@@ -43,7 +43,7 @@ final class ConversationHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    /// The client went away or speaks no HTTP or TLS; either way there is nobody to tell.
+    /// Closes the connection. The client has gone, or does not use HTTP or TLS.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
@@ -81,7 +81,7 @@ final class ConversationHandler: ChannelInboundHandler {
         responder.store.stats.end()
     }
 
-    /// Runs `body` in a while, or at once if there is no while; not at all if the connection closes before.
+    /// Runs `body` after a delay, or at once without one; not if the connection closes before.
     private func after(
         _ delay: Duration, _ context: ChannelHandlerContext,
         _ body: @escaping (ConversationHandler, ChannelHandlerContext) -> Void
@@ -106,7 +106,7 @@ extension ConversationHandler {
     }
 
     private func finish(_ context: ChannelHandlerContext) {
-        // Whoever has the answer must also find it counted.
+        // A client that has the answer must also find it counted.
         endCall()
         let end = context.writeAndFlush(wrapOutboundOut(.end(nil)))
         guard !isKeptAlive else { return }
@@ -121,7 +121,7 @@ extension ConversationHandler {
         trickle(answer.body, context, bytesPerSecond: rate)
     }
 
-    /// Twenty drops a second, or a byte at a time if that is less.
+    /// Sends twenty parts a second, or one byte at a time if the rate is lower.
     private func trickle(_ rest: ByteBuffer, _ context: ChannelHandlerContext, bytesPerSecond rate: Int) {
         var rest = rest
         guard let drop = rest.readSlice(length: min(rest.readableBytes, max(1, rate / 20))), drop.readableBytes > 0
@@ -140,12 +140,12 @@ extension ConversationHandler {
         written.assumeIsolated().whenComplete { _ in self.reset(context) }
     }
 
-    /// Closes with RST in the place of FIN (RFC 9293 §3.10.7): lingering for no time drops what is not sent yet.
+    /// Closes with RST in place of FIN (RFC 9293 §3.10.7): lingering for no time drops unsent data.
     private func reset(_ context: ChannelHandlerContext) {
         endCall()
         let socket = context.channel as? any SocketOptionProvider
         let isSet = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
-        // TLS would say goodbye; a reset does not.
+        // TLS would send a closing alert; a reset does not.
         guard let isSet else { return context.channel.close(promise: nil) }
         isSet.assumeIsolated().whenComplete { _ in context.pipeline.close(mode: .all, promise: nil) }
     }

@@ -8,11 +8,11 @@ internal import NIOHTTP1
 struct HTTPAnswer: Sendable {
     var status = HTTPResponseStatus.ok
     var contentType = "application/json;charset=UTF-8"
-    /// Fields beside those every answer has.
+    /// Fields in addition to those of every answer.
     var headers: [Phase.HeaderField] = []
     var body = ByteBuffer()
 
-    /// What Apple's front-end servers show instead of an answer.
+    /// Returns a page as Apple's front-end servers send in place of an answer.
     static func page(_ statusCode: Int, _ headers: [Phase.HeaderField]) -> HTTPAnswer {
         let status = HTTPResponseStatus(statusCode: statusCode)
         let text =
@@ -21,7 +21,7 @@ struct HTTPAnswer: Sendable {
         return HTTPAnswer(status: status, contentType: "text/html", headers: headers, body: ByteBuffer(string: text))
     }
 
-    /// The head that goes before so many bytes of body.
+    /// Returns the head.
     func head(keepAlive: Bool) -> HTTPResponseHead {
         var fields = HTTPHeaders()
         fields.reserveCapacity(6 + headers.count)

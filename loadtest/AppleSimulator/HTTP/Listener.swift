@@ -10,11 +10,10 @@ internal import NIOSSL
 struct Listener: Sendable {
     private let channel: any Channel
 
-    /// Where to ask; with the port that was bound.
+    /// The URL with the bound port.
     let url: String
 
-    /// Begins to listen.
-    ///
+    /// Starts to listen.
     /// - Parameter port: 0 for any free one.
     static func start(
         _ responder: RequestResponder, port: Int, _ tls: TLSContexts?, _ connections: Connections
@@ -39,7 +38,7 @@ struct Listener: Sendable {
         }
     }
 
-    /// Listens no more; connections that are open stay so.
+    /// Stops listening; open connections stay open.
     func stop() async {
         try? await channel.close()
     }

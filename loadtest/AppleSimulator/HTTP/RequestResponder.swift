@@ -5,20 +5,20 @@ internal import FoundationEssentials
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Which request means what, without the network.
+/// The dispatch of requests, without the network.
 struct RequestResponder: Sendable {
     let store: SimulatedStore
     let endpoint: Endpoint
 
-    /// What is done about a request.
+    /// The response to a request.
     enum Response: Sendable {
         /// A call of verifyReceipt, which is counted until it ends.
         case performance(Performance)
-        /// Something for whoever controls the simulator.
+        /// An answer to a request that controls the simulator.
         case control(HTTPAnswer)
     }
 
-    /// - Parameter body: nil if it was larger than the limit.
+    /// - Parameter body: nil if it exceeded the limit.
     func respond(to head: HTTPRequestHead, _ body: ByteBuffer?) -> Response {
         guard let body else { return .control(Self.refusal(.payloadTooLarge, "The body is too large.")) }
         let path = head.uri.prefix { $0 != "?" }
@@ -40,7 +40,7 @@ struct RequestResponder: Sendable {
         default:
             return Self.refusal(
                 .notFound,
-                "Here are POST /verifyReceipt, GET and DELETE /stats, GET /stats/details, PUT /scenario.")
+                "Supported: POST /verifyReceipt, GET and DELETE /stats, GET /stats/details, PUT /scenario.")
         }
     }
 
@@ -61,7 +61,7 @@ struct RequestResponder: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let text = try? encoder.encode(value) else {
-            preconditionFailure("counts can always be written")
+            preconditionFailure("counts can always be encoded")
         }
         return HTTPAnswer(body: ByteBuffer(bytes: text))
     }

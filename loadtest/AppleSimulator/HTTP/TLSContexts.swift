@@ -4,11 +4,11 @@
 internal import NIOSSL
 internal import ReceiptForge
 
-/// The certificates of the endpoints, ready for handshakes.
+/// The endpoints' certificates, ready for handshakes.
 struct TLSContexts: Sendable {
-    /// The one that clients were told to trust.
+    /// The certificate that clients trust.
     let right: NIOSSLContext
-    /// One of an authority that nobody trusts, for the same hosts.
+    /// A certificate for the same hosts from an untrusted authority.
     let wrong: NIOSSLContext
 
     init(_ identity: TLSIdentity) throws(SimulatorError) {

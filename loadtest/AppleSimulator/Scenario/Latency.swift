@@ -4,17 +4,16 @@
 internal import Glibc
 internal import ReceiptForge
 
-/// How long an answer takes, in seconds.
+/// The time until an answer, in seconds.
 enum Latency: Hashable, Sendable {
-    /// Always as long.
+    /// A constant time.
     case fixed(Double)
-    /// Anything between two bounds, equally likely.
+    /// A uniform distribution between two bounds.
     case uniform(from: Double, to: Double)
-    /// Like a busy server: most answers near the median, a long tail up to `cap`. `sigma` is the standard deviation of
-    /// the logarithm: at 0.8 one answer in a hundred takes six times the median.
+    /// A distribution like that of a busy server: most answers near the median, a long tail up to `cap`. `sigma` is the
+    /// standard deviation of the logarithm: at 0.8 one answer in a hundred takes six times the median.
     case lognormal(median: Double, sigma: Double, cap: Double)
 
-    /// Draws one latency.
     func draw(using generator: inout SplitMix64) -> Duration {
         switch self {
         case .fixed(let seconds): .seconds(seconds)
@@ -25,12 +24,12 @@ enum Latency: Hashable, Sendable {
 }
 
 extension SplitMix64 {
-    /// A number from 0 up to, not including, 1.
+    /// Returns a number from 0 up to, not including, 1.
     mutating func fraction() -> Double {
         Double(next() >> 11) * 0x1p-53
     }
 
-    /// A number of the standard normal distribution (Box and Muller, 1958).
+    /// Returns a number of the standard normal distribution (Box and Muller, 1958).
     fileprivate mutating func normal() -> Double {
         (-2 * log(1 - fraction())).squareRoot() * cos(2 * .pi * fraction())
     }

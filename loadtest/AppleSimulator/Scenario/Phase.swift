@@ -1,22 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A part of a scenario: when it applies, to whom, and what it adds to an answer.
+/// A part of a scenario: the requests it applies to, and its effects on their answers.
 struct Phase: Hashable, Sendable {
-    /// Nil for both.
+    /// The endpoint it applies to; nil for both.
     var endpoint: Endpoint?
     /// Seconds since the scenario's start, the end excluded.
     var seconds: Range<Double> = 0..<Double.infinity
-    /// The part of the requests it applies to.
+    /// The fraction of requests it applies to.
     var share = 1.0
-    /// The number of requests it applies to in all; nil for any number.
+    /// The maximum number of requests it applies to; nil for any number.
     var requests: Int?
 
-    /// What is done instead of answering.
+    /// The fault in place of an answer.
     var fault: ServerFault?
-    /// How long it takes.
     var latency: Latency?
-    /// Header fields that are added, in order, spelled as the scenario spells them.
+    /// Additional header fields, in order, spelled as in the scenario.
     var headers: [HeaderField]?
 
     /// One line of a header.

@@ -4,13 +4,12 @@
 internal import ReceiptForge
 internal import Receipts
 
-/// A scenario that is being played. A value: time is an argument.
+/// The state of a running scenario, as a value: time is an argument.
 struct Play: Sendable {
     let scenario: Scenario
-    /// When it began.
     let start: Timestamp
     private var generator: SplitMix64
-    /// How many requests each phase still takes; nil for any number.
+    /// The number of requests left for each phase; nil for any number.
     private var remaining: [Int?]
 
     init(_ scenario: Scenario, startingAt start: Timestamp) {
@@ -20,8 +19,8 @@ struct Play: Sendable {
         remaining = scenario.phases.map(\.requests)
     }
 
-    /// What happens to the next request: each phase that applies adds what it says, the earlier one where two say the
-    /// same. A phase that adds nothing is not counted as having taken the request.
+    /// Returns the treatment of the next request: each active phase adds its effects, and the earlier phase wins. A
+    /// phase that adds nothing does not count the request.
     mutating func treatment(at endpoint: Endpoint, _ now: Timestamp) -> Treatment {
         var treatment = Treatment()
         for (index, phase) in scenario.phases.enumerated()
@@ -32,8 +31,8 @@ struct Play: Sendable {
         return treatment
     }
 
-    /// Whether the next connection is shown a certificate that does not verify: if that is what the first phase with a
-    /// fault says. Such a connection counts as a request, because none will come through it.
+    /// Returns true if the next connection gets an invalid certificate, as decided by the first phase with a fault.
+    /// Such a connection counts as a request, because none will come through it.
     mutating func showsWrongCertificate(at endpoint: Endpoint, _ now: Timestamp) -> Bool {
         let first = scenario.phases.indices.first { isOn($0, at: endpoint, now) && scenario.phases[$0].fault != nil }
         guard let first, scenario.phases[first].fault == .tls, chance(scenario.phases[first].share) else {
@@ -54,13 +53,12 @@ struct Play: Sendable {
     }
 }
 
-/// What happens to one request.
+/// The effects of a scenario on one request.
 struct Treatment: Hashable, Sendable {
-    /// Nil for none.
     private(set) var fault: ServerFault?
-    /// How long the answer takes; nil for no longer than it does.
+    /// The added latency; nil for none.
     private(set) var latency: Duration?
-    /// Header fields that are added.
+    /// The additional header fields.
     private(set) var headers: [Phase.HeaderField]?
 
     fileprivate func lacksSomething(of phase: Phase) -> Bool {

@@ -1,20 +1,20 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What happens to Apple's servers and what they know, written down in YAML; see loadtest/scenarios.
+/// The faults and knowledge of the simulated servers, read from YAML; see loadtest/scenarios.
 public struct Scenario: Hashable, Sendable {
-    /// What chance decides follows from it.
+    /// The seed of all random decisions.
     var seed: UInt64 = 1
-    /// The password that receipts with subscriptions need; nil takes any, and none.
+    /// The password that receipts with subscriptions require; nil accepts any, and none.
     var sharedSecret: String?
-    /// How many seconds a `latest_receipt` is given out before it is issued and signed anew. Dates in receipts count
-    /// seconds, so 1 is the same as signing each time.
+    /// The number of seconds for which a `latest_receipt` is reused before it is issued and signed again. Dates in
+    /// receipts have whole seconds, so 1 signs each time.
     var reissueSeconds: Int64 = 1
-    /// What is known beyond the receipts.
+    /// Apple's knowledge beyond the receipts.
     var stories = Stories()
-    /// What goes wrong, and when.
+    /// The faults by time.
     var phases: [Phase] = []
 
-    /// A good day: every answer is right and quick.
+    /// A scenario without faults: every answer is correct and immediate.
     public static let healthy = Scenario()
 }

@@ -1,29 +1,29 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a text is no scenario, and on which line.
+/// The reason why a text is no valid scenario, with its line.
 public struct ScenarioError: Error, Hashable, Sendable {
-    /// The rule that was broken.
+    /// The broken rule.
     public enum Fault: Hashable, Sendable {
-        /// Larger than a scenario may be.
+        /// Exceeds the size limit.
         case tooLarge(maximumBytes: Int)
-        /// More phases than a scenario may have.
+        /// Exceeds the limit of phases.
         case tooManyPhases(maximum: Int)
-        /// Not YAML; says why.
+        /// Not YAML, with the reason.
         case notYAML(String)
-        /// A name that means nothing where it stands.
+        /// A name that is unknown in its place.
         case unknownName(String, known: [String])
-        /// A name that must be there and is not.
+        /// A required name is absent.
         case missing(String)
-        /// A value that is not what its name needs.
+        /// A value that its name does not accept.
         case wrongValue(of: String, needed: String)
-        /// Two names that say the same or the opposite.
+        /// Two names with the same or the opposite meaning.
         case contradiction(String, String)
     }
 
-    /// Counted from 1; nil where no line is to blame.
+    /// Counted from 1; nil if no line is at fault.
     public let line: Int?
-    /// What is wrong.
+    /// The broken rule.
     public let fault: Fault
 
     package init(line: Int?, fault: Fault) {
@@ -33,7 +33,7 @@ public struct ScenarioError: Error, Hashable, Sendable {
 }
 
 extension ScenarioError: CustomStringConvertible {
-    /// One sentence that says what to mend, without any value of the scenario.
+    /// One sentence that says how to fix the scenario, without any of its values.
     public var description: String {
         (line.map { "line \($0): " } ?? "") + fault.description
     }
@@ -43,14 +43,14 @@ extension ScenarioError.Fault: CustomStringConvertible {
     /// The sentence without the line.
     public var description: String {
         switch self {
-        case .tooLarge(let maximumBytes): "a scenario has \(maximumBytes) bytes at most"
-        case .tooManyPhases(let maximum): "a scenario has \(maximum) phases at most"
+        case .tooLarge(let maximumBytes): "a scenario may have at most \(maximumBytes) bytes"
+        case .tooManyPhases(let maximum): "a scenario may have at most \(maximum) phases"
         case .notYAML(let problem): "not valid YAML: \(problem)"
         case .unknownName(let name, let known):
-            "'\(name)' means nothing here; known are \(known.joined(separator: ", "))"
+            "'\(name)' is unknown here; known are \(known.joined(separator: ", "))"
         case .missing(let name): "'\(name)' is missing"
         case .wrongValue(let name, let needed): "'\(name)' takes \(needed)"
-        case .contradiction(let first, let second): "'\(first)' and '\(second)' cannot stand together"
+        case .contradiction(let first, let second): "'\(first)' and '\(second)' cannot be combined"
         }
     }
 }

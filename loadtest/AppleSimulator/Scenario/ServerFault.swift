@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the simulator does instead of answering as Apple does on a good day.
+/// A fault that the simulator sends in place of the correct answer.
 enum ServerFault: Hashable, Sendable {
-    /// Nothing: a pause in a sequence.
+    /// No fault: a pause in a sequence.
     case none
     /// An HTTP status from 400 to 599 with a page of HTML.
     case httpStatus(Int)
@@ -13,47 +13,47 @@ enum ServerFault: Hashable, Sendable {
     case empty
     /// 200 with the first half of the JSON, correctly framed.
     case truncated
-    /// The right answer, so many bytes per second.
+    /// The correct answer, at this rate.
     case slowBody(bytesPerSecond: Int)
     /// The connection is reset after half of the body.
     case resetMidBody
     /// The connection is reset before the answer.
     case reset
-    /// Nothing is ever sent.
+    /// The server never answers.
     case noAnswer
-    /// The server shows a certificate that does not verify. A connection that is open already, or that has no TLS, is
-    /// reset, so that the client has to connect again.
+    /// The server uses an invalid certificate. A connection that is already open, or has no TLS, is reset, so that the
+    /// client must connect again.
     case tls
-    /// 429 with `Retry-After` in milliseconds since 1970, so much later than now.
+    /// 429 with `Retry-After` in milliseconds since 1970, this much later than now.
     case throttled(retryAfter: Duration)
     /// 200 with another `status`.
     case receiptStatus(ReceiptStatus)
-    /// The right answer, but for the name of the environment.
+    /// The correct answer with the name of the other environment.
     case wrongEnvironment
-    /// The right answer with a lie in it.
+    /// The correct answer with a manipulated value.
     case tampered(Tampering)
-    /// The right answer with another `latest_receipt`, or none.
+    /// The correct answer with another `latest_receipt`, or none.
     case latestReceipt(LatestReceipt)
-    /// The right answer in a content coding (RFC 9110 §8.4.1), whether or not the client takes it.
+    /// The correct answer in a content coding (RFC 9110 §8.4.1), even if the client does not accept it.
     case compressed(ContentCoding)
 
-    /// A `status` from 21000 to 21199, and what comes with it.
+    /// A `status` from 21000 to 21199, and its additional members.
     struct ReceiptStatus: Hashable, Sendable {
         let status: Int
-        /// `is_retryable` or `is-retryable` and its value, as the scenario spells them.
+        /// `is_retryable` or `is-retryable` and its value, spelled as in the scenario.
         var retryable: Retryable?
-        /// Whether the answer carries everything that an answer with status 0 does.
+        /// True if the answer has all members of an answer with status 0.
         var hasReceipt = false
     }
 
-    /// A member that says whether to ask again.
+    /// A member that tells the client whether to retry.
     struct Retryable: Hashable, Sendable {
         let name: String
         /// `true`, `false`, `1` or `0`.
         let literal: String
     }
 
-    /// What somebody between Apple and the client changed; `latest_receipt` is left as Apple signed it.
+    /// A manipulation between Apple and the client; `latest_receipt` is left as Apple signed it.
     enum Tampering: String, CaseIterable, Hashable, Sendable {
         /// Subscriptions end in 2099.
         case expires2099 = "expires_2099"
@@ -61,19 +61,19 @@ enum ServerFault: Hashable, Sendable {
         case otherBundleID = "other_bundle_id"
     }
 
-    /// What somebody who is not Apple, or no longer speaks for it, sends as `latest_receipt`.
+    /// A replacement of `latest_receipt`.
     enum LatestReceipt: String, CaseIterable, Hashable, Sendable {
         /// None, though the receipt has subscriptions.
         case missing
-        /// One character less than base64 has.
+        /// Base64 with one character missing.
         case brokenBase64 = "broken_base64"
-        /// Five million bytes that begin as a large receipt does.
+        /// Five million bytes that begin like a large receipt.
         case junk
-        /// What Apple would say, signed by another authority.
+        /// Apple's contents, signed by another authority.
         case signedByStranger = "signed_by_stranger"
         /// Signed by Apple for another app.
         case ofOtherApp = "of_other_app"
-        /// Signed by Apple a day before the receipt that was sent, as if an old answer were sent again.
+        /// Signed by Apple a day before the receipt in the request, as if an old answer were sent again.
         case older
     }
 }

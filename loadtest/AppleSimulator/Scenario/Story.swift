@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What Apple knows about a purchase beyond what the receipt says.
+/// Apple's knowledge of a purchase beyond the receipt.
 ///
 /// A story that needs an ended subscription begins when the receipt's last period ends; until then the subscription is
 /// as in the receipt.
@@ -10,25 +10,26 @@ enum Story: Hashable, Sendable {
     case asInReceipt
     /// There are newer periods; one of them runs now.
     case renewed
-    /// A period runs now, and no other follows.
+    /// A period runs now, and will not be renewed.
     case willNotRenew
-    /// The last period ended a day before the scenario began; Apple tries to collect and lets the customer go on.
+    /// The last period ended a day before the scenario began. Apple retries the payment, and the customer keeps access.
     case inGracePeriod
-    /// The last period ended twenty days before the scenario began; Apple still tries to collect.
+    /// The last period ended twenty days before the scenario began; Apple still retries the payment.
     case inBillingRetry
     /// Ended, for reason 1 (cancelled), 2 (billing), 3 (price increase), 4 (product withdrawn) or 5 (other).
     case expired(intent: Int)
-    /// Apple gave the money for the last period back; reason 1 is an issue with the app, 0 another one.
+    /// Apple refunded the last period; reason 1 is an issue with the app, 0 another one.
     case refunded(reason: Int)
-    /// The customer moved to a better product an hour before the scenario began.
+    /// The customer upgraded an hour before the scenario began.
     case upgraded(to: String?)
-    /// The customer cancelled, and bought another product of the group when the receipt's last period had ended. That one
-    /// ended a day before the scenario began; Apple tries to collect and lets the customer go on. There is a plan for each
-    /// product, both of the same original transaction. Needs a period that ended more than a day before the scenario began.
+    /// The customer cancelled, and bought another product of the group after the receipt's last period. That one ended
+    /// a day before the scenario began; Apple retries the payment, and the customer keeps access. Each product has a
+    /// renewal, both of the same original transaction. Requires a period that ended more than a day before the scenario
+    /// began.
     case switched(to: String?)
     /// Bought by another member of the family.
     case familyShared
-    /// A period runs now, and the customer has not agreed to the next one's price yet.
+    /// A period runs now, and the customer has not yet agreed to the next one's price.
     case priceIncrease
     /// The last period was bought with this offer code.
     case offerCode(String)
@@ -38,7 +39,7 @@ enum Story: Hashable, Sendable {
     case ios6Style
 }
 
-/// Who lives through which story.
+/// The stories by purchase.
 struct Stories: Hashable, Sendable {
     /// A story for some purchases.
     struct Rule: Hashable, Sendable {
@@ -46,20 +47,19 @@ struct Stories: Hashable, Sendable {
         let story: Story
     }
 
-    /// Whom a rule applies to.
+    /// The purchases that a rule applies to.
     enum Condition: Hashable, Sendable {
-        /// Subscriptions whose newest product, and items whose product, ends so.
+        /// Subscriptions whose newest product, and items whose product, ends with this.
         case productIDSuffix(String)
         /// The purchases with these original transaction IDs.
         case originalTransactionIDs(Set<String>)
     }
 
-    /// For those without a rule.
+    /// The story of purchases without a rule.
     var fallback = Story.asInReceipt
-    /// The first that applies decides.
+    /// The rules; the first that applies decides.
     var rules: [Rule] = []
 
-    /// The story of a purchase.
     func story(ofOriginalTransactionID original: String, productID: String) -> Story {
         rules.first { $0.condition.holds(forOriginalTransactionID: original, productID: productID) }?.story ?? fallback
     }

@@ -4,7 +4,7 @@
 internal import ReceiptForge
 internal import Receipts
 
-/// A receipt whose signature holds, read once.
+/// A verified receipt, read once.
 struct GenuineReceipt: Sendable {
     let contents: ReceiptContents
     let environment: Environment
@@ -14,6 +14,6 @@ struct GenuineReceipt: Sendable {
         environment = receipt.environment
     }
 
-    /// Apple wants the shared secret for these, and tells more about them.
+    /// True for a receipt with subscriptions: Apple requires the shared secret, and returns more.
     var hasSubscriptions: Bool { contents.purchases.contains(where: \.isSubscription) }
 }

@@ -4,29 +4,28 @@
 internal import NIOCore
 internal import Receipts
 
-/// What a client is made to see.
+/// The simulator's behaviour for one call.
 struct Performance: Sendable {
-    /// What happens on the wire.
+    /// The behaviour on the wire.
     enum Reply: Sendable {
         /// An answer, correctly framed.
         case answer(HTTPAnswer)
-        /// An answer whose body trickles.
+        /// An answer with a slow body.
         case slowly(HTTPAnswer, bytesPerSecond: Int)
-        /// Half an answer, and a reset.
+        /// Half an answer, then a reset.
         case halfAnswer(HTTPAnswer)
-        /// A reset.
         case reset
-        /// Nothing.
+        /// No answer.
         case silence
     }
 
     let reply: Reply
-    /// How long it takes until the reply begins.
+    /// The time until the reply begins.
     let latency: Duration
-    /// The name of what became of the call, for the statistics.
+    /// The name of the outcome, for the statistics.
     let outcome: String
 
-    /// - Parameter answer: makes the answer, with the fault's deviation if it has one; called only if it is needed.
+    /// - Parameter answer: makes the answer, with the fault's deviation if any; called only if needed.
     init(_ treatment: Treatment, now: Timestamp, answer: () -> StoreAnswer) {
         let (fault, headers) = (treatment.fault ?? .none, treatment.headers ?? [])
         latency = treatment.latency ?? .zero
@@ -34,7 +33,7 @@ struct Performance: Sendable {
             Self.withoutReceipt(fault, headers, now) ?? Self.withReceipt(fault, headers, answer())
     }
 
-    /// Faults of servers that never looked at the receipt.
+    /// Returns the reply for faults that ignore the receipt.
     private static func withoutReceipt(
         _ fault: ServerFault, _ headers: [Phase.HeaderField], _ now: Timestamp
     ) -> (Reply, String)? {

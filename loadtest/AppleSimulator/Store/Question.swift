@@ -5,32 +5,30 @@ internal import FoundationEssentials
 internal import Receipts
 internal import Synchronization
 
-/// A request's body, read and verified once.
+/// The body of a request, read and verified once.
 final class ReceiptRequest: Sendable {
-    /// What was sent for a receipt.
+    /// The kind of receipt in the request.
     enum Subject: Sendable {
-        /// No JSON, no base64, or no receipt in it: status 21002.
+        /// No JSON, no base64, or no receipt: status 21002.
         case malformed
-        /// A receipt that nobody trusted has signed: status 21003.
+        /// A receipt without a trusted signature: status 21003.
         case notAuthentic
-        /// A genuine one.
         case genuine(GenuineReceipt)
     }
 
     let subject: Subject
-    /// Tells receipts apart: the digest of the signed content, or of what was sent in its place.
+    /// The digest of the signed content, or of what was sent in its place. Tells receipts apart.
     let identity: Fingerprint
     let password: String?
     let excludesOldTransactions: Bool
     private let lastAnswer = Mutex<Kept?>(nil)
 
-    /// What the last answer was made for, and the answer.
+    /// The last answer, and the edition it was made for.
     private struct Kept {
         let edition: Edition
         let answer: RenderedAnswer
     }
 
-    /// Reads a body.
     init(_ body: [UInt8], verifier: ReceiptVerifier, now: Timestamp) {
         let fields = try? JSONDecoder().decode(Fields.self, from: Data(body))
         password = fields?.password
@@ -62,7 +60,7 @@ final class ReceiptRequest: Sendable {
         return (.genuine(GenuineReceipt(receipt)), Fingerprint(of: receipt.signedContent))
     }
 
-    /// The answer for this edition, made if the last one was for another.
+    /// Returns the answer for this edition, made if the last one was for another.
     func answer(for edition: Edition, orMake make: () -> RenderedAnswer) -> RenderedAnswer {
         lastAnswer.withLock { kept in
             if let kept, kept.edition == edition { return kept.answer }
@@ -73,10 +71,10 @@ final class ReceiptRequest: Sendable {
     }
 }
 
-/// For how long an answer is the same, but for the dates of the request.
+/// The period in which an answer stays the same, except for the dates of the request.
 struct Edition: Hashable, Sendable {
-    /// Which scenario is being played, counted from 1.
+    /// The number of the scenario, counted from 1.
     let play: Int
-    /// Which receipts are given out meanwhile.
+    /// The number of the latest receipts issued in it.
     let issue: Int64
 }

@@ -3,8 +3,8 @@
 
 internal import Receipts
 
-/// The questions asked lately, up to a number of bytes. Two generations: when the young one is half of the limit, it
-/// becomes the old one, and what nobody asked for since goes.
+/// A cache of recent requests, up to a number of bytes. Two generations: when the young one reaches half of the limit,
+/// it becomes the old one, and unused entries of the old one are dropped.
 struct RequestCache: Sendable {
     private let maximumBytes: Int
     private var young: [Fingerprint: ReceiptRequest] = [:]
@@ -15,10 +15,9 @@ struct RequestCache: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// How many questions are remembered.
     var count: Int { young.count + old.count }
 
-    /// The question with this body, if it was asked lately.
+    /// Returns the cached request with this body.
     mutating func request(_ body: Fingerprint, byteCount: Int) -> ReceiptRequest? {
         if let request = young[body] { return request }
         guard let request = old.removeValue(forKey: body) else { return nil }
@@ -26,7 +25,7 @@ struct RequestCache: Sendable {
         return request
     }
 
-    /// Remembers a question. Its fields and its last answer take a few times what its body takes.
+    /// Stores a request. Its fields and its last answer take a few times the size of its body.
     mutating func insert(_ request: ReceiptRequest, _ body: Fingerprint, byteCount: Int) {
         let cost = 4 * byteCount + 1024
         if youngBytes + cost > maximumBytes / 2 {

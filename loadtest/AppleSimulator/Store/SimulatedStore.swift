@@ -6,7 +6,7 @@ internal import ReceiptForge
 internal import Receipts
 internal import Synchronization
 
-/// Apple's side of verifyReceipt without the network: what is asked, what is known, what goes wrong.
+/// Apple's side of verifyReceipt without the network: requests, accounts and faults.
 final class SimulatedStore: Sendable {
     let stats: StatsCounter
     let limits: SimulatorLimits
@@ -16,7 +16,7 @@ final class SimulatedStore: Sendable {
     private let questions: Mutex<RequestCache>
     private let stage: Mutex<Stage>
 
-    /// The scenario that is being played, and how many there were.
+    /// The running scenario, and the number of scenarios so far.
     private struct Stage {
         var play: Play
         var number = 1
@@ -40,19 +40,19 @@ final class SimulatedStore: Sendable {
         stage = Mutex(Stage(play: Play(scenario, startingAt: now())))
     }
 
-    /// Puts another scenario in the place of the one being played, from its beginning.
+    /// Replaces the current scenario, from its beginning.
     func play(_ scenario: Scenario) {
         let start = now()
         stage.withLock { $0 = Stage(play: Play(scenario, startingAt: start), number: $0.number + 1) }
     }
 
-    /// Whether the next connection is to be shown a certificate that does not verify.
+    /// Returns true if the next connection gets an invalid certificate.
     func showsWrongCertificate(at endpoint: Endpoint) -> Bool {
         let now = now()
         return stage.withLock { $0.play.showsWrongCertificate(at: endpoint, now) }
     }
 
-    /// Decides what becomes of a call, and counts it.
+    /// Decides the outcome of a call, and counts it.
     func performance(of body: [UInt8], isPost: Bool, at endpoint: Endpoint) -> Performance {
         let now = now()
         let (treatment, scene) = stage.withLock { stage in
@@ -74,7 +74,7 @@ final class SimulatedStore: Sendable {
     }
 }
 
-/// Where and when a call is answered.
+/// The circumstances of a call.
 private struct Scene {
     let scenario: Scenario
     let start: UTCDate

@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How often the simulator was asked.
+/// The counts of requests to the simulator.
 public struct Stats: Hashable, Sendable, Codable {
-    /// Calls of verifyReceipt at the production endpoint, those that met a fault included.
+    /// Calls of verifyReceipt at the production endpoint, including those with a fault.
     public var production = 0
-    /// Calls of verifyReceipt at the sandbox endpoint, those that met a fault included.
+    /// Calls of verifyReceipt at the sandbox endpoint, including those with a fault.
     public var sandbox = 0
-    /// Receipts that were asked about, however often and in whatever encoding.
+    /// Distinct receipts in requests, in any encoding.
     public var distinctReceipts = 0
 
     /// The keys of `GET /stats`.
@@ -17,19 +17,19 @@ public struct Stats: Hashable, Sendable, Codable {
     }
 }
 
-/// What `GET /stats/details` adds.
+/// The additional counts of `GET /stats/details`.
 public struct StatsDetails: Hashable, Sendable, Codable {
-    /// Calls by endpoint and by what became of them: `status_0`, `status_21007`, `http_503`, `reset` and so on.
+    /// Calls by endpoint and outcome: `status_0`, `status_21007`, `http_503`, `reset` and so on.
     public var outcomes: [String: [String: Int]] = [:]
-    /// Calls that wait for the end of their answer now.
+    /// Calls whose answer is not complete.
     public var inFlight = 0
-    /// The most there ever were at once.
+    /// The maximum of calls in flight.
     public var maximumInFlight = 0
-    /// Connections that are open now.
+    /// Connections open now.
     public var openConnections = 0
-    /// Connections that were ever opened.
+    /// Connections opened so far.
     public var connections = 0
-    /// Connections that were shown a certificate that does not verify.
+    /// Connections that got an invalid certificate.
     public var wrongCertificates = 0
 
     /// The keys of `GET /stats/details`.

@@ -4,7 +4,7 @@
 internal import Receipts
 internal import Synchronization
 
-/// Counts what happens.
+/// The counter behind `Stats` and `StatsDetails`.
 final class StatsCounter: Sendable {
     private struct Counts {
         var stats = Stats()
@@ -22,7 +22,7 @@ final class StatsCounter: Sendable {
     var stats: Stats { counts.withLock { $0.stats } }
     var details: StatsDetails { counts.withLock { $0.details } }
 
-    /// A call of verifyReceipt arrived; what will become of it is known.
+    /// Counts a call of verifyReceipt, whose outcome is decided.
     func begin(at endpoint: Endpoint, _ receipt: Fingerprint?, outcome: String) {
         counts.withLock { counts in
             endpoint == .production ? (counts.stats.production += 1) : (counts.stats.sandbox += 1)
@@ -35,12 +35,12 @@ final class StatsCounter: Sendable {
         }
     }
 
-    /// A call has its answer, or will never get it.
+    /// Counts the end of a call, with or without an answer.
     func end() {
         counts.withLock { $0.details.inFlight -= 1 }
     }
 
-    /// A connection was opened; `showsWrongCertificate` if it got a certificate that does not verify.
+    /// Counts an open connection.
     func open(showsWrongCertificate: Bool) {
         counts.withLock { counts in
             counts.details.connections += 1
@@ -49,12 +49,11 @@ final class StatsCounter: Sendable {
         }
     }
 
-    /// A connection was closed.
     func close() {
         counts.withLock { $0.details.openConnections -= 1 }
     }
 
-    /// Begins anew; what is in flight and what is open stays so.
+    /// Resets the counts, except those of calls in flight and open connections.
     func reset() {
         counts.withLock { counts in
             let details = counts.details

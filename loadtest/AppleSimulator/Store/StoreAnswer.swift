@@ -5,12 +5,12 @@ internal import FoundationEssentials
 internal import NIOCore
 internal import Receipts
 
-/// A `status`, and the JSON that says it.
+/// A `status`, and its JSON.
 struct StoreAnswer: Sendable {
     let status: Int
     let body: ByteBuffer
 
-    /// An answer without a receipt.
+    /// Returns an answer without a receipt.
     static func status(
         _ status: Int, environment: Environment? = nil, _ retryable: ServerFault.Retryable? = nil
     ) -> StoreAnswer {
@@ -23,7 +23,7 @@ struct StoreAnswer: Sendable {
         return StoreAnswer(status: status, body: ByteBuffer(bytes: json.bytes))
     }
 
-    /// The answer to what is no genuine receipt. Apple names the environment with 21003, not with 21002.
+    /// Returns the answer to anything but a genuine receipt. Apple names the environment with 21003, not with 21002.
     static func refusal(of subject: ReceiptRequest.Subject, at endpoint: Endpoint) -> StoreAnswer {
         if case .malformed = subject { return .status(21002) }
         return .status(21003, environment: endpoint.environment)
@@ -31,7 +31,7 @@ struct StoreAnswer: Sendable {
 }
 
 extension ServerFault {
-    /// How an answer to a genuine receipt differs; nil for faults that leave its JSON as it is.
+    /// The deviation of an answer to a genuine receipt; nil for faults that leave its JSON unchanged.
     var deviation: GenuineAnswer.Deviation? {
         switch self {
         case .receiptStatus(let status) where status.hasReceipt: .init(status: status)
@@ -44,6 +44,6 @@ extension ServerFault {
 }
 
 extension [UInt8] {
-    /// RFC 4648 §4, on one line.
+    /// Base64 (RFC 4648 §4), on one line.
     var base64: String { Data(self).base64EncodedString() }
 }

@@ -1,8 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF ANY }` (RFC 5652 §5.3): genuine receipts
-/// have none, signed or unsigned.
+/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF ANY }` (RFC 5652 §5.3), which receipts lack.
 enum CMSAttribute {
     static func contentType(_ type: ObjectIdentifier) -> DERElement {
         attribute(.contentTypeAttribute, type.element)
@@ -12,7 +11,7 @@ enum CMSAttribute {
         attribute(.messageDigestAttribute, .octetString(digest))
     }
 
-    /// An attribute without any meaning for receipts.
+    /// An attribute without meaning for receipts.
     static let challenge = attribute(.challengePassword, .utf8String("test"))
 
     private static func attribute(_ type: ObjectIdentifier, _ value: DERElement) -> DERElement {

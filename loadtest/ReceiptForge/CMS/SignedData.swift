@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The container of a receipt. A value, so that a fault is an edit of a genuine one.
+/// The container of a receipt. A fault is an edit of a genuine one.
 ///
 /// ```
 /// ContentInfo ::= SEQUENCE { contentType OBJECT IDENTIFIER, content [0] EXPLICIT SignedData }   -- RFC 5652 §3
@@ -15,7 +15,7 @@ struct SignedData: Sendable {
     var encapsulatedContentInfo: EncapsulatedContentInfo
     var certificates: [Certificate]
     var signerInfos: [SignerInfo]
-    /// How the lengths of the nodes around the content are written; Xcode writes them indefinite.
+    /// The form of the lengths around the content; Xcode writes them indefinite.
     var outerLengthForm = DERLengthForm.minimal
 
     var contentInfo: DERElement {

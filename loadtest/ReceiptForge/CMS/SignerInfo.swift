@@ -12,12 +12,12 @@ struct SignerInfo: Sendable {
     var version: Int64 = 1
     var signerIdentifier: DERElement
     var digestAlgorithm: AlgorithmIdentifier
-    /// Contents octets of the SET. Genuine receipts have none: the signature covers the content itself.
+    /// The contents of the SET. Genuine receipts have none: the signature covers the content itself.
     var signedAttributes: [UInt8]?
-    /// Apple writes plain rsaEncryption, which says nothing about the digest.
+    /// Apple writes plain rsaEncryption, which does not name the digest.
     var signatureAlgorithm = AlgorithmIdentifier(.rsaEncryption)
     var signature: [UInt8]
-    /// Contents octets of the SET. Nothing signs them.
+    /// The contents of the SET, which nothing signs.
     var unsignedAttributes: [UInt8]?
 
     var element: DERElement {

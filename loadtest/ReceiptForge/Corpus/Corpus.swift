@@ -1,33 +1,32 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A set of receipts to test and measure verifiers with: random genuine ones, then every fault once.
+/// Receipts for testing and measuring verifiers: random genuine ones, then every fault once.
 ///
-/// A collection, so that one entry can be made without those before it: each has a random stream of its own. Entries
-/// are made when asked for, about a millisecond each.
+/// Each entry has its own random stream, so it is made alone, on access, in about a millisecond.
 public struct Corpus: RandomAccessCollection, Sendable {
-    /// Receipts are issued in the two years before 1 July 2026.
+    /// The end of the two years in which receipts are issued.
     public static let issuedBefore = UTCDate(2026, 7, 1)
-    /// Purchases in a random receipt.
+    /// The number of purchases in a random receipt.
     public static let purchases: ClosedRange<Int64> = 1...9
 
     /// The authority a verifier must trust, for the environment Sandbox.
     public let pki: ForgedPKI
-    /// How many random genuine receipts come before the faults.
+    /// The number of random genuine receipts before the faults.
     public let genuineReceipts: Int
     let seed: UInt64
 
-    /// A corpus that follows from `seed` alone; a larger one begins with the same receipts.
+    /// Creates a corpus that depends on `seed` alone; a larger one begins with the same receipts.
     public init(seed: UInt64, genuineReceipts: Int) {
         self.seed = seed
         self.genuineReceipts = genuineReceipts
         pki = ForgedPKI(seed: seed)
     }
 
-    /// The first entry.
+    /// The index of the first entry.
     public var startIndex: Int { 0 }
 
-    /// One past the last fault.
+    /// The index after the last fault.
     public var endIndex: Int { genuineReceipts + Fault.allCases.count }
 
     /// Makes the entry at `position`.

@@ -3,20 +3,19 @@
 
 internal import FoundationEssentials
 
-/// `pki.json`: what the authority of a corpus follows from, so that others can sign for those who trust its root.
+/// `pki.json`: the seed of a corpus's authority, so that other tools can sign for verifiers that trust its root.
 struct CorpusAuthority: Codable {
     static let fileName = "pki.json"
 
     let seed: UInt64
 
-    /// One line of JSON.
     var encoded: Data {
         Data("{\"seed\": \(seed)}\n".utf8)
     }
 }
 
 extension ForgedPKI {
-    /// The authority that signed a corpus.
+    /// Recreates the authority that signed a corpus.
     ///
     /// - Parameter directory: the folder that a `CorpusWriter` wrote.
     public init(corpusDirectory directory: String) throws(CorpusAuthorityError) {
@@ -33,26 +32,26 @@ extension ForgedPKI {
     }
 }
 
-/// Why the authority of a corpus cannot be made again.
+/// The reasons why the authority of a corpus cannot be recreated.
 public enum CorpusAuthorityError: Error, Hashable, Sendable {
     /// There is no `pki.json`.
     case notRecorded(directory: String)
-    /// It is not what a `CorpusWriter` writes.
+    /// It does not have the form that a `CorpusWriter` writes.
     case notReadable(file: String)
     /// Its seed does not give the folder's `root.pem`.
     case signedByAnother(directory: String)
 }
 
 extension CorpusAuthorityError: CustomStringConvertible {
-    /// One sentence that says what to do.
+    /// The fault and its remedy.
     public var description: String {
         switch self {
         case .notRecorded(let directory):
-            "'\(directory)' holds no pki.json, from which the keys of its authority follow; write the folder with "
+            "'\(directory)' has no pki.json with the seed of its keys; create it with "
                 + "'receipt-loadtest corpus --out \(directory)'."
-        case .notReadable(let file): "'\(file)' must say {\"seed\": NUMBER}, as 'receipt-loadtest corpus' writes it."
+        case .notReadable(let file): "'\(file)' must contain {\"seed\": NUMBER}, as from 'receipt-loadtest corpus'."
         case .signedByAnother(let directory):
-            "'\(directory)/root.pem' is not the root that follows from pki.json beside it; write the folder again."
+            "'\(directory)/root.pem' does not match pki.json beside it; create the folder again."
         }
     }
 }

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// One receipt of a corpus and the only right answer to it.
+/// One receipt of a corpus and its only correct answer.
 public struct CorpusEntry: Sendable {
-    /// What a verifier must read out of a genuine receipt.
+    /// The fields that a verifier must read from a genuine receipt.
     public struct Contents: Sendable, Hashable {
-        /// The app.
+        /// The bundle identifier.
         public let bundleID: String
         /// The number of in-app purchases.
         public let purchases: Int
@@ -19,19 +19,19 @@ public struct CorpusEntry: Sendable {
         }
     }
 
-    /// Unique in its corpus, fit for a file name.
+    /// A name that is unique in its corpus and fit for a file.
     public let name: String
-    /// What a client would send.
+    /// The evidence that a client would send.
     public let evidence: ForgedEvidence
-    /// What a verifier must answer.
+    /// The answer that a verifier must give.
     public let expected: ExpectedAnswer
     /// Nil unless the answer is genuine.
     public let contents: Contents?
     /// Nil for a random genuine receipt.
     public let fault: Fault?
-    /// What this entry shows.
+    /// The purpose of this entry.
     public let explanation: String
 
-    /// The file that holds the base64 text.
+    /// The name of the file with the base64 text.
     public var fileName: String { name + ".b64" }
 }

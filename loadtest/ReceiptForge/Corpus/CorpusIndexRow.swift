@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// One object of `index.json`. Absent values are written as `null`, so that every row has the same keys.
+/// One object of `index.json`. Absent values are written as `null`, so that all rows have the same keys.
 struct CorpusIndexRow: Encodable, Sendable {
     private let file: String
     private let expected: ExpectedAnswer
@@ -11,7 +11,7 @@ struct CorpusIndexRow: Encodable, Sendable {
     private let fault: String?
     private let explanation: String
 
-    /// Keeps what the index says and lets go of the receipt, which may be megabytes.
+    /// Keeps the fields of the index only: the receipt may have megabytes.
     init(_ entry: CorpusEntry) {
         file = entry.fileName
         expected = entry.expected

@@ -3,18 +3,18 @@
 
 internal import FoundationEssentials
 
-/// Writes a corpus to a folder: `root.pem`, `pki.json` with the seed its keys follow from, one `.b64` file per entry, and `index.json`.
+/// Writes a corpus to a folder: `root.pem`, `pki.json` with its seed, one `.b64` file per entry, and `index.json`.
 public struct CorpusWriter: Sendable {
     private let directory: URL
 
-    /// A writer into this folder, which is created when it is missing.
+    /// Creates a writer into this folder, which is created if it is missing.
     public init(directory: String) {
         self.directory = URL(filePath: directory, directoryHint: .isDirectory)
     }
 
     /// Writes every file atomically, the index last: a folder with an index is complete. Entries are made on all cores.
     ///
-    /// - Parameter progress: Called after each entry with the number of entries written so far.
+    /// - Parameter progress: called after each entry with the number of entries written so far.
     public func write(_ corpus: Corpus, progress: (_ written: Int) -> Void = { _ in }) async throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try write(Data(corpus.pki.rootPEM.utf8), to: "root.pem")
@@ -23,14 +23,14 @@ public struct CorpusWriter: Sendable {
         try write(encoded(rows), to: "index.json")
     }
 
-    /// Entries are finished in any order; their rows come back in the corpus's.
+    /// Writes the entries in any order, and returns their rows in the order of the corpus.
     private func writeEntries(
         of corpus: Corpus, progress: (_ written: Int) -> Void
     ) async throws -> [CorpusIndexRow] {
         try await withThrowingTaskGroup(of: (position: Int, row: CorpusIndexRow).self) { group in
             var rows: [Int: CorpusIndexRow] = [:]
             for position in corpus.indices {
-                // As many entries are in the making as keep the cores busy; the largest take ten megabytes each.
+                // Enough entries at a time to keep the cores busy; the largest take ten megabytes each.
                 if position >= entriesInTheMaking, let written = try await group.next() {
                     rows[written.position] = written.row
                     progress(rows.count)

@@ -10,7 +10,7 @@ extension DERElement {
         DERElement(.sequence, children: children)
     }
 
-    /// SET OF in the order given. `set(of:)` is what DER asks for.
+    /// SET OF in the given order. DER requires `set(of:)`.
     static func set(asWritten children: [DERElement]) -> DERElement {
         DERElement(.set, children: children)
     }
@@ -26,7 +26,7 @@ extension DERElement {
         DERElement(.contextConstructed(number), children: [child])
     }
 
-    /// An OCTET STRING that holds the encoding of another element, as attribute values and extensions do.
+    /// An `OCTET STRING` with the encoding of another element, as in attribute values and extensions.
     static func octetString(wrapping element: DERElement) -> DERElement {
         .octetString(element.encoded)
     }

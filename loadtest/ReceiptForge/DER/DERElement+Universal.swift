@@ -9,7 +9,7 @@ extension DERElement {
         DERElement(.boolean, [value ? 0xFF : 0x00])
     }
 
-    /// INTEGER in as few octets as two's complement needs (X.690 §8.3.2).
+    /// INTEGER in as few bytes as two's complement needs (X.690 §8.3.2).
     static func integer(_ value: Int64) -> DERElement {
         var bytes = (0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
         while bytes.count > 1, isRedundant(bytes[0], before: bytes[1]) {
@@ -18,7 +18,7 @@ extension DERElement {
         return DERElement(.integer, bytes)
     }
 
-    /// INTEGER from an unsigned magnitude of any size, most significant octet first.
+    /// INTEGER from an unsigned magnitude of any size, most significant byte first.
     static func integer(magnitude: [UInt8]) -> DERElement {
         let significant = Array(magnitude.drop { $0 == 0 })
         let needsSignByte = significant.first.map { $0 >= 0x80 } ?? true
@@ -29,7 +29,7 @@ extension DERElement {
         DERElement(.octetString, bytes)
     }
 
-    /// BIT STRING of whole octets: the first contents octet counts the unused bits.
+    /// BIT STRING of whole bytes: the first byte of the contents counts the unused bits.
     static func bitString(_ bytes: [UInt8], unusedBits: UInt8 = 0) -> DERElement {
         DERElement(.bitString, [unusedBits] + bytes)
     }

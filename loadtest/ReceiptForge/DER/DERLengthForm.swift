@@ -1,16 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How the length octets of an element are written (X.690 §8.1.3). DER allows only `minimal` (§10.1).
+/// The form of an element's length (X.690 §8.1.3). DER allows only `minimal` (§10.1).
 enum DERLengthForm: Sendable, Hashable {
-    /// As few octets as the length needs.
+    /// As few bytes as the length needs.
     case minimal
-    /// The long form with this many octets after the first one, padded with leading zeros.
+    /// The long form with this many bytes after the first one, padded with leading zeros.
     case long(bytes: Int)
-    /// `80`, and two zero octets after the contents.
+    /// `80`, and two zero bytes after the contents.
     case indefinite
 
-    /// The length octets for contents of `count` octets.
     func lengthBytes(for count: Int) -> [UInt8] {
         switch self {
         case .minimal where count < 0x80: [UInt8(count)]

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An identifier octet (X.690 §8.1.2). Every tag number in a receipt is below 31, so one octet is enough.
+/// The identifier byte of an element (X.690 §8.1.2). Every tag number in a receipt is below 31, so one byte suffices.
 struct DERTag: RawRepresentable, Sendable, Hashable {
     let rawValue: UInt8
 
@@ -29,7 +29,7 @@ struct DERTag: RawRepresentable, Sendable, Hashable {
         DERTag(rawValue: 0xA0 | number)
     }
 
-    /// The same tag with bit 6 set: a string cut into segments (X.690 §8.7.3), which DER forbids (§10.2).
+    /// The same tag with bit 6 set: a string in segments (X.690 §8.7.3), which DER forbids (§10.2).
     var constructed: DERTag {
         DERTag(rawValue: rawValue | 0x20)
     }

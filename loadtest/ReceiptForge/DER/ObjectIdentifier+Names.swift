@@ -57,7 +57,7 @@ extension ObjectIdentifier {
     static let receiptSigningMarker: ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
     static let worldwideDeveloperRelationsMarker: ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
-    /// `2.999` is the arc set aside for examples (ITU-T X.660, A.5): nobody gives it a meaning.
+    /// `2.999` is the arc for examples (ITU-T X.660, A.5) and has no meaning.
     static let testPolicy: ObjectIdentifier = [2, 999, 100, 5, 6, 1]
     static let testExtension: ObjectIdentifier = [2, 999, 1]
 }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An OBJECT IDENTIFIER, kept as its arcs (X.660) and encoded by X.690 §8.19.
+/// An OBJECT IDENTIFIER: its arcs (X.660), encoded by X.690 §8.19.
 struct ObjectIdentifier: Sendable, Hashable, ExpressibleByArrayLiteral {
     let arcs: [UInt64]
 
@@ -15,7 +15,7 @@ struct ObjectIdentifier: Sendable, Hashable, ExpressibleByArrayLiteral {
         return DERElement(.objectIdentifier, subidentifiers.flatMap(Self.base128))
     }
 
-    /// Seven bits per octet, most significant first; bit 8 marks all octets but the last.
+    /// Encodes seven bits per byte, most significant first; bit 8 marks all bytes but the last.
     private static func base128(_ value: UInt64) -> [UInt8] {
         var bytes = [UInt8(value & 0x7F)]
         var rest = value >> 7

@@ -1,26 +1,23 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Edits of attributes that recipes share.
 extension AttributeSet {
-    /// Changes every attribute of this type.
     mutating func edit(_ type: AttributeType, _ change: (inout ReceiptAttribute) -> Void) {
         for index in attributes.indices where attributes[index].type == type {
             change(&attributes[index])
         }
     }
 
-    /// Changes the octets inside the OCTET STRING of every attribute of this type.
+    /// Changes the value of every attribute of this type.
     mutating func editValue(of type: AttributeType, _ change: (inout [UInt8]) -> Void) {
         edit(type) { change(&$0.value) }
     }
 
-    /// Adds one attribute.
     mutating func append(_ attribute: ReceiptAttribute) {
         attributes.append(attribute)
     }
 
-    /// Replaces the first purchase by one with edited attributes.
+    /// Replaces the first purchase by an edited one.
     mutating func editFirstPurchase(_ change: (inout AttributeSet) -> Void) {
         var purchase = AttributeSet(attributes: ReceiptContents.faultSample.purchases[0].attributes)
         change(&purchase)

@@ -3,13 +3,13 @@
 
 public import Receipts
 
-/// What a verifier must answer that trusts the forged root for the environment Sandbox and nothing else.
+/// The answer of a verifier that trusts the forged root for the environment Sandbox, and nothing else.
 public enum ExpectedAnswer: Sendable, Hashable {
-    /// The receipt is fine, however odd it looks.
+    /// The receipt is valid, however odd it looks.
     case genuine
-    /// The receipt is refused because of exactly this rule.
+    /// The receipt is rejected because of exactly this rule.
     case rejected(Rule)
-    /// The text is not base64; there is nothing to give a verdict on.
+    /// The text is not base64, so there is no verdict.
     case badRequest(Base64Error.Fault)
 
     /// `genuine`, `rejected` or `bad_request`.
@@ -21,7 +21,7 @@ public enum ExpectedAnswer: Sendable, Hashable {
         }
     }
 
-    /// The name of what is broken, if anything is.
+    /// The name of the broken rule or of the base64 fault; nil if genuine.
     public var reason: String? {
         switch self {
         case .genuine: nil

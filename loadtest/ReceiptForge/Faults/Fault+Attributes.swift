@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// Attributes that are missing, repeated or numbered so that two readers disagree about them.
+/// Attributes that are missing, repeated, or numbered so that two readers disagree about them.
 extension Fault {
     static let attributes: [Fault] = [
         Fault(

@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// Faults of the text: they are errors of the request, not verdicts on a receipt.
+/// Faults of the text: errors of the request, not verdicts on a receipt.
 extension Fault {
     static let base64: [Fault] = [
         Fault(
@@ -12,7 +12,7 @@ extension Fault {
             .text { _ in "" }),
         Fault(
             "base64-invalid-character", .badRequest(.invalidCharacter),
-            "Lenient decoders skip what they do not know, and one receipt gets endless spellings.",
+            "Lenient decoders skip unknown characters, and one receipt gets endless variants.",
             .text { Base64Text(of: $0).replacing(at: 100, with: "*") }),
         Fault(
             "base64-url-alphabet", .badRequest(.urlAlphabet),
@@ -20,7 +20,7 @@ extension Fault {
             .text { Base64Text(of: $0).inURLAlphabet }),
         Fault(
             "base64-plus-as-space", .badRequest(.missingPadding),
-            "A form decoder turned `+` into a space, which white space tolerance then swallows.",
+            "A form decoder turned `+` into a space, which a decoder that ignores white space drops.",
             .text { Base64Text(of: $0, lengthModulo3: 0).replacingFirst("+", with: " ") }),
         Fault(
             "base64-missing-padding", .badRequest(.missingPadding),
@@ -41,7 +41,7 @@ extension Fault {
     ]
 }
 
-/// Base64 text of the sample, and edits that strike exactly where they should.
+/// The sample's base64 text, and edits at exact places.
 private struct Base64Text {
     let text: String
 
@@ -49,7 +49,7 @@ private struct Base64Text {
         text = Base64.text(forge.wellFormed)
     }
 
-    /// A text with a known amount of padding: opaque octets lengthen the receipt until it fits.
+    /// Creates a text with a known amount of padding: opaque bytes lengthen the receipt until it fits.
     init(of forge: FaultForge, lengthModulo3 remainder: Int) {
         var contents = forge.contents
         while forge.pki.sign(contents).count % 3 != remainder {
@@ -62,7 +62,8 @@ private struct Base64Text {
         text.replacing("+", with: "-").replacing("/", with: "_")
     }
 
-    /// Of the last character before `==` only two bits count; `A`, `Q`, `g` and `w` are the canonical ones.
+    /// The text with an unused bit set. Before `==` a character has two bits; `A`, `Q`, `g` and `w` are the canonical
+    /// ones.
     var withUnusedBitSet: String {
         let body = text.prefix(text.utf8.count - 3)
         let next: [Character: Character] = ["A": "B", "Q": "R", "g": "h", "w": "x"]

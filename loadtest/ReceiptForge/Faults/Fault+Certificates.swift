@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// One certificate of the chain is not what it should be; its authority signed it all the same.
+/// Chains with one wrong certificate, which its authority has signed nevertheless.
 extension Fault {
     static let certificates: [Fault] = [
         Fault(
@@ -27,7 +27,7 @@ extension Fault {
             .chain { $0.leaf.validity = .init(UTCDate(2016, 1, 1), UTCDate(2018, 1, 1)) }),
         Fault(
             "leaf-not-yet-valid", .rejected(.certificateNotYetValid),
-            "The leaf became valid after the receipt was created: somebody dated it back.",
+            "The leaf became valid after the receipt was created: the receipt is backdated.",
             .chain { $0.leaf.validity = .init(UTCDate(2030, 1, 1), UTCDate(2036, 1, 1)) }),
         Fault(
             "intermediate-expired", .rejected(.certificateExpired),
@@ -51,7 +51,7 @@ extension Fault {
             .chain { $0.leaf.replace(with: .keyUsage(.keyEncipherment)) }),
         Fault(
             "critical-extension-unknown", .rejected(.criticalExtensionUnknown),
-            "RFC 5280 §4.2: who does not understand a critical extension must refuse the certificate.",
+            "RFC 5280 §4.2: a certificate with an unknown critical extension must be rejected.",
             .chain {
                 $0.leaf.extensions.append(
                     CertificateExtension(identifier: .testExtension, isCritical: true, value: .null))
@@ -78,7 +78,7 @@ extension Fault {
             .container { $0.signed(byLeafWithKey: .smallExponentLeaf) }),
         Fault(
             "leaf-key-elliptic", .rejected(.keyAlgorithmMismatch),
-            "A P-256 key under a signature algorithm that says RSA.",
+            "A P-256 key under an RSA signature algorithm.",
             .chain { $0.leaf.subjectPublicKeyInfo = .basePoint(on: .prime256v1) }),
         Fault(
             "leaf-key-on-another-curve", .rejected(.curveUnsupported),
@@ -86,7 +86,7 @@ extension Fault {
             .chain { $0.leaf.subjectPublicKeyInfo = .basePoint(on: .secp256k1) }),
         Fault(
             "leaf-key-for-pss-only", .rejected(.keyAlgorithmUnsupported),
-            "A key that says it makes RSASSA-PSS signatures alone (RFC 4055 §1.2).",
+            "A key for RSASSA-PSS signatures only (RFC 4055 §1.2).",
             .chain {
                 $0.leaf.subjectPublicKeyInfo = .sequence(.sequence(ObjectIdentifier.rsassaPSS.element), .bitString([]))
             }),
@@ -104,8 +104,8 @@ extension FaultForge {
 }
 
 extension DERElement {
-    /// The public key whose private key is 1: the base point of P-256 (SEC 2 §2.4.2), uncompressed. No point of any
-    /// other curve.
+    /// The base point of P-256 (SEC 2 §2.4.2), uncompressed: the public key to the private key 1, and on no other
+    /// curve.
     fileprivate static func basePoint(on curve: ObjectIdentifier) -> DERElement {
         let x: [UInt64] = [0x6B17_D1F2_E12C_4247, 0xF8BC_E6E5_63A4_40F2, 0x7703_7D81_2DEB_33A0, 0xF4A1_3945_D898_C296]
         let y: [UInt64] = [0x4FE3_42E2_FE1A_7F9B, 0x8EE7_EB4A_7C0F_9E16, 0x2BCE_3357_6B31_5ECE, 0xCBB6_4068_37BF_51F5]

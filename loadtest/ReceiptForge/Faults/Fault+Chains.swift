@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// Every certificate is in order; they do not make the chain that is needed.
+/// Chains of correct certificates that do not fit together.
 extension Fault {
     static let chains: [Fault] = [
         Fault(
@@ -12,7 +12,7 @@ extension Fault {
             .afterSigning { $0.certificates.removeFirst() }),
         Fault(
             "intermediate-missing", .rejected(.issuerCertificateMissing),
-            "The chain breaks after the leaf; fetching the missing link from the net is not an option.",
+            "The chain breaks after the leaf; a verifier must not fetch the missing certificate.",
             .afterSigning { $0.certificates.remove(at: 1) }),
         Fault(
             "lookalike-chain", .rejected(.anchorUntrusted),
@@ -20,11 +20,11 @@ extension Fault {
             .container { $0.signed(by: .attackerLeaf, certificates: $0.lookalikeCertificates) }),
         Fault(
             "lookalike-chain-with-genuine-root", .rejected(.certificateSignatureInvalid),
-            "A forged chain ends in the genuine root, which anybody may copy: its fingerprint is right, the signature is not.",
+            "A forged chain ends in the genuine root, which is public: its fingerprint is right, the signature is not.",
             .container { $0.lookalikeUnderGenuineRoot }),
         Fault(
             "unrelated-certificate", .rejected(.certificateUnused),
-            "Nobody signs the list of certificates: with bystanders allowed, one receipt has endless spellings.",
+            "The list of certificates is unsigned: with others allowed, one receipt has endless variants.",
             .container { $0.withBystander }),
         Fault(
             "decoy-signer-first", .rejected(.signerCertificateAmbiguous),
@@ -36,7 +36,7 @@ extension Fault {
             .container { $0.withDecoy(at: 3) }),
         Fault(
             "leaf-issued-by-leaf", .rejected(.issuerNotCA),
-            "Whoever holds a leaf could issue further leaves if nobody looked at CA:FALSE.",
+            "Without a check of CA:FALSE, the holder of a leaf could issue further leaves.",
             .container { $0.issuedByLeaf }),
         Fault(
             "path-length-exceeded", .rejected(.pathLengthExceeded),
@@ -69,7 +69,7 @@ extension FaultForge {
         return container
     }
 
-    /// The issuing leaf carries both markers, so that nothing but CA:FALSE stands in the way.
+    /// A leaf issued by a leaf with both markers, so that only CA:FALSE forbids it.
     fileprivate var issuedByLeaf: SignedData {
         var issuer = Chain(keys: pki.keys).leaf
         issuer.extensions.append(.marker(.worldwideDeveloperRelationsMarker))
@@ -99,7 +99,7 @@ extension FaultForge {
             by: .leaf, certificates: [leaf, first, second].map { $0.signed(by: .attackerIntermediate, pki) })
     }
 
-    /// A marked authority without a path length, holding the attacker's intermediate key.
+    /// Returns a marked authority without a path length, which has the attacker's intermediate key.
     private func authority(_ subject: DistinguishedName, issuer: DistinguishedName) -> CertificateTemplate {
         var template = Chain(keys: pki.keys, roles: .attacker).intermediate
         template.subject = subject

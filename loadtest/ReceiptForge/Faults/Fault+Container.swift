@@ -3,12 +3,12 @@
 
 internal import Receipts
 
-/// Containers that generic CMS software accepts and a genuine receipt never is.
+/// Containers that generic CMS software accepts and that are never genuine receipts.
 extension Fault {
     static let container: [Fault] = [
         Fault(
             "not-signed-data", .rejected(.notSignedData),
-            "The outer content type says envelopedData.",
+            "The outer content type is envelopedData.",
             .afterSigning { $0.contentType = .envelopedData }),
         Fault(
             "signed-data-version-three", .rejected(.unsupportedVersion),
@@ -20,7 +20,7 @@ extension Fault {
             .container { $0.signedByKeyIdentifier }),
         Fault(
             "no-signers", .rejected(.signerCountNotOne),
-            "A degenerate container verifies in software that asks whether any signature is bad.",
+            "A degenerate container passes software that only looks for a bad signature.",
             .afterSigning { $0.signerInfos = [] }),
         Fault(
             "two-signers", .rejected(.signerCountNotOne),
@@ -36,7 +36,7 @@ extension Fault {
             .container { $0.pki.container(signing: []) }),
         Fault(
             "content-type-changed", .rejected(.contentTypeNotData),
-            "Without signed attributes nothing signs the content type, so it must not be believed.",
+            "Without signed attributes nothing signs the content type, so it must not be trusted.",
             .afterSigning { $0.encapsulatedContentInfo.eContentType = .envelopedData }),
         Fault(
             "digest-md5", .rejected(.digestAlgorithmUnsupported),
@@ -48,7 +48,7 @@ extension Fault {
             .afterSigning { $0.digestAlgorithms = [AlgorithmIdentifier(.sha1)] }),
         Fault(
             "digest-algorithms-with-another", .rejected(.derTrailingBytes),
-            "Nobody signs the list of digests: with others in it, one receipt has endless spellings.",
+            "The list of digests is unsigned: with others allowed, one receipt has endless variants.",
             .afterSigning { $0.digestAlgorithms.append(AlgorithmIdentifier(.sha1)) }),
         Fault(
             "digest-algorithms-empty", .rejected(.digestAlgorithmNotListed),

@@ -3,8 +3,8 @@
 
 internal import Receipts
 
-/// The octets a lenient reader would accept and DER forbids. Every one of them gives a second encoding to the same
-/// signed content, and so a second cache key, a second upstream call, or a reader that sees something else than we do.
+/// Bytes that a lenient reader accepts and DER forbids. Each gives the same signed content a second encoding: a second
+/// cache key, a second upstream call, or a reader that sees other data than we do.
 extension Fault {
     static let encoding: [Fault] = [
         Fault(
@@ -13,7 +13,7 @@ extension Fault {
             .bytes { Array($0.wellFormed.prefix($0.wellFormed.count / 2)) }),
         Fault(
             "trailing-byte", .rejected(.derTrailingBytes),
-            "One octet after the ContentInfo; OpenSSL ignores it.",
+            "One byte after the ContentInfo; OpenSSL ignores it.",
             .bytes { $0.wellFormed + [0x00] }),
         Fault(
             "trailing-receipt", .rejected(.derTrailingBytes),
@@ -21,11 +21,11 @@ extension Fault {
             .bytes { $0.wellFormed + $0.wellFormed }),
         Fault(
             "non-minimal-length", .rejected(.derNonMinimalLength),
-            "A length in three octets where two are enough (X.690 §10.1).",
+            "A length in three bytes where two are enough (X.690 §10.1).",
             .bytes { $0.container.contentInfo.with(lengthForm: .long(bytes: 3)).encoded }),
         Fault(
-            "length-of-five-octets", .rejected(.derLengthTooLarge),
-            "Five length octets overflow a 32-bit reader.",
+            "length-of-five-bytes", .rejected(.derLengthTooLarge),
+            "Five length bytes overflow a 32-bit reader.",
             .bytes { $0.container.contentInfo.with(lengthForm: .long(bytes: 5)).encoded }),
         Fault(
             "indefinite-length", .rejected(.derIndefiniteLength),
@@ -37,7 +37,7 @@ extension Fault {
             .container { $0.inXcodeShape }),
         Fault(
             "xcode-receipt", .rejected(.derIndefiniteLength),
-            "A real Xcode-style receipt where nobody trusts Xcode's certificate: everybody has its private key.",
+            "A real Xcode-style receipt without trust in Xcode's certificate, whose private key is public.",
             .bytes { XcodePKI(seed: 1).signLikeXcode($0.contents) }),
         Fault(
             "constructed-octet-string", .rejected(.derConstructedString),
@@ -45,7 +45,7 @@ extension Fault {
             .container { $0.withContent { DERElement.constructedOctetString($0.halves) } }),
         Fault(
             "nested-constructed-octet-string", .rejected(.derConstructedString),
-            "Segments inside segments: a recursive reader can be sent down as deep as one likes.",
+            "Segments inside segments lead a recursive reader to any depth.",
             .container { $0.withContent { DERElement.nestedOctetString($0, depth: 3) } }),
         Fault(
             "nested-too-deep", .rejected(.derUnexpectedTag),
@@ -53,11 +53,11 @@ extension Fault {
             .bytes { _ in DERElement.nestedSequences(depth: 10_000) }),
         Fault(
             "inner-value-too-long", .rejected(.derTruncated),
-            "The bundle ID's length points past its OCTET STRING into the next attribute.",
+            "The bundle ID's length points past its `OCTET STRING` into the next attribute.",
             .attributes { $0.replace(with: ReceiptAttribute(.bundleID, value: [0x0C, 0x20] + Array("short".utf8))) }),
         Fault(
             "bytes-after-inner-value", .rejected(.derTrailingBytes),
-            "A second value behind the bundle ID, read by some and ignored by others.",
+            "A second value behind the bundle ID, which some readers use and others ignore.",
             .attributes { $0.editValue(of: .bundleID) { $0 += DERElement.utf8String("com.example.victim").encoded } }),
         Fault(
             "bytes-after-last-field", .rejected(.derTrailingBytes),
@@ -77,7 +77,7 @@ extension Fault {
             .attributes { $0.replace(with: .integer(.bundleID, 7)) }),
         Fault(
             "non-minimal-integer", .rejected(.derNonMinimalInteger),
-            "An INTEGER with a leading zero octet it does not need (X.690 §8.3.2).",
+            "An INTEGER with a leading zero byte it does not need (X.690 §8.3.2).",
             .attributes { $0.replace(with: ReceiptAttribute(.adamID, value: [0x02, 0x02, 0x00, 0x07])) }),
         Fault(
             "integer-over-64-bits", .rejected(.derIntegerOutOfRange),
@@ -87,7 +87,7 @@ extension Fault {
 }
 
 extension FaultForge {
-    /// The sample with its content written in another way; the signature covers the same octets.
+    /// Returns the sample with its content written in another way; the signature covers the same bytes.
     fileprivate func withContent(_ write: ([UInt8]) -> DERElement) -> SignedData {
         var container = container
         container.encapsulatedContentInfo.eContent = write(contents.payload)

@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// Odd, but genuine: refusing any of these turns paying customers away.
+/// Odd but genuine receipts: rejecting any of these rejects paying customers.
 extension Fault {
     static let legitimate: [Fault] = [
         Fault(
@@ -16,14 +16,14 @@ extension Fault {
             .afterSigning { $0.certificates.removeLast() }),
         Fault(
             "unsorted-sets", .genuine,
-            "The signature covers the octets as they are, so the order inside a SET cannot be forged.",
+            "The signature covers the bytes as they are, so the order inside a SET cannot be forged.",
             .attributes { attributes in
                 attributes.order = .asWritten
                 attributes.attributes.reverse()
             }),
         Fault(
             "unknown-attributes", .genuine,
-            "Apple adds attribute types without notice; unknown ones are kept, not refused.",
+            "Apple adds attribute types without notice; unknown ones are kept, not rejected.",
             .contents { $0.unknownAttributes = [.text(9_999, "later"), ReceiptAttribute(2_147_483_647, value: [1])] }),
         Fault(
             "optional-attributes-missing", .genuine,
@@ -53,7 +53,7 @@ extension Fault {
             .contents { $0.downloadID = 0x0FFF_FFFF_FFFF_FFFF }),
         Fault(
             "signature-algorithm-with-digest", .genuine,
-            "sha256WithRSAEncryption says the same as rsaEncryption beside a SHA-256 digest (RFC 5754 §3.2).",
+            "sha256WithRSAEncryption means the same as rsaEncryption beside a SHA-256 digest (RFC 5754 §3.2).",
             .afterSigning {
                 $0.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(.sha256WithRSAEncryption)
             }),
@@ -69,17 +69,17 @@ extension Fault {
             "Receipts issued before August 2023 are signed with SHA-1 and still arrive every day.",
             .container { $0.signed(with: .sha1) }),
         Fault(
-            "length-in-one-octet-form", .genuine,
+            "length-in-one-byte-form", .genuine,
             "A product ID of 200 characters needs the length form `81`.",
             .contents { $0.purchases[0].productID = String(repeating: "p", count: 200) }),
         Fault(
-            "length-in-three-octet-form", .genuine,
+            "length-in-three-byte-form", .genuine,
             "Above 64 KiB lengths take the form `83`, and the base64 text begins with MIMB or alike.",
             .contents { $0.unknownAttributes = [ReceiptAttribute(9_999, value: [UInt8](repeating: 7, count: 100_000))] }
         ),
         Fault(
             "five-hundred-purchases", .genuine,
-            "Customers with years of weekly subscriptions exist; the largest receipt on record had five million octets.",
+            "Customers with years of weekly subscriptions exist; the largest receipt on record had five million bytes.",
             .contents { $0.purchases = Array(repeating: $0.purchases[0], count: 500) }),
         Fault(
             "base64-with-line-breaks", .genuine,
@@ -89,7 +89,6 @@ extension Fault {
 }
 
 extension FaultForge {
-    /// The sample signed with another digest.
     func signed(with digest: DigestAlgorithm) -> SignedData {
         pki.container(signing: contents.payload, by: .leaf, certificates: pki.certificates, digest: digest)
     }

@@ -3,12 +3,12 @@
 
 internal import Receipts
 
-/// Well-formed, well signed, and more than a verifier should chew on; beside them what it must still take.
+/// Well-formed, signed receipts beyond a verifier's limits, and large ones that it must accept.
 extension Fault {
     static let limits: [Fault] = [
         Fault(
             "five-megabytes", .genuine,
-            "The largest genuine receipt on record has 5,004,203 octets.",
+            "The largest genuine receipt on record has 5,004,203 bytes.",
             .contents { $0.unknownAttributes = [.filler(bytes: 5_000_000)] }),
         Fault(
             "ten-mebibytes", .rejected(.receiptTooLarge),
@@ -16,7 +16,7 @@ extension Fault {
             .contents { $0.unknownAttributes = [.filler(bytes: 10 << 20)] }),
         Fault(
             "hundred-certificates", .rejected(.tooManyCertificates),
-            "A genuine receipt has three; searching a hundred for an issuer again and again is work for the attacker.",
+            "A genuine receipt has three; searching a hundred for each issuer wastes time.",
             .afterSigning { container in
                 container.certificates += Array(repeating: container.certificates[1], count: 97)
             }),
@@ -30,7 +30,7 @@ extension Fault {
             .attributes { $0.append(.samplePurchases(21_000)) }),
         Fault(
             "ten-thousand-attributes", .rejected(.tooManyAttributes),
-            "Small attributes make many allocations out of few octets.",
+            "Small attributes make many allocations out of few bytes.",
             .attributes {
                 $0.append((10_000..<20_000).map { ReceiptAttribute(AttributeType(rawValue: $0), value: []) })
             }),
@@ -38,7 +38,7 @@ extension Fault {
 }
 
 extension AttributeSet {
-    /// Unsorted: sorting would compare them octet by octet.
+    /// Appends unsorted: sorting would compare them byte by byte.
     fileprivate mutating func append(_ more: [ReceiptAttribute]) {
         order = .asWritten
         attributes += more

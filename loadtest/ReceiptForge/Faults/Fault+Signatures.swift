@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// Everything reads well, and the signature is not by this signer over this content.
+/// Receipts with correct fields whose signature is not by this signer over this content.
 extension Fault {
     static let signatures: [Fault] = [
         Fault(
@@ -37,7 +37,7 @@ extension Fault {
 }
 
 extension FaultForge {
-    /// Edited contents under the sample's signature.
+    /// Returns edited contents under the sample's signature.
     fileprivate func withContentReplaced(_ edit: (inout ReceiptContents) -> Void) -> SignedData {
         var edited = contents
         edit(&edited)

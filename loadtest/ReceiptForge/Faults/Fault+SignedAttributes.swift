@@ -3,8 +3,8 @@
 
 internal import Receipts
 
-/// RFC 5652 §5.4: with signed attributes present the signature covers their DER SET instead of the content. A receipt's
-/// payload is itself a DER SET, so one signature can be read both ways.
+/// RFC 5652 §5.4: with signed attributes the signature covers their DER SET instead of the content. A receipt's payload
+/// is itself a DER SET, so one signature can be read both ways.
 extension Fault {
     static let signedAttributes: [Fault] = [
         Fault(
@@ -19,7 +19,7 @@ extension Fault {
 }
 
 extension FaultForge {
-    /// The signature of the sample's payload, around a content its signer never saw.
+    /// The signature of the sample's payload, around a content that its signer never saw.
     fileprivate var confused: SignedData {
         var invented = contents
         invented.purchases[1].expiresDate = UTCDate(2099, 1, 1)

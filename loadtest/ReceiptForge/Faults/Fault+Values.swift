@@ -3,7 +3,7 @@
 
 internal import Receipts
 
-/// Values that are properly signed and cannot be true.
+/// Signed values that cannot be true.
 extension Fault {
     static let values: [Fault] = [
         Fault(
@@ -16,11 +16,11 @@ extension Fault {
             .contents { $0.purchases[0].productID = "com.example.lifetime\0monthly" }),
         Fault(
             "bundle-id-with-invalid-utf8", .rejected(.textInvalidUTF8),
-            "`C3 28` is no character; repairing it would invent a bundle ID nobody signed.",
+            "`C3 28` is no character; repairing it would invent an unsigned bundle ID.",
             .attributes { $0.replace(with: ReceiptAttribute(.bundleID, DERElement(.utf8String, [0x61, 0xC3, 0x28]))) }),
         Fault(
             "bundle-id-with-overlong-utf8", .rejected(.textInvalidUTF8),
-            "`C0 AE` is a dot in two octets (RFC 3629 §3 forbids it), invisible to a comparison of octets.",
+            "`C0 AE` is a dot in two bytes (RFC 3629 §3 forbids it), which a comparison of bytes does not find.",
             .attributes { $0.replace(with: ReceiptAttribute(.bundleID, DERElement(.utf8String, [0x61, 0xC0, 0xAE]))) }),
         Fault(
             "creation-date-on-february-30", .rejected(.dateInvalid),
@@ -48,7 +48,7 @@ extension Fault {
             .contents { $0.receiptType = "Staging" }),
         Fault(
             "production-receipt", .rejected(.environmentNotAllowed),
-            "The forged root may sign for Sandbox only; this receipt says Production.",
+            "The forged root may sign for Sandbox only; this receipt is for Production.",
             .contents { $0.receiptType = "Production" }),
     ]
 }

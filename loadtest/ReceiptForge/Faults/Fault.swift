@@ -1,17 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// One named way in which a receipt differs from an ordinary one, and what a verifier must say to it.
+/// One named difference from an ordinary receipt, and the answer a verifier must give.
 ///
-/// Some of them are odd but legitimate, and expected to be genuine: a verifier that refuses everything unusual is as
-/// wrong as one that accepts everything signed. Apart from the one difference the receipt is in order: whatever has to
-/// be signed again, is.
+/// Some are odd but expected to be genuine: a verifier that rejects everything unusual is as wrong as one that accepts
+/// everything signed. Apart from the difference the receipt is correct and correctly signed.
 public struct Fault: Sendable {
     /// A stable name in kebab case, fit for a file name.
     public let name: String
-    /// The only right answer.
+    /// The only correct answer.
     public let expected: ExpectedAnswer
-    /// What the difference is and why it matters, in one sentence or two.
+    /// The difference and its significance, in one sentence or two.
     public let explanation: String
     let recipe: Recipe
 
@@ -22,7 +21,7 @@ public struct Fault: Sendable {
         self.recipe = recipe
     }
 
-    /// The fault with this name.
+    /// Finds the fault with this name.
     public init?(named name: String) {
         guard let fault = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = fault
@@ -30,21 +29,21 @@ public struct Fault: Sendable {
 }
 
 extension Fault {
-    /// Where the difference is made. Everything that depends on it afterwards is made properly.
+    /// The step at which the difference is made. All later steps are correct.
     enum Recipe: Sendable {
-        /// In the text a client sends.
+        /// The text that a client sends.
         case text(@Sendable (FaultForge) -> String)
-        /// In the octets of the receipt.
+        /// The bytes of the receipt.
         case bytes(@Sendable (FaultForge) -> [UInt8])
-        /// In a container made from scratch.
+        /// A container made from scratch.
         case container(@Sendable (FaultForge) -> SignedData)
-        /// In the finished container, after signing.
+        /// The finished container, after signing.
         case afterSigning(@Sendable (inout SignedData) -> Void)
-        /// In what the receipt says, before signing.
+        /// The contents of the receipt, before signing.
         case contents(@Sendable (inout ReceiptContents) -> Void)
-        /// In the attributes of the payload, before signing.
+        /// The attributes of the payload, before signing.
         case attributes(@Sendable (inout AttributeSet) -> Void)
-        /// In the certificates, before their authorities sign them.
+        /// The certificates, before their authorities sign them.
         case chain(@Sendable (inout Chain) -> Void)
     }
 }
@@ -57,7 +56,7 @@ extension Fault: CaseIterable {
 }
 
 extension Fault: Hashable, CustomStringConvertible {
-    /// Names are unique.
+    /// Compares the names, which are unique.
     public static func == (left: Fault, right: Fault) -> Bool { left.name == right.name }
 
     /// Hashes the name.

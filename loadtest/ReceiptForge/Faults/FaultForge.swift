@@ -3,12 +3,12 @@
 
 /// Applies faults to one sample receipt.
 public struct FaultForge: Sendable {
-    /// The authority a verifier under test must trust.
+    /// The authority that a verifier under test must trust.
     public let pki: ForgedPKI
-    /// What the sample receipt says: a sandbox receipt with an active and an expired period of one subscription.
+    /// The contents of the sample: a sandbox receipt with an active and an expired period of one subscription.
     public let contents: ReceiptContents
 
-    /// Applies faults to receipts of this authority.
+    /// Creates a forge for receipts of this authority.
     public init(pki: ForgedPKI) {
         self.pki = pki
         contents = .faultSample
@@ -19,7 +19,7 @@ public struct FaultForge: Sendable {
         pki.sign(contents)
     }
 
-    /// What a client with this fault would send.
+    /// Returns the evidence that a client would send with this fault.
     public func evidence(with fault: Fault) -> ForgedEvidence {
         switch fault.recipe {
         case .text(let make): .text(make(self))
@@ -32,7 +32,7 @@ public struct FaultForge: Sendable {
         }
     }
 
-    /// Every proper prefix of `receipt`, shortest first: none of them is a receipt.
+    /// Returns every proper prefix of `receipt`, shortest first: none of them is a receipt.
     public func truncations(of receipt: [UInt8]) -> some Sequence<ArraySlice<UInt8>> {
         receipt.indices.lazy.map { receipt[..<$0] }
     }
@@ -44,24 +44,20 @@ public struct FaultForge: Sendable {
     }
 }
 
-/// Parts that recipes build on.
 extension FaultForge {
-    /// The sample's container, signed and in order.
     var container: SignedData {
         pki.container(signing: contents.payload)
     }
 
-    /// A container whose payload is this set of attributes.
     func signed(_ attributes: AttributeSet) -> SignedData {
         pki.container(signing: attributes.element.encoded)
     }
 
-    /// The sample signed by the leaf of another chain.
     func signed(underChain chain: Chain) -> SignedData {
         signed(by: chain.roles.leaf, certificates: chain.certificates(signedWith: pki.keys))
     }
 
-    /// The sample signed by the holder of the first of `certificates`.
+    /// Signs the sample with the key of the first of `certificates`.
     func signed(by signer: KeyRole, certificates: [Certificate]) -> SignedData {
         pki.container(signing: contents.payload, by: signer, certificates: certificates, digest: pki.digest)
     }
@@ -85,7 +81,6 @@ extension ReceiptContents {
 }
 
 extension PurchaseContents {
-    /// A month of the sample's subscription.
     static func monthly(_ transactionID: String, from date: UTCDate) -> PurchaseContents {
         var purchase = PurchaseContents(
             productID: "com.example.forge.monthly", transactionID: transactionID, purchaseDate: date)
@@ -97,7 +92,7 @@ extension PurchaseContents {
 }
 
 extension FaultForge {
-    /// What a verifier must read out of a receipt with this fault; nil unless it is genuine.
+    /// Returns the contents that a verifier must read from a receipt with this fault; nil unless it is genuine.
     public func contents(with fault: Fault) -> ReceiptContents? {
         guard fault.expected == .genuine else { return nil }
         switch fault.recipe {

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a client would send.
+/// The evidence that a client would send.
 public enum ForgedEvidence: Sendable, Hashable {
-    /// A receipt, well encoded or not.
+    /// A receipt, correctly encoded or not.
     case der([UInt8])
-    /// Text that stands where base64 should.
+    /// A text in place of base64.
     case text(String)
 
     /// The text of the request field.

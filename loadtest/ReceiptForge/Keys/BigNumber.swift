@@ -5,8 +5,8 @@ internal import COpenSSL
 
 /// A non-negative integer of any size: the owner of one OpenSSL `BIGNUM`.
 ///
-/// Safe because the pointer never leaves this file, no operation changes a number once it is made, and `deinit` frees
-/// it exactly once. Running out of memory is the only way an operation can fail; it stops the program.
+/// Safe because the pointer never leaves this file, numbers are immutable, and `deinit` frees the pointer exactly once.
+/// An operation fails only without memory, and then stops the program.
 @safe final class BigNumber {
     private let pointer: OpaquePointer
 
@@ -15,12 +15,11 @@ internal import COpenSSL
         unsafe self.pointer = pointer
     }
 
-    /// A number from its octets, most significant first.
+    /// Creates a number from its bytes, most significant first.
     convenience init(_ bytes: [UInt8]) {
         unsafe self.init(owning: BN_bin2bn(bytes, Int32(bytes.count), nil))
     }
 
-    /// A number that fits a machine word.
     convenience init(_ value: UInt64) {
         self.init((0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) })
     }
@@ -29,7 +28,7 @@ internal import COpenSSL
         unsafe BN_free(pointer)
     }
 
-    /// The octets of the number, most significant first, without leading zeros.
+    /// The bytes of the number, most significant first, without leading zeros.
     var bytes: [UInt8] {
         let bits = Int(unsafe BN_num_bits(pointer))
         var output = [UInt8](repeating: 0, count: (bits + 7) / 8)
@@ -39,8 +38,8 @@ internal import COpenSSL
 
     var isOne: Bool { unsafe BN_is_one(pointer) == 1 }
 
-    /// OpenSSL's Miller-Rabin test draws its own random bases. They decide how sure the answer is, not what it is:
-    /// a prime always passes, and a composite passes with a probability below 2⁻¹²⁸.
+    /// True if OpenSSL's Miller-Rabin test passes. Its random bases do not affect a prime, which always passes; a
+    /// composite passes with a probability below 2⁻¹²⁸.
     var isPrime: Bool { unsafe BN_check_prime(pointer, nil, nil) == 1 }
 
     func adding(_ other: BigNumber) -> BigNumber {
@@ -63,7 +62,7 @@ internal import COpenSSL
         unsafe result { unsafe BN_gcd($0, pointer, other.pointer, $1) }
     }
 
-    /// The inverse modulo `modulus`, which must be coprime to this number.
+    /// Returns the inverse modulo `modulus`, which must be coprime to this number.
     func inverse(modulo modulus: BigNumber) -> BigNumber {
         unsafe result { unsafe BN_mod_inverse($0, pointer, modulus.pointer, $1) == nil ? 0 : 1 }
     }

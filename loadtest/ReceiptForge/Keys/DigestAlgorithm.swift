@@ -3,12 +3,12 @@
 
 internal import COpenSSL
 
-/// The digests that receipts were or could be signed with. Apple used SHA-1 until January 2024 and uses SHA-256 now,
-/// and SHA-384 for the certificates of transactions; MD5 exists to be refused.
+/// The digests of receipts' signatures. Apple used SHA-1 until January 2024 and uses SHA-256 now, and SHA-384 for the
+/// certificates of transactions; MD5 exists to be rejected.
 public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// 128 bits, broken.
     case md5
-    /// 160 bits; still found in every receipt issued before August 2023.
+    /// 160 bits; in every receipt issued before August 2023.
     case sha1
     /// 256 bits.
     case sha256
@@ -24,7 +24,7 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The signature algorithm that names this digest together with RSA (RFC 8017 appendix A.2.4).
+    /// The algorithm of RSA signatures over this digest (RFC 8017 appendix A.2.4).
     var withRSAEncryption: ObjectIdentifier {
         switch self {
         case .md5: .md5WithRSAEncryption
@@ -34,13 +34,12 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The digest of `message`.
     func hash(_ message: [UInt8]) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0
-        // Safe: OpenSSL writes at most EVP_MAX_MD_SIZE octets and reads exactly `message.count`.
+        // Safe: OpenSSL writes at most EVP_MAX_MD_SIZE bytes and reads exactly `message.count`.
         let status = unsafe EVP_Digest(message, message.count, &output, &count, evp, nil)
-        precondition(status == 1, "OpenSSL refused digest \(rawValue)")
+        precondition(status == 1, "OpenSSL rejected digest \(rawValue)")
         return Array(output.prefix(Int(count)))
     }
 

@@ -6,8 +6,7 @@ internal import COpenSSL
 /// An elliptic key that can sign: the owner of one OpenSSL `EVP_PKEY`.
 ///
 /// Safe because the pointer never leaves this file and `deinit` frees it exactly once. `@unchecked Sendable` because
-/// the key is never changed after `init`, and OpenSSL allows concurrent use of an `EVP_PKEY` that nobody changes
-/// (openssl-threads(7)).
+/// the key is immutable, and OpenSSL allows concurrent use of an unchanged `EVP_PKEY` (openssl-threads(7)).
 @safe final class ECPrivateKey: @unchecked Sendable {
     /// The curves of Apple's keys (RFC 5480 §2.1.1.1).
     enum Curve: Sendable, CaseIterable {
@@ -20,7 +19,7 @@ internal import COpenSSL
             }
         }
 
-        /// Octets of one coordinate.
+        /// The length of one coordinate in bytes.
         var byteCount: Int {
             switch self {
             case .p256: 32
@@ -32,18 +31,18 @@ internal import COpenSSL
     private let curve: Curve
     private let pointer: OpaquePointer
 
-    /// The key for one purpose, which follows from the seed.
+    /// Derives the key for one purpose from the seed.
     init(_ curve: Curve, seed: UInt64, purpose: String) {
         var generator = SplitMix64(seed: seed, purpose: "key " + purpose)
         var scalar = generator.bytes(count: curve.byteCount)
-        // Below the order of either curve, whose first octet is FF.
+        // Below the order of either curve, whose first byte is FF.
         scalar[0] &= 0x7F
         let encoding = Self.ecPrivateKey(scalar, on: curve).encoded
         let decoded = unsafe encoding.withUnsafeBufferPointer { buffer in
             var start = buffer.baseAddress
             return unsafe d2i_PrivateKey(EVP_PKEY_EC, nil, &start, buffer.count)
         }
-        guard let decoded = unsafe decoded else { preconditionFailure("OpenSSL refused the key") }
+        guard let decoded = unsafe decoded else { preconditionFailure("OpenSSL rejected the key") }
         self.curve = curve
         unsafe self.pointer = decoded
     }
@@ -57,17 +56,17 @@ internal import COpenSSL
         .sequence(.integer(1), .octetString(scalar), .explicit(0, curve.objectIdentifier.element))
     }
 
-    /// The public key: the octet 4 and both coordinates (RFC 5480 §2.2).
+    /// The public key: the byte 4 and both coordinates (RFC 5480 §2.2).
     private var point: [UInt8] {
         var point = [UInt8](repeating: 0, count: 1 + 2 * curve.byteCount)
         var count = 0
         let status = unsafe EVP_PKEY_get_octet_string_param(
             pointer, OSSL_PKEY_PARAM_PUB_KEY, &point, point.count, &count)
-        precondition(status == 1 && count == point.count && point[0] == 0x04, "OpenSSL gave no uncompressed point")
+        precondition(status == 1 && count == point.count && point[0] == 0x04, "OpenSSL returned no uncompressed point")
         return point
     }
 
-    /// ECDSA in DER (RFC 3279 §2.2.3). OpenSSL draws a random number, so each signature is another one.
+    /// Signs with ECDSA, in DER (RFC 3279 §2.2.3). OpenSSL draws a random number, so each signature differs.
     func signature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -79,7 +78,7 @@ internal import COpenSSL
         return Array(signature.prefix(count))
     }
 
-    /// The same as r ‖ s, in as many octets as two coordinates have (RFC 7518 §3.4).
+    /// Signs as r ‖ s, in as many bytes as two coordinates have (RFC 7518 §3.4).
     func fixedLengthSignature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8] {
         let encoding = signature(over: message, digest: digest)
         let decoded = unsafe encoding.withUnsafeBufferPointer { buffer in
@@ -106,7 +105,7 @@ extension ECPrivateKey: PrivateKey {
 
     var keyIdentifier: [UInt8] { DigestAlgorithm.sha1.hash(point) }
 
-    /// RFC 5758 §3.2: without parameters. The forge has names for the two that Apple uses.
+    /// Returns the algorithm without parameters (RFC 5758 §3.2), one of the two that Apple uses.
     func signatureAlgorithm(_ digest: DigestAlgorithm) -> AlgorithmIdentifier {
         AlgorithmIdentifier(digest == .sha384 ? .ecdsaWithSHA384 : .ecdsaWithSHA256, parameters: nil)
     }

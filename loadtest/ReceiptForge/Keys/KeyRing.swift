@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// Makes each key once, when it is first asked for: finding primes is by far the slowest part of minting.
+/// Creates each key once, on first use: finding primes is by far the slowest part of forging.
 final class KeyRing: Sendable {
     private let seed: UInt64
     private let keys = Mutex<[KeyRole: RSAPrivateKey]>([:])

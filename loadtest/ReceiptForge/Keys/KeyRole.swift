@@ -1,20 +1,20 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a key is for. Each role has a random stream of its own, so keys can be made in any order.
+/// The purpose of a key. Each has its own random stream, so keys can be made in any order.
 enum KeyRole: String, Sendable, Hashable, CaseIterable {
     case root, intermediate, leaf
-    /// Keys that the trusted root never vouched for.
+    /// Keys that the trusted root never certified.
     case attackerRoot, attackerIntermediate, attackerLeaf
-    /// A leaf key below the smallest size that is still safe.
+    /// A leaf key below the smallest safe size.
     case shortLeaf
     /// A leaf key with the exponent that made signature forgery practical (Bleichenbacher, CRYPTO 2006 rump session).
     case smallExponentLeaf
     case xcode
-    /// Servers of tests, and the authority that vouches for them.
+    /// Test servers, and the authority that certifies them.
     case tlsAuthority, tlsServer
 
-    /// Size of the modulus.
+    /// The size of the modulus.
     var bits: Int {
         self == .shortLeaf ? 1024 : 2048
     }

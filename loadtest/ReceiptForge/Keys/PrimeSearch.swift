@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds primes for RSA from a seeded generator, so that the same seed gives the same key.
+/// Finds primes for RSA with a seeded generator, so that the same seed gives the same key.
 struct PrimeSearch {
-    /// Size of each prime in bits; a multiple of 8.
+    /// The size of each prime in bits, a multiple of 8.
     let bits: Int
     let publicExponent: BigNumber
 
@@ -15,7 +15,7 @@ struct PrimeSearch {
         self.publicExponent = publicExponent
     }
 
-    /// The first suitable prime at or above a random start. Stepping by two costs one addition per candidate.
+    /// Returns the first suitable prime at or above a random start. Stepping by two costs one addition per candidate.
     func prime(using generator: inout SplitMix64) -> BigNumber {
         var candidate = start(using: &generator)
         while !isSuitable(candidate) {
@@ -24,7 +24,8 @@ struct PrimeSearch {
         return candidate
     }
 
-    /// The two top bits are set so that the product of two primes has exactly twice their bits; the last so it is odd.
+    /// Returns a random odd number with the two top bits set: the product of two such numbers has exactly twice their
+    /// bits.
     private func start(using generator: inout SplitMix64) -> BigNumber {
         var bytes = generator.bytes(count: bits / 8)
         bytes[0] |= 0xC0
@@ -32,7 +33,7 @@ struct PrimeSearch {
         return BigNumber(bytes)
     }
 
-    /// RFC 8017 §3.1: the public exponent must be coprime to p - 1, or it has no inverse.
+    /// Returns true for a prime p with p - 1 coprime to the public exponent, so that it has an inverse (RFC 8017 §3.1).
     private func isSuitable(_ candidate: BigNumber) -> Bool {
         candidate.isPrime && candidate.subtracting(one).greatestCommonDivisor(with: publicExponent).isOne
     }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The numbers of an RSA key, most significant octet first (RFC 8017 appendix A.1.2).
+/// The numbers of an RSA key, most significant byte first (RFC 8017 appendix A.1.2).
 struct RSAKeyMaterial: Sendable, Hashable {
     let modulus: [UInt8]
     let publicExponent: [UInt8]
@@ -12,7 +12,7 @@ struct RSAKeyMaterial: Sendable, Hashable {
     let exponent2: [UInt8]
     let coefficient: [UInt8]
 
-    /// Makes a key of `bits` bits. Deterministic: everything follows from the generator's state.
+    /// Generates a key of `bits` bits, which depends on the generator's state alone.
     static func generate(bits: Int, publicExponent: UInt64, using generator: inout SplitMix64) -> RSAKeyMaterial {
         let exponent = BigNumber(publicExponent)
         let search = PrimeSearch(bits: bits / 2, publicExponent: exponent)

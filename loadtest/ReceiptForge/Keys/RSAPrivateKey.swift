@@ -6,8 +6,7 @@ internal import COpenSSL
 /// An RSA key that can sign: the owner of one OpenSSL `EVP_PKEY`.
 ///
 /// Safe because the pointer never leaves this file and `deinit` frees it exactly once. `@unchecked Sendable` because
-/// the key is never changed after `init`, and OpenSSL allows concurrent use of an `EVP_PKEY` that nobody changes
-/// (openssl-threads(7)).
+/// the key is immutable, and OpenSSL allows concurrent use of an unchanged `EVP_PKEY` (openssl-threads(7)).
 @safe final class RSAPrivateKey: @unchecked Sendable {
     let material: RSAKeyMaterial
     private let pointer: OpaquePointer
@@ -18,7 +17,7 @@ internal import COpenSSL
             var start = buffer.baseAddress
             return unsafe d2i_PrivateKey(EVP_PKEY_RSA, nil, &start, buffer.count)
         }
-        guard let decoded = unsafe decoded else { preconditionFailure("OpenSSL refused the key") }
+        guard let decoded = unsafe decoded else { preconditionFailure("OpenSSL rejected the key") }
         self.material = material
         unsafe self.pointer = decoded
     }
@@ -27,7 +26,7 @@ internal import COpenSSL
         unsafe EVP_PKEY_free(pointer)
     }
 
-    /// RSASSA-PKCS1-v1_5 (RFC 8017 §8.2) over `message`: no randomness, so the same input gives the same signature.
+    /// Signs with RSASSA-PKCS1-v1_5 (RFC 8017 §8.2): no randomness, so the same input gives the same signature.
     func signature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
         defer { unsafe EVP_MD_CTX_free(context) }

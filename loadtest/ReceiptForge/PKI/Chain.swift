@@ -1,10 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The templates of a chain: the same names and extensions for any set of keys, so that a lookalike differs in nothing
-/// but its keys.
+/// The templates of a chain: the same names and extensions for any keys, so that a lookalike differs only in its keys.
 struct Chain: Sendable {
-    /// Whose keys the three certificates hold.
+    /// The keys of the three certificates.
     struct Roles: Sendable {
         var root = KeyRole.root
         var intermediate = KeyRole.intermediate
@@ -27,7 +26,7 @@ struct Chain: Sendable {
         leaf = .leaf(key: keys.key(for: roles.leaf), authority: intermediateKey)
     }
 
-    /// Leaf, intermediate, root: the order in which receipts list them.
+    /// Returns leaf, intermediate, root: the order in receipts.
     func certificates(signedWith keys: KeyRing) -> [Certificate] {
         [
             leaf.signed(by: keys.key(for: roles.intermediate)),

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ForgedPKI {
-    /// A genuine receipt: one encoding of the payload and one RSA signature, about a millisecond.
+    /// Signs a receipt: one encoding of the payload and one RSA signature, about a millisecond.
     public func sign(_ contents: ReceiptContents) -> [UInt8] {
         container(signing: contents.payload).encoded
     }
 
-    /// The container of a genuine receipt, open to edits.
+    /// Returns the container of a genuine receipt, for edits.
     func container(signing payload: [UInt8]) -> SignedData {
         container(signing: payload, by: .leaf, certificates: certificates, digest: digest)
     }
 
-    /// A container signed by the holder of the first of `certificates`.
+    /// Returns a container signed with the key of the first of `certificates`.
     func container(
         signing payload: [UInt8], by signer: KeyRole, certificates: [Certificate], digest: DigestAlgorithm
     ) -> SignedData {
@@ -23,7 +23,7 @@ extension ForgedPKI {
             signerInfos: [signerInfo(signing: payload, by: signer, certificate: certificates[0], digest: digest)])
     }
 
-    /// A signature directly over `message`, as RFC 5652 §5.4 has it when there are no signed attributes.
+    /// Signs `message` directly, as in RFC 5652 §5.4 without signed attributes.
     func signerInfo(
         signing message: [UInt8], by signer: KeyRole, certificate: Certificate, digest: DigestAlgorithm
     ) -> SignerInfo {

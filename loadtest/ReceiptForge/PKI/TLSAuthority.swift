@@ -1,30 +1,30 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// An authority for servers of tests: whoever trusts its one certificate accepts every identity it issues.
+/// An authority for test servers: a client that trusts its certificate accepts every identity it issues.
 ///
-/// Everything follows from the seed and the names of the hosts. All identities share one key.
+/// Everything is derived from the seed and the names of the hosts. All identities share one key.
 public struct TLSAuthority: Sendable {
-    /// Self-signed; what a client must be told to trust. Valid 2014 to 2044.
+    /// The self-signed certificate, which a client must trust. Valid 2014 to 2044.
     public let certificate: Certificate
     private let keys: KeyRing
 
-    /// Makes one key, about a tenth of a second, and its certificate.
+    /// Creates one key, about a tenth of a second, and its certificate.
     public init(seed: UInt64) {
         keys = KeyRing(seed: seed)
         let key = keys.key(for: .tlsAuthority)
         certificate = CertificateTemplate.tlsAuthority(key: key).signed(by: key)
     }
 
-    /// The authority's certificate as text, for a file of trusted authorities.
+    /// The certificate in PEM, for a file of trusted authorities.
     public var certificatePEM: String { certificate.pem }
 
-    /// A server's certificate for these hosts, DNS names or IPv4 addresses such as `127.0.0.1`. Valid 2016 to 2036.
+    /// Issues a certificate for these hosts, DNS names or IPv4 addresses such as `127.0.0.1`. Valid 2016 to 2036.
     public func identity(forHosts hosts: [String]) -> TLSIdentity {
         identity(forHosts: hosts, validity: .init(UTCDate(2016, 1, 1), UTCDate(2036, 12, 31)))
     }
 
-    /// The same with a certificate whose time is over. Valid 2016 to 2017.
+    /// Issues an expired certificate for these hosts. Valid 2016 to 2017.
     public func expiredIdentity(forHosts hosts: [String]) -> TLSIdentity {
         identity(forHosts: hosts, validity: .init(UTCDate(2016, 1, 1), UTCDate(2017, 1, 1)))
     }
@@ -38,14 +38,14 @@ public struct TLSAuthority: Sendable {
     }
 }
 
-/// What a server shows in a TLS handshake, or a client that is asked to, and what it proves it with.
+/// The certificate and the private key of a TLS server or client.
 public struct TLSIdentity: Sendable, Hashable {
-    /// The server's certificate (RFC 7468); the authority's is not part of it.
+    /// The server's certificate (RFC 7468), without the authority's.
     public let certificatePEM: String
     /// The server's private key as PKCS #8 text (RFC 5958, RFC 7468).
     public let privateKeyPEM: String
 
-    /// An identity that was kept in files.
+    /// Creates an identity from the texts of its files.
     public init(certificatePEM: String, privateKeyPEM: String) {
         self.certificatePEM = certificatePEM
         self.privateKeyPEM = privateKeyPEM
@@ -82,7 +82,7 @@ extension CertificateTemplate {
             ])
     }
 
-    /// RFC 5280 §4.1.2.2: no two certificates of one issuer share a number, and it has at most 20 octets.
+    /// Derives a number that is unique for the issuer and has at most 20 bytes (RFC 5280 §4.1.2.2).
     private static func serialNumber(of names: CertificateExtension, _ validity: Validity) -> [UInt8] {
         let certified = DERElement.sequence(names.element, validity.notBefore, validity.notAfter)
         return Array(DigestAlgorithm.sha256.hash(certified.encoded).prefix(16))
@@ -90,7 +90,7 @@ extension CertificateTemplate {
 }
 
 extension CertificateExtension {
-    /// `GeneralNames`: `dNSName [2] IA5String`, `iPAddress [7] OCTET STRING` of four octets (RFC 5280 §4.2.1.6).
+    /// `GeneralNames`: `dNSName [2] IA5String`, `iPAddress [7] OCTET STRING` of four bytes (RFC 5280 §4.2.1.6).
     fileprivate static func subjectAlternativeName(_ hosts: [String]) -> Self {
         let names = hosts.map { host in
             addressBytes(host).map { DERElement(.context(7), $0) } ?? DERElement(.context(2), Array(host.utf8))
@@ -98,7 +98,7 @@ extension CertificateExtension {
         return Self(identifier: .subjectAlternativeName, value: .sequence(of: names))
     }
 
-    /// The octets of an IPv4 address in dotted form; nil for anything else.
+    /// Returns the bytes of a dotted IPv4 address; nil for anything else.
     private static func addressBytes(_ host: String) -> [UInt8]? {
         let bytes = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
         return bytes.count == 4 && !bytes.contains(nil) ? bytes.compactMap(\.self) : nil

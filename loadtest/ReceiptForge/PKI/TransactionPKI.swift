@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A hierarchy shaped like the one that signs the App Store's transactions: root and intermediate with P-384 keys, the
-/// leaf with a P-256 key, and Apple's two marker extensions in their places.
+/// A hierarchy like the one that signs the App Store's transactions: root and intermediate with P-384 keys, the leaf
+/// with a P-256 key, and Apple's two marker extensions.
 ///
-/// The keys follow from the seed. The certificates do not, because no two ECDSA signatures are alike.
+/// The keys are derived from the seed. The certificates are not, because no two ECDSA signatures are alike.
 public struct TransactionPKI: Sendable {
     /// Leaf, intermediate, root: the order of an `x5c` (RFC 7515 §4.1.6).
     public let certificates: [Certificate]
@@ -12,7 +12,7 @@ public struct TransactionPKI: Sendable {
     let intermediateKey: ECPrivateKey
     let leafKey: ECPrivateKey
 
-    /// Makes three keys and their certificates.
+    /// Creates three keys and their certificates.
     public init(seed: UInt64) {
         rootKey = ECPrivateKey(.p384, seed: seed, purpose: "transaction root")
         intermediateKey = ECPrivateKey(.p384, seed: seed, purpose: "transaction intermediate")
@@ -24,17 +24,16 @@ public struct TransactionPKI: Sendable {
         ]
     }
 
-    /// Self-signed; what a verifier must be told to trust. Valid 2014 to 2044.
+    /// The self-signed root, which a verifier must trust. Valid 2014 to 2044.
     public var root: Certificate { certificates[2] }
 
-    /// The leaf's signature as a JWS holds it: ES256, r ‖ s of 64 octets (RFC 7518 §3.4).
+    /// Signs as in a JWS: ES256, r ‖ s of 64 bytes (RFC 7518 §3.4).
     public func sign(_ message: [UInt8]) -> [UInt8] {
         leafKey.fixedLengthSignature(over: message, digest: .sha256)
     }
 }
 
 extension CertificateTemplate {
-    /// The certificate under a signature over this digest.
     func signed(by authority: some PrivateKey, _ digest: DigestAlgorithm) -> Certificate {
         var template = self
         template.digest = digest

@@ -1,26 +1,26 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Signs the way Xcode does for StoreKit testing: one self-signed certificate, BER around the content.
+/// Signs like Xcode for StoreKit testing: one self-signed certificate, BER around the content.
 ///
-/// Every Xcode carries the same private key, so such a receipt proves nothing; a gateway accepts one only where its
-/// operator trusts that certificate for the environment Xcode.
+/// Every Xcode has the same private key, so such a receipt proves nothing; a gateway accepts it only if its operator
+/// trusts that certificate for the environment Xcode.
 public struct XcodePKI: Sendable {
     /// The self-signed certificate that signs receipts and is its own root. Valid 2020 to 2040.
     public let certificate: Certificate
     private let key: RSAPrivateKey
 
-    /// Makes one key and its certificate.
+    /// Creates one key and its certificate.
     public init(seed: UInt64) {
         let key = KeyRing(seed: seed).key(for: .xcode)
         self.key = key
         certificate = CertificateTemplate.xcode(key: key).signed(by: key)
     }
 
-    /// The certificate as text, for a file of trusted roots.
+    /// The certificate in PEM, for a file of trusted roots.
     public var rootPEM: String { certificate.pem }
 
-    /// A receipt as Xcode writes it. The receipt type is `Xcode` whatever `contents` says.
+    /// Signs a receipt as Xcode does. The receipt type is `Xcode`, whatever `contents` has.
     public func signLikeXcode(_ contents: ReceiptContents) -> [UInt8] {
         let payload = contents.xcodePayload
         return SignedData(
@@ -42,7 +42,7 @@ public struct XcodePKI: Sendable {
 }
 
 extension DERElement {
-    /// A constructed OCTET STRING of indefinite length (X.690 §8.7.3): legal BER, never DER.
+    /// A constructed `OCTET STRING` of indefinite length (X.690 §8.7.3): valid BER, never DER.
     static func segmentedOctetString(_ segments: [[UInt8]]) -> DERElement {
         DERElement(
             DERTag.octetString.constructed, lengthForm: .indefinite, children: segments.map { .octetString($0) })
@@ -50,7 +50,7 @@ extension DERElement {
 }
 
 extension CertificateTemplate {
-    /// A code-signing authority that signs itself, without markers.
+    /// A self-signed code-signing authority, without markers.
     static func xcode(key: RSAPrivateKey) -> Self {
         CertificateTemplate(
             serialNumber: [1], issuer: TestNames.xcode, subject: TestNames.xcode,

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Invents what one customer bought in one app: a subscription with its renewals, and single items between them.
+/// The random purchases of one customer in one app: a subscription with its renewals, and single items.
 struct PurchaseHistory {
     let bundleID: String
     let plan: SubscriptionPlan
-    /// When the receipt is issued; everything was bought before.
+    /// The date of the receipt; all purchases are earlier.
     let creationDate: UTCDate
     private var generator: SplitMix64
     private var nextTransactionNumber: Int64
@@ -19,7 +19,7 @@ struct PurchaseHistory {
         self.generator = SplitMix64(seed: generator.next())
     }
 
-    /// `count` purchases, oldest subscription period first, single items last.
+    /// Returns `count` purchases, oldest subscription period first, single items last.
     mutating func purchases(_ count: Int) -> [PurchaseContents] {
         guard count > 0 else { return [] }
         let items = Int(generator.number(in: 0...Int64(count - 1) / 3))
@@ -27,7 +27,7 @@ struct PurchaseHistory {
         return periods + (0..<items).map { _ in singleItem() }
     }
 
-    /// Periods of the plan back to back. Two in three customers are still subscribed when the receipt is issued.
+    /// Returns periods of the plan back to back. Two in three customers are still subscribed at the receipt's date.
     private mutating func subscription(periods: Int) -> [PurchaseContents] {
         let lapsedPeriods = generator.chance(percent: 65) ? 0 : generator.number(in: 1...6)
         let elapsed = generator.number(in: 0...plan.days * 86_400 - 1)
@@ -52,13 +52,13 @@ struct PurchaseHistory {
         return purchase
     }
 
-    /// The first period is often free or cheaper.
+    /// Makes the first period free or cheaper, in part of the draws.
     private mutating func open(_ purchase: inout PurchaseContents) {
         purchase.isTrialPeriod = generator.chance(percent: 30)
         purchase.isInIntroOfferPeriod = purchase.isTrialPeriod == false && generator.chance(percent: 20)
     }
 
-    /// A renewal is sometimes discounted and sometimes refunded.
+    /// Discounts or refunds a renewal, in part of the draws.
     private mutating func amend(_ purchase: inout PurchaseContents) {
         if generator.chance(percent: 5) {
             purchase.promotionalOfferID = generator.element(of: Vocabulary.promotionalOffers)

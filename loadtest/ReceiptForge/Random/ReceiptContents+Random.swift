@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ReceiptContents {
-    /// An invented sandbox receipt with this many purchases: a subscription (active or expired, with trial,
+    /// Creates a random sandbox receipt with this many purchases: a subscription (active or expired, with trial,
     /// introductory and promotional periods, and refunds) and single items.
     ///
     /// - Parameters:
-    ///   - generator: Decides everything; its state alone determines the receipt.
-    ///   - purchases: The number of in-app purchases.
-    ///   - deadline: The receipt is issued in the two years before this date.
+    ///   - generator: the only source of randomness; its state determines the receipt.
+    ///   - deadline: the end of the two years in which the receipt is issued.
     public static func random(
         using generator: inout SplitMix64, purchases: Int, issuedBefore deadline: UTCDate = Corpus.issuedBefore
     ) -> ReceiptContents {
@@ -28,7 +27,7 @@ extension ReceiptContents {
         return "com.\(vendor).\(app)" + generator.element(of: Vocabulary.editions)
     }
 
-    /// Genuine values of attributes 6 and 7 have 40 to 64 octets.
+    /// Draws the opaque values; genuine values of attributes 6 and 7 have 40 to 64 bytes.
     private mutating func fillOpaqueValues(using generator: inout SplitMix64) {
         opaqueValue = generator.bytes(count: 16)
         deviceIdentifier = generator.bytes(count: 16)

@@ -3,17 +3,17 @@
 
 /// A small seeded generator: the same seed gives the same sequence in every process.
 ///
-/// The algorithm is SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
-/// It is **not** cryptographic: whoever knows the seed knows every key made from it, which is what a test PKI wants.
+/// The algorithm is SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). It
+/// is **not** cryptographic: the seed reveals every key made from it, as a test PKI requires.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator at the start of the sequence that belongs to `seed`.
+    /// Creates a generator at the start of the sequence of `seed`.
     public init(seed: UInt64) {
         state = seed
     }
 
-    /// A generator of its own for one purpose, so that what is made first does not change what is made later.
+    /// Creates an independent generator for one purpose, so that the order of use does not matter.
     public init(seed: UInt64, purpose: String) {
         var mixer = SplitMix64(seed: seed)
         state = purpose.utf8.reduce(mixer.next()) { hash, byte in
@@ -22,7 +22,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
         }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

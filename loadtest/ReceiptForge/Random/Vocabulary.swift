@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Words that random apps and products are named with.
+/// Words for the random names of apps and products.
 enum Vocabulary {
     static let vendors = ["example", "acme", "northwind", "lumen", "birchwood", "kestrel", "papertrail", "halcyon"]
     static let apps = ["notes", "weather", "runner", "chess", "recipes", "budget", "sketch", "podcasts", "atlas"]

@@ -3,9 +3,9 @@
 
 /// `Payload ::= SET OF ReceiptAttribute`: the content Apple signs, and also the value of each purchase.
 struct AttributeSet: Sendable {
-    /// How the attributes are arranged.
+    /// The order of the attributes.
     enum Order: Sendable {
-        /// By their encodings, shortest first, as DER wants and genuine receipts do.
+        /// By their encodings, shortest first, as DER requires and genuine receipts do.
         case sorted
         /// As listed, as Xcode does.
         case asWritten
@@ -26,7 +26,7 @@ struct AttributeSet: Sendable {
         attributes.removeAll { $0.type == type }
     }
 
-    /// Puts an attribute in the place of every one of the same type.
+    /// Replaces every attribute of the same type.
     mutating func replace(with replacement: ReceiptAttribute) {
         attributes = attributes.map { $0.type == replacement.type ? replacement : $0 }
     }

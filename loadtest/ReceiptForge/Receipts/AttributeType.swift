@@ -1,17 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The number that says what an attribute of a receipt or of a purchase means.
+/// Apple's number of an attribute of a receipt or of a purchase.
 public struct AttributeType: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral {
-    /// Genuine numbers fit 32 bits; wider and negative ones exist so that they can be refused.
+    /// Genuine numbers fit 32 bits; wider and negative ones exist to be rejected.
     public let rawValue: Int64
 
-    /// The type with this number.
+    /// Creates the type with this number.
     public init(rawValue: Int64) {
         self.rawValue = rawValue
     }
 
-    /// The type with this number.
+    /// Creates the type with this number.
     public init(integerLiteral value: Int64) {
         rawValue = value
     }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension PurchaseContents {
-    /// The attribute that carries this purchase.
     var attribute: ReceiptAttribute {
         ReceiptAttribute(.inAppPurchase, AttributeSet(attributes: attributes).element)
     }
@@ -41,7 +40,7 @@ extension PurchaseContents {
         ].compactMap { $0 }
     }
 
-    /// Attributes every genuine purchase has and nobody documents: six empty strings and an integer.
+    /// The undocumented attributes of every genuine purchase: six empty strings and an integer.
     private var padding: [ReceiptAttribute] {
         let emptyTexts: [AttributeType] = [1709, 1714, 1715, 1716, 1717, 1718]
         return emptyTexts.map { .text($0, "") } + [.integer(1722, attribute1722)]

@@ -3,16 +3,16 @@
 
 /// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
 public struct ReceiptAttribute: Sendable, Hashable {
-    /// What the value means.
+    /// The type, which defines the meaning of the value.
     public var type: AttributeType
     /// 1 everywhere but in attribute 4 of Apple's receipts, where it is 2.
     public var version: Int64 = 1
-    /// The octets inside the OCTET STRING: another element, or raw octets in attributes 4 to 7.
+    /// The bytes inside the `OCTET STRING`: another element, or raw bytes in attributes 4 to 7.
     public var value: [UInt8]
-    /// Further elements inside the SEQUENCE: there should be none.
+    /// Superfluous elements inside the SEQUENCE.
     var trailing: [DERElement] = []
 
-    /// An attribute whose value is taken as it is.
+    /// Creates an attribute with this value, unchecked.
     public init(_ type: AttributeType, version: Int64 = 1, value: [UInt8]) {
         self.type = type
         self.version = version
@@ -33,7 +33,7 @@ extension ReceiptAttribute {
     static func integer(_ type: AttributeType, _ value: Int64) -> Self { Self(type, .integer(value)) }
     static func flag(_ type: AttributeType, _ value: Bool) -> Self { Self(type, .integer(value ? 1 : 0)) }
 
-    /// Apple writes an absent date as an empty string, `16 00`.
+    /// A date; an absent one is an empty string, `16 00`, as Apple writes it.
     static func date(_ type: AttributeType, _ date: UTCDate?) -> Self {
         Self(type, .ia5String(date?.rfc3339 ?? ""))
     }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ReceiptContents {
-    /// The octets that get signed.
+    /// The signed bytes.
     var payload: [UInt8] {
         attributeSet.element.encoded
     }
@@ -41,7 +41,7 @@ extension ReceiptContents {
         ]
     }
 
-    /// Attributes 21 and 32 are left out when absent, unlike the dates of a purchase.
+    /// The dates. Attributes 21 and 32 are omitted if absent, unlike the dates of a purchase.
     private var dates: [ReceiptAttribute] {
         let always: [ReceiptAttribute] = [
             .date(.originalCreationDate, nil),
@@ -53,7 +53,7 @@ extension ReceiptContents {
             + (preorderDate.map { [.date(.preorderDate, $0)] } ?? [])
     }
 
-    /// Attributes every genuine receipt has and nobody documents. Attribute 9 holds letters and digits in an INTEGER.
+    /// The undocumented attributes of every genuine receipt. Attribute 9 holds letters and digits in an INTEGER.
     private var undocumented: [ReceiptAttribute] {
         [
             ReceiptAttribute(9, .integer(magnitude: Array("P305".utf8))),

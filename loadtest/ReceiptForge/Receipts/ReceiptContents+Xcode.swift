@@ -3,7 +3,6 @@
 
 /// Xcode writes fewer attributes, in ascending order of their numbers instead of a DER SET's order.
 extension ReceiptContents {
-    /// The octets Xcode would sign.
     var xcodePayload: [UInt8] {
         let head: [ReceiptAttribute] = [
             .text(.receiptType, "Xcode"),

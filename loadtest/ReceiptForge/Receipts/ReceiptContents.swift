@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an app receipt says, before anyone signs it.
+/// The contents of an app receipt before signing.
 public struct ReceiptContents: Sendable, Hashable {
     /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox`, `Sandbox`, or `Xcode`.
     public var receiptType = "ProductionSandbox"
@@ -11,15 +11,15 @@ public struct ReceiptContents: Sendable, Hashable {
     public var bundleID: String
     /// The app's `CFBundleVersion`.
     public var applicationVersion = "1"
-    /// Salt of the device hash, 16 octets in genuine receipts.
+    /// The salt of the device hash, 16 bytes in genuine receipts.
     public var opaqueValue: [UInt8]
-    /// The vendor identifier of the device, 16 octets; only its hash enters the receipt.
+    /// The vendor identifier of the device, 16 bytes; only its hash enters the receipt.
     public var deviceIdentifier: [UInt8]
-    /// Undocumented raw octets, 30 to 60 of them.
+    /// Undocumented raw bytes, 30 to 60 of them.
     public var opaque6: [UInt8]
-    /// Undocumented raw octets, 30 to 60 of them.
+    /// Undocumented raw bytes, 30 to 60 of them.
     public var opaque7: [UInt8]
-    /// When the receipt was issued; the moment its certificates must be valid at.
+    /// The time of issue, at which the certificates must be valid.
     public var creationDate: UTCDate
     /// The App Store's age rating.
     public var ageRating = "4+"
@@ -29,20 +29,20 @@ public struct ReceiptContents: Sendable, Hashable {
     public var downloadID: Int64 = 0
     /// The number of the app's version in the App Store; 0 in the sandbox.
     public var versionExternalIdentifier: Int64 = 0
-    /// When the app was first bought. Apple's sandbox always says 2013-08-01T07:00:00Z.
+    /// The time the app was first bought. Apple's sandbox always has 2013-08-01T07:00:00Z.
     public var originalPurchaseDate = UTCDate(2013, 8, 1, 7)
-    /// The version that was first bought. Apple's sandbox always says 1.0.
+    /// The version first bought. Apple's sandbox always has 1.0.
     public var originalApplicationVersion = "1.0"
     /// The end of a volume licence.
     public var expirationDate: UTCDate?
-    /// When the app was ordered before its release.
+    /// The time the app was pre-ordered.
     public var preorderDate: UTCDate?
-    /// Attributes beside the documented ones.
+    /// Undocumented attributes.
     public var unknownAttributes: [ReceiptAttribute] = []
     /// The in-app purchases, none to thousands.
     public var purchases: [PurchaseContents] = []
 
-    /// The receipt of a free app without purchases. Opaque octets are derived from the bundle ID.
+    /// Creates the receipt of a free app without purchases. Opaque bytes are derived from the bundle ID.
     public init(bundleID: String, creationDate: UTCDate) {
         var generator = SplitMix64(seed: 0, purpose: bundleID)
         self.bundleID = bundleID

@@ -8,7 +8,7 @@ extension UTCDate {
         var year, month, day, hour, minute, second: Int64
     }
 
-    /// Days from 1970-01-01 to the given date of the proleptic Gregorian calendar.
+    /// Returns the days from 1970-01-01 to the given date of the proleptic Gregorian calendar.
     static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let marchMonth = (month + 9) % 12
@@ -30,14 +30,14 @@ extension UTCDate {
             hour: second / 3_600, minute: second / 60 % 60, second: second % 60)
     }
 
-    /// Days from 1970-01-01 to 1 March of `year`.
+    /// Returns the days from 1970-01-01 to 1 March of `year`.
     private static func daysBeforeMarch(of year: Int64) -> Int64 {
         let leapDays = floorDivide(year, by: 4) - floorDivide(year, by: 100) + floorDivide(year, by: 400)
         // 719,468 days lie between 0000-03-01 and 1970-01-01.
         return year * 365 + leapDays - 719_468
     }
 
-    /// Days from 1 March to the first of a month that counts from March = 0: 31, 30, 31, 30, 31 repeats every 153.
+    /// Returns the days before a month that counts from March = 0: 31, 30, 31, 30, 31 repeats every 153.
     private static func daysBeforeMonth(_ marchMonth: Int64) -> Int64 {
         (153 * marchMonth + 2) / 5
     }

@@ -10,7 +10,7 @@ extension UTCDate {
         return date.joined(separator: "-") + "T" + time.joined(separator: ":") + "Z"
     }
 
-    /// RFC 5280 §4.1.2.5: UTCTime through the year 2049, GeneralizedTime from 2050 on.
+    /// UTCTime through the year 2049, GeneralizedTime from 2050 on (RFC 5280 §4.1.2.5).
     var element: DERElement {
         let text = compactText
         return components.year < 2050

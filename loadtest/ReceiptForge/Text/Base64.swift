@@ -5,12 +5,12 @@ internal import FoundationEssentials
 
 /// Base64 with the standard alphabet and padding (RFC 4648 §4), as `receipt-data` carries it.
 enum Base64 {
-    /// The encoding of `octets` on one line.
+    /// Returns the encoding on one line.
     static func text(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString()
     }
 
-    /// The same text in lines of `width` characters.
+    /// Splits a text into lines of `width` characters.
     static func lines(_ text: String, width: Int, separator: String = "\n") -> String {
         let characters = Array(text.utf8)
         return stride(from: 0, to: characters.count, by: width)

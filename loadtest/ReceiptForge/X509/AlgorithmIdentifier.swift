@@ -5,7 +5,7 @@
 /// (RFC 5280 §4.1.1.2)
 struct AlgorithmIdentifier: Sendable, Hashable {
     var algorithm: ObjectIdentifier
-    /// NULL in every genuine receipt; RFC 5754 §2 also allows digests to leave it out.
+    /// NULL in every genuine receipt; RFC 5754 §2 also allows digests to omit it.
     var parameters: DERElement?
 
     init(_ algorithm: ObjectIdentifier, parameters: DERElement? = .null) {

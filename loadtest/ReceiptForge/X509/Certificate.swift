@@ -1,13 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A signed certificate and what it was made from.
+/// A signed certificate and its template.
 public struct Certificate: Sendable {
     let template: CertificateTemplate
-    /// The certificate's DER octets.
+    /// The DER encoding.
     public var der: [UInt8]
 
-    /// The certificate as text (RFC 7468).
+    /// The certificate in PEM (RFC 7468).
     public var pem: String {
         PEM.text(der, label: "CERTIFICATE")
     }

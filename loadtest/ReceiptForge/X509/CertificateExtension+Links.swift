@@ -1,10 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Extensions a verifier of receipts does not read. They are minted because genuine certificates carry them, and a
-/// benchmark on certificates half the size would flatter us.
+/// Extensions of genuine certificates that verifiers do not read: certificates of half the size would flatter a
+/// benchmark.
 extension CertificateExtension {
-    /// Where to ask for the authority's certificate and for revocation (RFC 5280 §4.2.2.1).
+    /// The addresses of the authority's certificate and of revocation status (RFC 5280 §4.2.2.1).
     static func authorityInfoAccess(caIssuers: String? = nil, ocsp: String) -> Self {
         let methods = [(ObjectIdentifier.caIssuers, caIssuers), (.ocsp, ocsp)]
         let descriptions = methods.compactMap { method, address in

@@ -9,14 +9,14 @@ struct CertificateExtension: Sendable, Hashable {
     let value: DERElement
 
     var element: DERElement {
-        // X.690 §11.5: a value equal to its DEFAULT is left out.
+        // X.690 §11.5: a value equal to its DEFAULT is omitted.
         let critical: [DERElement] = isCritical ? [.boolean(true)] : []
         return .sequence(of: [identifier.element] + critical + [.octetString(wrapping: value)])
     }
 }
 
 extension CertificateExtension {
-    /// The bits of `KeyUsage` (RFC 5280 §4.2.1.3), as the one octet they are written in.
+    /// The bits of `KeyUsage` (RFC 5280 §4.2.1.3), in one byte.
     struct KeyUsage: OptionSet, Sendable {
         let rawValue: UInt8
         static let digitalSignature = KeyUsage(rawValue: 0x80)

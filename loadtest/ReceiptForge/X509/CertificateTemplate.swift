@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Everything an authority signs in a certificate. A fault is one edited property.
+/// The signed part of a certificate. A fault is one edited property.
 ///
 /// ```
 /// TBSCertificate ::= SEQUENCE { version [0] v3, serialNumber, signature, issuer, validity, subject,
@@ -25,7 +25,7 @@ struct CertificateTemplate: Sendable {
     var validity: Validity
     var subjectPublicKeyInfo: DERElement
     var extensions: [CertificateExtension]
-    /// The digest of the authority's signature; independent of the digest that receipts are signed with.
+    /// The digest of the authority's signature, independent of the digest of receipts' signatures.
     var digest = DigestAlgorithm.sha256
 
     /// `Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm, signatureValue BIT STRING }`
@@ -52,12 +52,10 @@ struct CertificateTemplate: Sendable {
 }
 
 extension CertificateTemplate {
-    /// Drops every extension of this type.
     mutating func remove(_ identifier: ObjectIdentifier) {
         extensions.removeAll { $0.identifier == identifier }
     }
 
-    /// Puts an extension in the place of the one of the same type.
     mutating func replace(with replacement: CertificateExtension) {
         extensions = extensions.map { $0.identifier == replacement.identifier ? replacement : $0 }
     }

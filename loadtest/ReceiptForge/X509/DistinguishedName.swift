@@ -3,7 +3,7 @@
 
 /// `Name ::= SEQUENCE OF RelativeDistinguishedName`, each a SET of one attribute here (RFC 5280 §4.1.2.4).
 struct DistinguishedName: Sendable, Hashable {
-    /// One attribute; the string type belongs to the attribute as the authority chose to write it.
+    /// One attribute, with the string type that the authority chose.
     struct Attribute: Sendable, Hashable {
         let type: ObjectIdentifier
         let value: DERElement

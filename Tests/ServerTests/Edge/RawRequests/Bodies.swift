@@ -74,7 +74,7 @@ extension RawRequest {
             chunked("9112 §8", "1", .closed(400)).thenNoMore,
         ]
 
-    /// Chunks that HAProxy sends on as they should be.
+    /// Malformed chunks that HAProxy repairs.
     private static let repairedChunks = [
         "12 ↵\(body)↵0↵↵", "12\n\(body)↵0↵↵", "12;a\0b↵\(body)↵0↵↵",
         "12;\(String(repeating: "a", count: 300))↵\(body)↵0↵↵", "12↵\(body)\n0↵↵", "12↵\(body)↵0\n\n",

@@ -28,7 +28,7 @@ extension RawRequest {
             RawRequest("9112 §5.1", get("Host : localhost"), .closed(400)),
         ]
 
-    /// Hosts that a name server can point to the gateway, and what only looks like an address.
+    /// Hosts that DNS can point to the gateway, and hosts that only resemble an address.
     private static let foreignHosts =
         [
             "", "evil.example", "evil.example:8080", "localhost.evil.example", "localhostx", "xlocalhost",

@@ -23,7 +23,7 @@ extension RawRequest {
         RawRequest("9110 §9.3.5", "DELETE /nope HTTP/1.1↵Host: localhost↵Content-Length: 5↵↵hello", .open(404)),
     ]
 
-    /// RFC 9110 §9.3.2: no body, whatever is wrong.
+    /// RFC 9110 §9.3.2: responses to HEAD have no body, errors included.
     static let heads = [
         RawRequest("9110 §9.3.2", "HEAD /v1/status HTTP/1.1↵Host: localhost↵↵", .open(.head(200))),
         RawRequest("9110 §9.3.2", "HEAD /nope HTTP/1.1↵Host: localhost↵↵", .open(.head(404))),

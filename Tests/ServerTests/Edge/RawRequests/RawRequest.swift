@@ -3,17 +3,17 @@
 
 import Testing
 
-/// The bytes of a request, what the standards say of them, and what the gateway answers.
+/// The bytes of a request, the clause about them, and the gateway's responses.
 struct RawRequest: Sendable {
     /// The RFC and the section: `9112 §3.2`.
     let clause: String
     let text: String
     let outcome: Outcome
-    /// True if the client sends no more after it (RFC 9112 §9.6).
+    /// True if the client half-closes after it (RFC 9112 §9.6).
     var endsInput = false
-    /// The statuses behind a proxy that writes the request anew, so that nothing is wrong with it any more.
+    /// The statuses behind a proxy that repairs the request.
     var behindProxy: [Int]?
-    /// True if a proxy in front would see something other than a request of HTTP/1.1.
+    /// True if a proxy would not see an HTTP/1.1 request.
     var isDirectOnly = false
 
     /// - Parameter text: `↵` stands for CR and LF.
@@ -21,18 +21,17 @@ struct RawRequest: Sendable {
         (self.clause, self.text, self.outcome) = (clause, text.replacing("↵", with: "\r\n"), outcome)
     }
 
-    /// The answers, and the end of the connection.
+    /// The responses, and the state of the connection after them.
     struct Outcome: Sendable {
         let answers: [Answer]
         let isOpen: Bool
 
-        /// Answered, and the connection goes on.
+        /// Answered, and the connection stays open.
         static func open(_ answers: Answer...) -> Outcome { Outcome(answers: answers, isOpen: true) }
-        /// Answered or refused, and the connection ends.
+        /// Answered or rejected, and the connection is closed.
         static func closed(_ answers: Answer...) -> Outcome { Outcome(answers: answers, isOpen: false) }
     }
 
-    /// A status, and whether a body comes with it.
     struct Answer: Sendable, ExpressibleByIntegerLiteral {
         let status: Int
         let hasBody: Bool
@@ -43,32 +42,31 @@ struct RawRequest: Sendable {
 
         private init(_ status: Int, hasBody: Bool) { (self.status, self.hasBody) = (status, hasBody) }
 
-        /// An answer to HEAD (RFC 9110 §9.3.2).
+        /// A response to HEAD (RFC 9110 §9.3.2).
         static func head(_ status: Int) -> Answer { Answer(status, hasBody: false) }
     }
 
-    /// With the end of the input behind it.
+    /// The request followed by the end of the input.
     var thenNoMore: RawRequest {
         var request = self
         request.endsInput = true
         return request
     }
 
-    /// Repaired by HAProxy, and then answered like this.
+    /// The request repaired by HAProxy, and then answered with these statuses.
     func repaired(_ statuses: Int...) -> RawRequest {
         var request = self
         request.behindProxy = statuses
         return request
     }
 
-    /// Not for a proxy.
+    /// The request without a proxy.
     var directly: RawRequest {
         var request = self
         request.isDirectOnly = true
         return request
     }
 
-    /// Requests about one subject.
     struct Table: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let requests: [RawRequest]
@@ -85,19 +83,19 @@ struct RawRequest: Sendable {
         Table("expectations", expectations), Table("connections", connections), Table("pipelines", pipelines),
     ]
 
-    /// The name that the gateway in the tests was given.
+    /// The gateway's configured host name.
     static let hostName = "gateway.example"
 
     // MARK: - Pieces
 
     static let body = #"{"receipt":"AQID"}"#
 
-    /// A request that finds nothing.
+    /// A request for an unknown path.
     static func get(_ fields: String, target: String = "/nope") -> String {
         "GET \(target) HTTP/1.1↵\(fields)↵↵"
     }
 
-    /// A request that is answered with a verdict.
+    /// A request that gets a verdict.
     static func post(_ fields: String = "", target: String = "/v1/verify", host: String = "localhost") -> String {
         postHead("Content-Length: 18\(fields.isEmpty ? "" : "↵")\(fields)", target: target, host: host) + body
     }

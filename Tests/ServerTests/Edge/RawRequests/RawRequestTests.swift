@@ -8,7 +8,7 @@ import Testing
 @testable import Server
 @testable import Settings
 
-/// The edge against RFC 9110, 9112, 3986 and their relatives, byte by byte.
+/// The edge against RFC 9110, 9112, 3986 and related ones, byte by byte.
 @Suite("Raw requests", .timeLimit(.minutes(5)))
 struct RawRequestTests {
     @Test func `the tables are as long as they should be, and name a clause for each request`() {
@@ -18,16 +18,16 @@ struct RawRequestTests {
     }
 
     @Test(arguments: RawRequest.tables)
-    func `each is answered as the standards say`(table: RawRequest.Table) async throws {
+    func `each request is answered as the standards require`(table: RawRequest.Table) async throws {
         try await RunningGateway.with(Self.configure) { gateway in
             for request in table.requests { try await Self.check(request, port: gateway.port) }
-            // A body is given back when the last holder of its bytes lets go of it, which may be just after the answer.
+            // The body's bytes may be released just after the response.
             try await eventually { gateway.server.bodyBudget.reserved == 0 }
         }
     }
 
     @Test(arguments: RawRequest.tables)
-    func `each is answered the same when it comes byte by byte`(table: RawRequest.Table) async throws {
+    func `each request is answered the same when it arrives byte by byte`(table: RawRequest.Table) async throws {
         try await RunningGateway.with(Self.configure) { gateway in
             for request in table.requests where request.text.utf8.count < 300 {
                 try await Self.check(request, port: gateway.port, byteByByte: true)
@@ -35,7 +35,7 @@ struct RawRequestTests {
         }
     }
 
-    @Test func `behind HAProxy nothing is answered that should not be, and no answer goes to another request`()
+    @Test func `behind HAProxy no rejected request is served, and no response goes to another request`()
         async throws
     {
         try await RunningGateway.with(Self.configure) { gateway in
@@ -48,7 +48,7 @@ struct RawRequestTests {
         }
     }
 
-    /// Connections that wait for what does not come end in half a minute, so that a wrong table ends too.
+    /// Deadlines of half a minute, so that a wrong table ends too.
     private static func configure(_ configuration: inout GatewayConfiguration) {
         configuration.http.hostNames = HostNames([RawRequest.hostName])
         configuration.http.deadlines = HTTPDeadlines(
@@ -80,8 +80,8 @@ struct RawRequestTests {
         }
     }
 
-    /// HAProxy refuses some of it itself, and writes some of it anew, as the tables say. A request that is refused must not
-    /// be served, and no answer may go to a request that did not ask for it.
+    /// HAProxy rejects some of the requests itself, and repairs others, as the tables say. A rejected request must not
+    /// be served, and no response may go to another request.
     private static func checkBehindProxy(_ request: RawRequest, _ number: Int, port: Int) async throws {
         // HAProxy may reset the connection before it has read all of a large request.
         let text =
@@ -96,7 +96,7 @@ struct RawRequestTests {
         #expect(statuses.count <= expected.count + 1, "\(request): \(statuses)")
         #expect(statuses.count(where: isSuccess) <= expected.count(where: isSuccess), "\(request): \(statuses)")
         var after = try await Self.next(after: number, port: port)
-        // HAProxy's own, while its health checks wait for a busy machine.
+        // HAProxy's own 503, while its health checks wait for a busy machine.
         try await eventually {
             if after?.status == 503 { after = try await Self.next(after: number, port: port) }
             return after?.status != 503

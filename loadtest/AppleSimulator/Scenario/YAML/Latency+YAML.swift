@@ -4,7 +4,7 @@
 internal import Yams
 
 extension Latency {
-    /// A number of seconds, `{uniform: [0.05, 0.4]}`, or `{lognormal: {median: 0.12, sigma: 0.8, cap: 20}}`.
+    /// Reads a number of seconds, `{uniform: [0.05, 0.4]}`, or `{lognormal: {median: 0.12, sigma: 0.8, cap: 20}}`.
     init(_ node: Node, limits: SimulatorLimits) throws(ScenarioError) {
         let seconds = 0...(limits.maximumWait / .seconds(1))
         if node.scalar != nil {

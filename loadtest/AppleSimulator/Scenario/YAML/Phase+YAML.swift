@@ -20,7 +20,7 @@ extension Phase {
         }
     }
 
-    /// `from` and either `to` or `for`, all in seconds.
+    /// Reads `from` and either `to` or `for`, all in seconds.
     private static func seconds(_ fields: YAMLFields) throws(ScenarioError) -> Range<Double> {
         let decade = 0...Double(10 * 365 * 86_400)
         let from = try fields.number("from", in: decade) ?? 0
@@ -36,7 +36,7 @@ extension Phase {
 }
 
 extension Phase.HeaderField {
-    /// Names with a value, or a list of values for several lines.
+    /// Reads names with a value, or with a list of values for several lines.
     static func all(_ node: Node) throws(ScenarioError) -> [Self] {
         guard let mapping = node.mapping else { throw node.wrongValue(of: "headers", needed: "names with values") }
         var fields: [Self] = []
@@ -52,16 +52,16 @@ extension Phase.HeaderField {
         return fields
     }
 
-    /// A token (RFC 9110 §5.6.2), and not one of the fields that say where an answer ends.
+    /// Returns true for a token (RFC 9110 §5.6.2) that is not one of the fields which frame an answer.
     private static func isFree(_ name: String) -> Bool {
         name.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
             && !["content-length", "transfer-encoding", "connection"].contains(name.lowercased())
     }
 
-    /// Visible ASCII, spaces and tabs (RFC 9110 §5.5); also nothing at all, which some servers send.
+    /// Reads visible ASCII, spaces and tabs (RFC 9110 §5.5); also the empty value, which some servers send.
     private static func line(_ node: Node, of name: String) throws(ScenarioError) -> String {
         guard let text = node.scalar?.string, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 }) else {
-            throw node.wrongValue(of: name, needed: "one line of ASCII, in quotes where YAML asks for them")
+            throw node.wrongValue(of: name, needed: "one line of ASCII, in quotes where YAML requires them")
         }
         return text
     }

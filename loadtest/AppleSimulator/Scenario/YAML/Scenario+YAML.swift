@@ -11,14 +11,14 @@ extension Scenario {
 
     init(yaml text: String, limits: SimulatorLimits) throws(ScenarioError) {
         guard let root = try Node.reading(text, maximumBytes: limits.maximumScenarioBytes) else {
-            // An empty text is a scenario without anything.
+            // An empty text is an empty scenario.
             self.init()
             return
         }
         try self.init(root, limits: limits)
     }
 
-    /// Reads a scenario that stands within another text.
+    /// Reads a scenario within another text.
     package init(_ root: Node) throws(ScenarioError) {
         try self.init(root, limits: SimulatorLimits())
     }

@@ -17,7 +17,7 @@ extension ServerFault {
         case "slow_body":
             self = .slowBody(bytesPerSecond: try value.integer(of: "slow_body", in: 1...1_000_000_000))
         case "throttled":
-            // Also a time in the past, which servers send.
+            // A time in the past is allowed, because servers send it.
             self = .throttled(
                 retryAfter: .milliseconds(try value.integer(of: "throttled", in: -86_400_000...86_400_000)))
         case "compressed": self = .compressed(try value.word(of: "compressed", as: ContentCoding.self))
@@ -39,7 +39,7 @@ extension ServerFault {
 }
 
 extension ServerFault.ReceiptStatus {
-    /// A number, or `{status: 21104, is-retryable: true, with_receipt: true}`.
+    /// Reads a number, or `{status: 21104, is-retryable: true, with_receipt: true}`.
     init(_ node: Node) throws(ScenarioError) {
         let statuses = 21000...21199
         if node.scalar != nil {

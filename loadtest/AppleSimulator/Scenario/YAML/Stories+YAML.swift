@@ -31,8 +31,8 @@ extension Stories.Rule {
 }
 
 extension Story {
-    /// `renewed`, or with more to say `{expired: 2}`, `{refunded: 1}`, `{upgraded: com.example.gold}`, `{switched: com.example.gold}`,
-    /// `{offer_code: SUMMER}`.
+    /// Reads `renewed`, or with a value `{expired: 2}`, `{refunded: 1}`, `{upgraded: com.example.gold}`, `{switched:
+    /// com.example.gold}`, `{offer_code: SUMMER}`.
     fileprivate init(_ node: Node, of name: String) throws(ScenarioError) {
         let choice = try YAMLChoice(node, of: name, known: Self.plain.keys.sorted() + ["offer_code"])
         if choice.value == nil, let story = Self.plain[choice.name] {

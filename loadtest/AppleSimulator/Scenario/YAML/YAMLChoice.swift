@@ -3,13 +3,13 @@
 
 internal import Yams
 
-/// One of several kinds, written as its name alone, `reset`, or as its name with a value, `{http_status: 503}`.
+/// One of several names, alone as in `reset`, or with a value as in `{http_status: 503}`.
 struct YAMLChoice {
     let name: String
     let value: Node?
     let line: Int?
 
-    /// - Parameter field: the field that holds the choice, for messages.
+    /// - Parameter field: the name of the field, for messages.
     init(_ node: Node, of field: String, known names: [String]) throws(ScenarioError) {
         line = node.line
         if let word = node.scalar?.string {
@@ -24,13 +24,13 @@ struct YAMLChoice {
         guard names.contains(name) else { throw ScenarioError(line: line, fault: .unknownName(name, known: names)) }
     }
 
-    /// The value of a choice that has one.
+    /// Returns the value of a choice that requires one.
     func required() throws(ScenarioError) -> Node {
         guard let value else { throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: "a value")) }
         return value
     }
 
-    /// Throws if a choice that has no value was given one.
+    /// Throws if a choice without a value has one.
     func nothing() throws(ScenarioError) {
         guard value == nil else { throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: "no value")) }
     }

@@ -3,13 +3,13 @@
 
 package import Yams
 
-/// The fields of a mapping in a scenario. Every name must be known.
+/// The fields of a mapping in a scenario. Unknown names are errors.
 package struct YAMLFields {
-    /// Where the mapping begins.
+    /// The first line of the mapping.
     package let line: Int?
     private var fields: [String: Node] = [:]
 
-    /// - Parameter name: what the mapping stands for, for messages.
+    /// - Parameter name: the name of the mapping, for messages.
     package init(_ node: Node, of name: String, known names: [String]) throws(ScenarioError) {
         line = node.line
         guard let mapping = node.mapping else {
@@ -26,12 +26,12 @@ package struct YAMLFields {
 
     package subscript(name: String) -> Node? { fields[name] }
 
-    /// Those of the names that are there.
+    /// Returns the names that are present.
     package func present(of names: [String]) -> [String] {
         names.filter { fields[$0] != nil }
     }
 
-    /// The value of a field that must be there.
+    /// Returns the value of a required field.
     package func required(_ name: String) throws(ScenarioError) -> Node {
         guard let node = fields[name] else { throw ScenarioError(line: line, fault: .missing(name)) }
         return node
@@ -55,7 +55,6 @@ extension YAMLFields {
         try fields[name].map { node throws(ScenarioError) in try node.list(of: name) }
     }
 
-    /// One of some words.
     package func word<Word: CaseIterable & RawRepresentable<String>>(
         _ name: String, as type: Word.Type
     ) throws(ScenarioError) -> Word? {
@@ -64,7 +63,7 @@ extension YAMLFields {
 }
 
 extension Node {
-    /// Reads a text; nil if there is nothing in it.
+    /// Reads a text; nil for an empty one.
     package static func reading(_ text: String, maximumBytes: Int) throws(ScenarioError) -> Node? {
         guard text.utf8.count <= maximumBytes else {
             throw ScenarioError(line: nil, fault: .tooLarge(maximumBytes: maximumBytes))
@@ -76,22 +75,21 @@ extension Node {
         }
     }
 
-    /// Counted from 1.
+    /// The line, counted from 1.
     package var line: Int? { mark?.line }
 
-    /// The elements of a list.
     package func list(of name: String) throws(ScenarioError) -> [Node] {
         guard let sequence else { throw wrongValue(of: name, needed: "a list") }
         return Array(sequence)
     }
 
-    /// A text that is not empty.
+    /// Returns a non-empty text.
     package func text(of name: String) throws(ScenarioError) -> String {
         guard let text = scalar?.string, !text.isEmpty else { throw wrongValue(of: name, needed: "a text") }
         return text
     }
 
-    /// A finite number within bounds.
+    /// Returns a number within bounds.
     package func number(of name: String, in range: ClosedRange<Double>) throws(ScenarioError) -> Double {
         guard let number = scalar.flatMap({ Double($0.string) }), range.contains(number) else {
             throw wrongValue(of: name, needed: "a number from \(range.lowerBound) to \(range.upperBound)")
@@ -99,7 +97,7 @@ extension Node {
         return number
     }
 
-    /// A whole number within bounds.
+    /// Returns a whole number within bounds.
     package func integer(of name: String, in range: ClosedRange<Int>) throws(ScenarioError) -> Int {
         guard let number = scalar.flatMap({ Int($0.string) }), range.contains(number) else {
             throw wrongValue(of: name, needed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
@@ -107,7 +105,7 @@ extension Node {
         return number
     }
 
-    /// One of some words.
+    /// Returns one of the words of a type.
     package func word<Word: CaseIterable & RawRepresentable<String>>(
         of name: String, as type: Word.Type
     ) throws(ScenarioError) -> Word {
@@ -123,7 +121,7 @@ extension Node {
 }
 
 extension ScenarioError {
-    /// What Yams found.
+    /// Translates an error of Yams.
     fileprivate init(_ error: any Error) {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
