@@ -4,7 +4,7 @@
 
 import PackageDescription
 
-/// What every target of ours is compiled with. Warnings are errors; every touch of C carries the word `unsafe`.
+/// The settings of every target. Warnings are errors; every touch of C carries the word `unsafe`.
 let house: [SwiftSetting] = [
     .strictMemorySafety(),
     .treatAllWarnings(as: .error),
@@ -57,7 +57,6 @@ let package = Package(
             url: "https://github.com/apple/swift-configuration", from: "1.4.0",
             traits: [.defaults, "YAML"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
@@ -72,6 +71,7 @@ let package = Package(
             ],
             swiftSettings: house + explored),
         .target(name: "JSON", swiftSettings: house + explored),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: house + sanitized),
         .target(name: "Receipts", dependencies: ["COpenSSL"], swiftSettings: house + explored),
         .target(name: "ReceiptsFoundation", dependencies: ["Receipts"], swiftSettings: house),
         .target(name: "Resilience", swiftSettings: house),
@@ -86,8 +86,7 @@ let package = Package(
         .target(
             name: "Redis",
             dependencies: [
-                "CHiredis",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "CHiredis", "Cryptography",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -99,9 +98,9 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts", "Redis", "Resilience", "Secrets",
+                "Cryptography", "Gateway", "HTTPTransport", "JSON", "RateLimits", "Receipts", "Redis", "Resilience",
+                "Secrets",
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -119,9 +118,8 @@ let package = Package(
         .target(
             name: "RedisStore",
             dependencies: [
-                "AppStore", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Redis", "Resilience",
-                "Secrets", "Settings", "Telemetry",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AppStore", "Cryptography", "Gateway", "JSON", "PrometheusExport", "RateLimits", "Receipts", "Redis",
+                "Resilience", "Secrets", "Settings", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -154,9 +152,8 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "AppStore", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "PrometheusExport", "RateLimits",
-                "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AppStore", "Cryptography", "Gateway", "HTTPServer", "HTTPTransport", "JSON", "PrometheusExport",
+                "RateLimits", "Receipts", "Redis", "RedisStore", "Resilience", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -219,6 +216,7 @@ let package = Package(
             ],
             path: "loadtest/Ceilings", swiftSettings: house),
 
+        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: house),
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
@@ -284,10 +282,9 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "AppStore", "AppleSimulator", "Endpoints", "Gateway", "HTTPServer", "JSON", "Operations",
-                "PrometheusExport", "RateLimits", "RealServers", "ReceiptForge", "Receipts", "Redis", "RedisStore",
-                "Resilience", "Secrets", "Server", "Settings", "Telemetry",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "AppStore", "AppleSimulator", "Cryptography", "Endpoints", "Gateway", "HTTPServer", "JSON",
+                "Operations", "PrometheusExport", "RateLimits", "RealServers", "ReceiptForge", "Receipts", "Redis",
+                "RedisStore", "Resilience", "Secrets", "Server", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),

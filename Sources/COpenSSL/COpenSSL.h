@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one door to OpenSSL's libcrypto. Macros and variadics that Swift cannot import become
+// The one header of OpenSSL's libcrypto. Macros and variadics that Swift cannot import become
 // `static inline` functions below; everything else is used as OpenSSL declares it.
 
 #ifndef RECEIPT_GATEWAY_COPENSSL_H
@@ -15,6 +15,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
+#include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Crypto
+internal import Cryptography
 
 /// A Lua script that Redis runs atomically.
 public struct RedisScript: Hashable, Sendable {
@@ -13,7 +13,7 @@ public struct RedisScript: Hashable, Sendable {
     /// Creates a script.
     public init(_ source: String) {
         self.source = source
-        digest = Insecure.SHA1.hash(data: Array(source.utf8)).map { byte in
+        digest = HashFunction.sha1.digest(of: Array(source.utf8)).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
     }

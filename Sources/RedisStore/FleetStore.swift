@@ -3,6 +3,7 @@
 
 package import Gateway
 package import Logging
+internal import Cryptography
 internal import NIOPosix
 internal import RateLimits
 package import Receipts
@@ -77,6 +78,10 @@ extension StoreKeys {
     /// Parses the configured keys; nil if there are none.
     fileprivate init?(_ configuration: GatewayConfiguration) throws(ConfigurationProblems) {
         guard let text = configuration.cacheKeys?.exposed else { return nil }
+        guard AES256GCM.isOffered else {
+            let fault = "does not offer AES-256-GCM, which encrypts values in Redis; activate a provider that offers it"
+            throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: fault)])
+        }
         do throws(StoreKeysFault) {
             try self.init(text)
         } catch {

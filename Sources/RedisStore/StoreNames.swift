@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Crypto
+internal import Cryptography
 internal import Settings
 
 /// Pseudonymous names of entries in Redis: readers of Redis cannot tell what they stand for.
 struct StoreNames: Sendable {
-    private let key: SymmetricKey
+    private let key: HMACKey
 
     /// - Parameter key: secret, and equal on all nodes.
-    init(key: SymmetricKey) {
+    init(key: HMACKey) {
         self.key = key
     }
 
@@ -21,7 +21,7 @@ struct StoreNames: Sendable {
         var message: [UInt8] = []
         Self.append(area.utf8, to: &message)
         for part in parts { Self.append(part, to: &message) }
-        return Base64URL.encode(Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
+        return Base64URL.encode(key.code(for: message.span))
     }
 
     /// Appends a part after its length, which separates parts.
@@ -34,16 +34,14 @@ struct StoreNames: Sendable {
 extension StoreNames {
     /// Creates names with a key derived from this one.
     init(_ key: StoreKey) {
-        self.init(key: key.derived(for: "receipt-gateway names 1"))
+        self.init(key: HMACKey(key.derived(for: "receipt-gateway names 1")))
     }
 }
 
 extension StoreKey {
     /// Derives the key for one purpose, which reveals nothing about the others. HKDF with SHA-256 (RFC 5869).
-    func derived(for purpose: String) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: secret), info: Array(purpose.utf8),
-            outputByteCount: StoreKeys.Limits.keyBytes)
+    func derived(for purpose: String) -> [UInt8] {
+        HMACKey.derive(from: secret, for: purpose)
     }
 }
 

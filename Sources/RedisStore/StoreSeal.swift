@@ -1,13 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Crypto
+internal import Cryptography
 internal import Settings
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
 
 /// Encrypts the values in Redis. A reader of Redis learns only sizes and times. A writer can delete values, but not
 /// change them or move one to another name.
@@ -27,11 +22,11 @@ struct StoreSeal: Sendable {
 
     struct SealingKey: Sendable {
         let id: String
-        let key: SymmetricKey
+        let key: HMACKey
 
         init(_ key: StoreKey) {
             id = key.id
-            self.key = key.derived(for: "receipt-gateway seal 1")
+            self.key = HMACKey(key.derived(for: "receipt-gateway seal 1"))
         }
     }
 
@@ -52,37 +47,26 @@ struct StoreSeal: Sendable {
     func seal(_ value: [UInt8], for name: String) -> [UInt8] {
         let first = keys[0]
         let header = [Self.version, UInt8(first.id.utf8.count)] + Array(first.id.utf8)
-        do {
-            let box = try AES.GCM.seal(
-                value, using: Self.key(first, for: name), authenticating: header + Array(name.utf8))
-            return header + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
-        } catch {
-            preconditionFailure("AES-GCM encrypts any value under a key of 32 bytes")
-        }
+        return header + Self.cipher(first, for: name).seal(value, context: header + Array(name.utf8))
     }
 
     /// Decrypts a value stored under a name.
     func open(_ sealed: [UInt8], for name: String) throws(Fault) -> [UInt8] {
         guard sealed.count >= 2, sealed[0] == Self.version else { throw .malformed }
         let headerLength = 2 + Int(sealed[1])
-        guard sealed.count >= headerLength + Self.overhead else { throw .malformed }
+        guard sealed.count >= headerLength + AES256GCM.overhead else { throw .malformed }
         let id = sealed[2..<headerLength]
         guard let key = keys.first(where: { $0.id.utf8.elementsEqual(id) }) else { throw .unknownKey }
-        do {
-            let box = try AES.GCM.SealedBox(combined: sealed[headerLength...])
-            let header = Array(sealed[..<headerLength])
-            return Array(
-                try AES.GCM.open(box, using: Self.key(key, for: name), authenticating: header + Array(name.utf8)))
-        } catch {
+        let context = Array(sealed[..<headerLength]) + Array(name.utf8)
+        guard let value = Self.cipher(key, for: name).open(sealed[headerLength...], context: context) else {
             throw .notAuthentic
         }
+        return value
     }
 
-    private static func key(_ key: SealingKey, for name: String) -> SymmetricKey {
-        SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(name.utf8), using: key.key))
+    private static func cipher(_ key: SealingKey, for name: String) -> AES256GCM {
+        AES256GCM(key: key.key.code(for: name.utf8.span))
     }
 
     private static let version: UInt8 = 1
-    /// Nonce and tag.
-    private static let overhead = 12 + 16
 }

@@ -22,9 +22,15 @@ struct Repository {
 
     /// Returns all Swift files in these folders.
     static func swiftFiles(in folders: [String]) throws -> [File] {
+        try files(in: folders, named: /.*\.swift/)
+    }
+
+    /// Returns the files in these folders whose path matches.
+    static func files(in folders: [String], named pattern: some RegexComponent) throws -> [File] {
         try folders.flatMap { folder in
             let below = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
-            return try (below?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".swift") }.map { name in
+            let paths = below?.compactMap { $0 as? String } ?? []
+            return try paths.filter { $0.wholeMatch(of: pattern) != nil }.map { name in
                 File(path: "\(folder)/\(name)", text: try text("\(folder)/\(name)"))
             }
         }

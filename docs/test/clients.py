@@ -185,7 +185,7 @@ def over(customer: Customer) -> None:
 
 
 def undecided(customer: Customer) -> None:
-    """undecided keeps who was known, and lets somebody new in for a while"""
+    """undecided: a known customer keeps access, a new one gets it for a while"""
     with customer.stage.running(GATEWAY_APPLE_ENABLED="false") as gateway:
         why = r"undecided, upstream_not_configured"
         customer.expect(customer.comes(gateway.url, mode="apple"), rf"serve – provisional \({why}\)")
@@ -240,7 +240,7 @@ def frozen(customer: Customer) -> None:
 
 
 def gone(customer: Customer) -> None:
-    """where nobody listens, somebody new is served for a while"""
+    """without a server, a new customer is served for a while"""
     customer.expect(customer.comes(f"http://127.0.0.1:{free_port()}", deadline=1), r"serve – provisional \(.+\)")
 
 

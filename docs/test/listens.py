@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`listens.py PID`: waits until a server has both its ports open, as each of this repository's programs has two.
 
-Somebody who types commands is slower than a server that starts; a script is not.
+A person types more slowly than a server starts; a script does not.
 """
 
 from __future__ import annotations

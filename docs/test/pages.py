@@ -104,7 +104,7 @@ def _mark(page: Page, markers: dict[str, str], text: str, number: int) -> None:
         page.blocks.append(Block(number, INTERRUPT))
         return
     marker = _MARKER.match(text)
-    assert marker, f"line {number}: nobody knows what `{text}` means"
+    assert marker, f"line {number}: `{text}` has no known meaning"
     name, value = marker[1] or marker[3], marker[2] or ""
     if name == "given":
         page.given.append(value)

@@ -1,16 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Settings
-internal import HTTPServer
-internal import Crypto
+internal import Cryptography
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else
     internal import Foundation
 #endif
+internal import HTTPServer
 internal import HTTPTypes
 internal import JSON
+internal import Settings
 
 /// The status page as HTML, complete without script; the script keeps it up to date.
 struct StatusPage: Sendable {
@@ -34,7 +34,7 @@ struct StatusPage: Sendable {
 
     /// Returns the policy's source expression for a text.
     private static func source(_ text: String) -> String {
-        "sha256-" + Data(SHA256.hash(data: Array(text.utf8))).base64EncodedString()
+        "sha256-" + Data(HashFunction.sha256.digest(of: Array(text.utf8))).base64EncodedString()
     }
 }
 

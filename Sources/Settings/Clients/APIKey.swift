@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Crypto
+internal import Cryptography
 internal import JSON
 internal import Receipts
 package import Secrets
@@ -54,19 +54,19 @@ package struct APIKey: Sendable {
 
 /// Hashes the secret part of API keys with a pepper, so that a stolen clients file is worthless.
 package struct KeyHasher: Sendable {
-    private let pepper: SymmetricKey
+    private let pepper: HMACKey
 
     package init(pepper: Secret) {
-        self.pepper = SymmetricKey(data: Array(pepper.exposed.utf8))
+        self.pepper = HMACKey(Array(pepper.exposed.utf8))
     }
 
     /// Returns HMAC-SHA256(pepper, secret). The secret's characters are hashed, not the bytes they encode.
     package func hash(_ secret: Secret) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: Array(secret.exposed.utf8), using: pepper))
+        pepper.code(for: secret.exposed.utf8.span)
     }
 
     /// Compares a secret with a stored hash in constant time.
     func matches(_ secret: Secret, hash: [UInt8]) -> Bool {
-        HMAC<SHA256>.isValidAuthenticationCode(hash, authenticating: Array(secret.exposed.utf8), using: pepper)
+        pepper.isValid(hash, for: secret.exposed.utf8.span)
     }
 }

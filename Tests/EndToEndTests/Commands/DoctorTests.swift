@@ -113,8 +113,8 @@ import Testing
         let whole = try await Checkup(["GATEWAY_REDIS_URL": "redis+cluster://\(cluster.hosts)"])
         #expect(try whole["redis", "topology"].seen.contains("3 masters"), "\(whole.checks)")
         #expect(try whole["redis", "commands"].status == "ok")
-        let nobody = try await Checkup(["GATEWAY_REDIS_URL": "redis+sentinel://127.0.0.1:1/mymaster"])
-        #expect(try nobody["redis", "topology"].status == "failed" && nobody.exitStatus == 1)
+        let unreachable = try await Checkup(["GATEWAY_REDIS_URL": "redis+sentinel://127.0.0.1:1/mymaster"])
+        #expect(try unreachable["redis", "topology"].status == "failed" && unreachable.exitStatus == 1)
     }
 
     // MARK: - Apple
@@ -128,10 +128,10 @@ import Testing
             let production = try checkup["apple", "production"]
             #expect(production.status == "failed" && production.seen.contains("not trusted"), "\(production)")
         }
-        let nobody = ["PRODUCTION", "SANDBOX"].map { ("GATEWAY_APPLE_\($0)_URL", "http://127.0.0.1:1/verifyReceipt") }
-        let away = try await Checkup(Dictionary(uniqueKeysWithValues: nobody))
+        let closed = ["PRODUCTION", "SANDBOX"].map { ("GATEWAY_APPLE_\($0)_URL", "http://127.0.0.1:1/verifyReceipt") }
+        let away = try await Checkup(Dictionary(uniqueKeysWithValues: closed))
         #expect(try away["apple", "sandbox"].seen.contains("refused"), "\(away.checks)")
-        let settings = Dictionary(uniqueKeysWithValues: nobody + [("HTTPS_PROXY", "http://127.0.0.1:1")])
+        let settings = Dictionary(uniqueKeysWithValues: closed + [("HTTPS_PROXY", "http://127.0.0.1:1")])
         let proxied = try await Checkup(settings)
         #expect(try proxied["apple", "production"].advice?.contains("GATEWAY_APPLE_PROXY") == true)
     }

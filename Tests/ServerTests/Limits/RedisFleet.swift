@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
+import Cryptography
 import Gateway
 import NIOPosix
 import RateLimits
@@ -31,7 +31,7 @@ final class RedisFleet: Sendable {
         node.start()
         self.node = node
         let redis = CountingRedis(node)
-        let buckets = RedisTokenBuckets(redis, names: StoreNames(key: SymmetricKey(size: .bits256)))
+        let buckets = RedisTokenBuckets(redis, names: StoreNames(key: HMACKey(Array("names of a test".utf8))))
         (self.redis, self.buckets) = (redis, buckets)
         limiters = (0..<nodes).map { _ in FleetRateLimiter(buckets, liveNodes: { nodes }) }
         while await node.send([RedisCommand("PING")]) != [.success(.status("PONG"))] { await Task.yield() }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
+import Cryptography
 import Gateway
 import RateLimits
 import RealServers
@@ -26,7 +26,7 @@ struct RedisTokenBucketsTests {
     }
 
     @Test func `a key has the policy's name, pseudonyms for tenant and subject, and its tenant's hash slot`() {
-        let buckets = RedisTokenBuckets(Scripted(), names: StoreNames(key: SymmetricKey(size: .bits256)))
+        let buckets = RedisTokenBuckets(Scripted(), names: StoreNames(key: HMACKey(Array("names of a test".utf8))))
         let key = buckets.key(of: Self.bucket)
         #expect(key.wholeMatch(of: /rl:\{[\w-]{43}\}:minute:600-100000:[\w-]{43}/) != nil)
         var (other, tighter) = (Self.bucket, Self.bucket)
@@ -141,7 +141,8 @@ struct RedisTokenBucketsTests {
         (.refused(RedisRefusal(line: "OOM command not allowed")), .unreachable), (.protocolViolation, .nonsense),
     ])
     func `errors of Redis are mapped to their faults`(error: RedisError, fault: SharedBucketsFault) async {
-        let buckets = RedisTokenBuckets(Scripted(.failure(error)), names: StoreNames(key: SymmetricKey(size: .bits256)))
+        let buckets = RedisTokenBuckets(
+            Scripted(.failure(error)), names: StoreNames(key: HMACKey(Array("names of a test".utf8))))
         await #expect(throws: fault) { try await buckets.take(order(.init(RateCharge(Self.bucket)))) }
     }
 
@@ -151,7 +152,8 @@ struct RedisTokenBucketsTests {
     ])
     func `an invalid reply is an error`(numbers: [Int64]) async {
         let reply = RedisValue.array(numbers.map { .integer($0) })
-        let buckets = RedisTokenBuckets(Scripted(.success(reply)), names: StoreNames(key: SymmetricKey(size: .bits256)))
+        let buckets = RedisTokenBuckets(
+            Scripted(.success(reply)), names: StoreNames(key: HMACKey(Array("names of a test".utf8))))
         await #expect(throws: SharedBucketsFault.nonsense) {
             try await buckets.take(order(.init(RateCharge(Self.bucket))))
         }

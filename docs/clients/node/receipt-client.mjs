@@ -18,11 +18,11 @@ const mode = process.env.RECEIPTS_MODE ?? "auto";
 const deadlineMs = Number(process.env.RECEIPTS_DEADLINE ?? "10") * 1000;
 const attemptMs = 6000;
 const attempts = 4;
-// What an outage may cost: a day of service to somebody you know, an hour to somebody you do not.
+// The cost of an outage: a day of service for a known customer, an hour for an unknown one.
 const keepKnownMs = 24 * 3600 * 1000;
 const trustNewMs = 3600 * 1000;
 
-/** Nobody can say now; not the customer's fault. */
+/** No verdict now; not the customer's fault. */
 class Unanswered extends Error {}
 
 /** The gateway's answer. Asking twice about a receipt does no harm, so what failed is simply asked again. */
@@ -39,7 +39,7 @@ async function verify(receipt, bundleID) {
       if (answer.status === 200) return await answer.json();
       const problem = await answer.json().catch(() => ({}));
       why = `${answer.status} ${problem.code ?? ""}`.trim();
-      // 400, 401, 403: our request, our key, our configuration. Repeating does not mend it: tell somebody.
+      // 400, 401, 403: our request, our key, our configuration. A retry does not help: alert the operator.
       if (![429, 502, 503, 504].includes(answer.status)) throw new Unanswered(`${why}: ${problem.detail ?? ""}`);
       wait = retryAfter(answer.headers, attempt);
     } catch (error) {

@@ -27,12 +27,12 @@ MODE = os.environ.get("RECEIPTS_MODE", "auto")
 DEADLINE = float(os.environ.get("RECEIPTS_DEADLINE", "10"))
 ATTEMPT = 6.0
 ATTEMPTS = 4
-# What an outage may cost: a day of service to somebody you know, an hour to somebody you do not.
+# The cost of an outage: a day of service for a known customer, an hour for an unknown one.
 KEEP_KNOWN, TRUST_NEW = 24 * 3600, 3600
 
 
 class Unanswered(Exception):
-    """Nobody can say now; not the customer's fault."""
+    """No verdict now; not the customer's fault."""
 
 
 def verify(receipt: str, bundle_id: str | None = None) -> dict:
@@ -50,7 +50,7 @@ def verify(receipt: str, bundle_id: str | None = None) -> dict:
             problem = problem_details(error)
             why = f"{error.code} {problem.get('code', '')}".strip()
             if error.code not in (429, 502, 503, 504):
-                # 400, 401, 403: our request, our key, our configuration. Repeating does not mend it: tell somebody.
+                # 400, 401, 403: our request, our key, our configuration. A retry does not help: alert the operator.
                 raise Unanswered(f"{why}: {problem.get('detail', '')}") from None
             wait = retry_after(error.headers, attempt)
         except (OSError, ValueError, http.client.HTTPException) as error:

@@ -7,7 +7,7 @@
 //   ./receipt-client RECEIPT.b64 KNOWN.json
 //
 // prints whether to serve the customer, and why. KNOWN.json stands for the row of your database that says what this
-// customer had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE say whom to ask, as whom, and how.
+// customer had when you last knew. RECEIPTS_URL, RECEIPTS_KEY and RECEIPTS_MODE name the gateway, the API key and the mode.
 
 import Foundation
 
@@ -15,7 +15,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// What of the gateway's answer this client reads; docs/api.yaml has all of it.
+/// The part of the gateway's answer that this client reads; docs/api.yaml has all of it.
 struct Answer: Decodable {
     struct Provenance: Decodable { let source: String, degraded: Bool }
     struct Purchase: Decodable { let product_id: String, expires_date_ms: Int64?, cancellation_date_ms: Int64? }
@@ -27,10 +27,10 @@ struct Answer: Decodable {
 /// An error of the gateway's (RFC 9457).
 struct Problem: Decodable { let code: String?, detail: String? }
 
-/// Nobody can say now; not the customer's fault.
+/// No verdict now; not the customer's fault.
 struct Unanswered: Error { let why: String }
 
-/// What a customer has: a product, and until when (nil for ever).
+/// A product that a customer has, and its end (nil for none).
 struct Known: Codable {
     var product: String
     var until_ms: Int64?
@@ -47,7 +47,7 @@ struct Client {
     var deadline = 10.0
     static let attemptSeconds = 6.0, attempts = 4
 
-    /// The gateway's answer. Asking twice about a receipt does no harm, so what failed is simply asked again.
+    /// The gateway's answer. Asking twice about a receipt does no harm, so a failed request is retried.
     func verify(_ receipt: String, bundleID: String? = nil) async throws -> Answer {
         var question = ["receipt": receipt, "mode": mode]
         question["bundle_id"] = bundleID
@@ -63,7 +63,7 @@ struct Client {
             case .failed(let reason, let wait): failed = (reason, wait)
             }
             why = failed.why
-            // Retry-After is a promise of the gateway's: earlier is in vain. Who cannot wait so long does not ask again.
+            // Before Retry-After a retry is in vain. A caller that cannot wait so long does not retry.
             guard clock.now + .seconds(failed.wait) < end else { break }
             try await Task.sleep(for: .seconds(failed.wait))
         }
@@ -87,11 +87,11 @@ struct Client {
         }
         let problem = try? JSONDecoder().decode(Problem.self, from: data)
         let why = "\(head.statusCode) \(problem?.code ?? "")".trimmingCharacters(in: .whitespaces)
-        // 400, 401, 403: our request, our key, our configuration. Repeating does not mend it: tell somebody.
+        // 400, 401, 403: our request, our key, our configuration. A retry does not help: alert the operator.
         guard [429, 502, 503, 504].contains(head.statusCode) else {
             throw Unanswered(why: "\(why): \(problem?.detail ?? "")")
         }
-        // Whole seconds. A little later than all others that were told the same.
+        // Whole seconds. A random delay spreads the clients that got the same value.
         let promised = head.value(forHTTPHeaderField: "Retry-After").flatMap(Double.init)
         return .failed(why: why, wait: promised.map { $0 + .random(in: 0...0.5) } ?? Self.backoff(attempt))
     }
@@ -128,12 +128,12 @@ struct Client {
 }
 
 struct Decision {
-    /// What an outage may cost: a day of service to somebody you know, an hour to somebody you do not.
+    /// The cost of an outage: a day of service for a known customer, an hour for an unknown one.
     static let keepKnown: Int64 = 24 * 3_600_000, trustNew: Int64 = 3_600_000
 
     var serve: Bool, why: String, remember: Known?
 
-    /// Whether to serve, why, and what to remember.
+    /// The decision whether to serve, its reason, and the state to remember.
     static func about(_ receipt: String, _ client: Client, known: Known?, now: Int64) async throws -> Decision {
         let answer: Answer
         do {
@@ -154,7 +154,7 @@ struct Decision {
         return Decision(serve: found != nil, why: "\(found?.product ?? "nothing bought") (\(word))", remember: found)
     }
 
-    /// What a genuine receipt entitles to now.
+    /// Returns the entitlements of a genuine receipt now.
     static func entitlement(_ answer: Answer) -> Known? {
         for subscription in answer.subscriptions {
             guard ["active", "in_grace_period"].contains(subscription.state) else { continue }
@@ -166,7 +166,7 @@ struct Decision {
         return once.map { Known(product: $0.product_id, until_ms: nil) }
     }
 
-    /// An outage is ours, not the customer's: who had something keeps it for a while, who is new gets in for a moment.
+    /// An outage is ours, not the customer's: a known customer keeps access for a while, a new one gets a short one.
     static func withoutAnswer(_ why: String, _ known: Known?, _ now: Int64) -> Decision {
         guard let known else {
             let provisional = Known(product: "provisional", until_ms: now + trustNew, provisional: true)

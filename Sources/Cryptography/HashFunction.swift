@@ -1,0 +1,34 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import COpenSSL
+
+/// A hash function of FIPS 180-4.
+public enum HashFunction: Sendable {
+    /// For names that another program prescribes. It withstands no attack on collisions.
+    case sha1
+    case sha256
+
+    /// Returns the digest, 20 or 32 bytes.
+    public func digest(of bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: byteCount)
+        // SAFETY: OpenSSL writes as many bytes as the function's digest has.
+        let status = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, algorithm, nil)
+        precondition(status == 1, "OpenSSL offers \(self), as is checked at the start")
+        return digest
+    }
+
+    private var byteCount: Int {
+        switch self {
+        case .sha1: 20
+        case .sha256: 32
+        }
+    }
+
+    private var algorithm: OpaquePointer? {
+        switch self {
+        case .sha1: unsafe EVP_sha1()
+        case .sha256: unsafe EVP_sha256()
+        }
+    }
+}
