@@ -22,17 +22,22 @@ struct HTTPListenerTests {
 
     /// Shuts down the gateway's listening socket in this process, so that accepting fails.
     private static func shutDownSocket(listeningOn port: Int) throws {
-        let table = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8)
-        // proc_pid_net(5): local address, remote address, state (0A: listening) and, as the tenth column, the inode.
-        let columns = table.split(separator: "\n").dropFirst().map { $0.split(separator: " ") }
-        let suffix = ":" + String(port, radix: 16, uppercase: true)
-        let socket = try #require(columns.first { $0[1].hasSuffix(suffix) && $0[3] == "0A" })
-        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-        let descriptor = try #require(
-            descriptors.first {
-                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))
-                    == "socket:[\(socket[9])]"
-            }.flatMap { Int32($0) })
-        try #require(shutdown(descriptor, Int32(SHUT_RDWR)) == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        let listening = try #require(names.compactMap { Int32($0) }.first { isListening($0, on: port) })
+        try #require(shutdown(listening, Int32(SHUT_RDWR)) == 0)
+    }
+
+    private static func isListening(_ descriptor: Int32, on port: Int) -> Bool {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getsockname(descriptor, $0, &length)
+            }
+        }
+        guard status == 0, Int(UInt16(bigEndian: address.sin_port)) == port else { return false }
+        var accepts: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &size) == 0 && accepts == 1
     }
 }
