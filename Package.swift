@@ -205,7 +205,7 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            path: "loadtest/LoadTest", swiftSettings: house),
+            path: "loadtest/LoadTest", resources: [.embedInCode("Report/report.css")], swiftSettings: house),
         .executableTarget(
             name: "Ceilings",
             dependencies: [

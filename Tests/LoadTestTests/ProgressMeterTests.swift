@@ -27,7 +27,7 @@ struct ProgressMeterTests {
         #expect(meter.line(done: 3, elapsed: .seconds(6)) != nil)
     }
 
-    @Test func `the first second is too early to foretell anything`() {
+    @Test func `the first second is too early for an estimate`() {
         var meter = Self.meter()
         #expect(meter.line(done: 1, elapsed: .milliseconds(999)) == nil)
         #expect(meter.line(done: 0, elapsed: .seconds(2)) == nil)

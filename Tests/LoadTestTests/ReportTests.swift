@@ -60,7 +60,7 @@ struct ReportTests {
         #expect(object.cases.allSatisfy { $0.cms_verify_per_second > 0 && $0.base64_bytes_per_second > 0 })
     }
 
-    /// What `verify --format json` promises.
+    /// The members of `verify --format json`.
     private struct Document: Decodable {
         struct Case: Decodable {
             let purchases, bytes, threads: Int

@@ -25,60 +25,60 @@ struct NoiseRuleTests {
 
     @Test func `runs that do not differ are rarely called different`() {
         let rule = NoiseRule(typical: .median)
-        let alarms = (0..<30).count { trial in
+        let different = (0..<30).count { trial in
             let a = Self.seconds(60, seed: UInt64(2 * trial + 1)), b = Self.seconds(60, seed: UInt64(2 * trial + 2))
-            return rule.finding(a, b, arePaired: false)?.size == .real
+            return rule.estimate(a, b, arePaired: false)?.size == .real
         }
-        #expect(alarms <= 2)
+        #expect(different <= 2)
     }
 
     @Test func `a run that is slower by half is always told`() {
         for seed in 1..<10 {
             let a = Self.seconds(30, seed: UInt64(seed)), b = Self.seconds(30, seed: UInt64(seed + 100), around: 15)
-            let finding = Self.latency.finding(a, b, arePaired: false)
-            #expect(finding?.size == .real && (finding?.difference ?? 0) > 0)
+            let estimate = Self.latency.estimate(a, b, arePaired: false)
+            #expect(estimate?.size == .real && (estimate?.difference ?? 0) > 0)
         }
     }
 
     @Test func `with one second too few nothing is told`() {
         let few = NoiseRule.fewestSeconds - 1
         let short = Self.seconds(few, seed: 1), long = Self.seconds(few + 1, seed: 2, around: 100)
-        #expect(Self.latency.finding(short, long, arePaired: false) == nil)
-        #expect(Self.latency.finding(long, short, arePaired: false) == nil)
-        #expect(Self.latency.finding(long, long, arePaired: false)?.size == NoiseRule.Size.none)
+        #expect(Self.latency.estimate(short, long, arePaired: false) == nil)
+        #expect(Self.latency.estimate(long, short, arePaired: false) == nil)
+        #expect(Self.latency.estimate(long, long, arePaired: false)?.size == NoiseRule.Size.none)
     }
 
     @Test func `a difference that does not matter is none, however sure it is`() {
         let a = Self.seconds(40, seed: 1, spread: 0.001), b = a.map { $0 * 1.04 }
-        #expect(Self.latency.finding(a, b, arePaired: false)?.size == NoiseRule.Size.none)
-        #expect(Self.latency.finding(a, a.map { $0 * 1.06 }, arePaired: false)?.size == .real)
+        #expect(Self.latency.estimate(a, b, arePaired: false)?.size == NoiseRule.Size.none)
+        #expect(Self.latency.estimate(a, a.map { $0 * 1.06 }, arePaired: false)?.size == .real)
     }
 
     @Test func `what a plan does to both runs is no difference, and hides none`() {
         let ramp = (1...60).map(Double.init)
         let a = zip(ramp, Self.seconds(60, seed: 1, around: 1, spread: 0.02)).map { $0 * $1 }
         let b = zip(ramp, Self.seconds(60, seed: 2, around: 1.15, spread: 0.02)).map { $0 * $1 }
-        #expect(Self.latency.finding(a, b, arePaired: true)?.size == .real)
-        #expect(Self.latency.finding(a, b, arePaired: false)?.size == NoiseRule.Size.none)
+        #expect(Self.latency.estimate(a, b, arePaired: true)?.size == .real)
+        #expect(Self.latency.estimate(a, b, arePaired: false)?.size == NoiseRule.Size.none)
     }
 
     @Test func `an event of three seconds is named as such`() {
         let quiet = Array(repeating: 0.0, count: 60)
         var event = quiet
         for second in 30..<33 { event[second] = 20 }
-        #expect(Self.share.finding(quiet, event, arePaired: true)?.size == .passing)
-        #expect(Self.share.finding(quiet, quiet, arePaired: true)?.size == NoiseRule.Size.none)
-        #expect(Self.share.finding(quiet, quiet.map { _ in 1 }, arePaired: true)?.size == .real)
+        #expect(Self.share.estimate(quiet, event, arePaired: true)?.size == .passing)
+        #expect(Self.share.estimate(quiet, quiet, arePaired: true)?.size == NoiseRule.Size.none)
+        #expect(Self.share.estimate(quiet, quiet.map { _ in 1 }, arePaired: true)?.size == .real)
     }
 
     @Test func `a day is judged like ten minutes`() {
         let day = Self.seconds(86_400, seed: 1)
-        #expect(Self.latency.finding(day, day.map { $0 * 1.2 }, arePaired: true)?.size == .real)
-        #expect(Self.latency.finding(day, day, arePaired: true)?.size == NoiseRule.Size.none)
+        #expect(Self.latency.estimate(day, day.map { $0 * 1.2 }, arePaired: true)?.size == .real)
+        #expect(Self.latency.estimate(day, day, arePaired: true)?.size == NoiseRule.Size.none)
     }
 
     @Test func `the same seconds are judged in the same way`() {
         let a = Self.seconds(30, seed: 1), b = Self.seconds(30, seed: 2)
-        #expect(Self.latency.finding(a, b, arePaired: false) == Self.latency.finding(a, b, arePaired: false))
+        #expect(Self.latency.estimate(a, b, arePaired: false) == Self.latency.estimate(a, b, arePaired: false))
     }
 }

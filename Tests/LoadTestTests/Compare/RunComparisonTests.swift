@@ -46,12 +46,12 @@ struct RunComparisonTests {
         #expect(comparison.regressions == [])
     }
 
-    @Test func `the warm-up has no say`() {
+    @Test func `the warm-up does not count`() {
         var cold = Self.twin
         for index in 0..<3 { cold.timeline[index].p50 = 5000 }
         #expect(RunComparison(Self.calm, cold).figures == RunComparison(Self.calm, Self.twin).figures)
         #expect(MeasuredSeconds(cold).seconds.map(\.second) == Array(0..<30))
-        // Nor has what came after the end.
+        // Nor does the time after the end.
         cold.timeline.append(RunResult.Second(second: 33, failed: 100))
         cold.durationSeconds = 34
         #expect(MeasuredSeconds(cold).seconds.count == 30)
@@ -67,7 +67,7 @@ struct RunComparisonTests {
         #expect(RunComparison(SampleRun.empty, SampleRun.empty).figures.allSatisfy { $0.ratio == nil })
     }
 
-    @Test func `apples and pears are named, every one of them`() {
+    @Test func `every difference of plan and environment is named`() {
         var pear = Self.twin
         pear.plan = RunResult.Plan(
             url: "http://other", loop: .closed, arrival: .constant, warmupSeconds: 4, connections: 1, workers: 1,
@@ -95,7 +95,7 @@ struct RunComparisonTests {
         #expect(lines.contains { $0.contains("slowest response ms") && $0.hasSuffix("not judged") })
     }
 
-    @Test func `a stranger's text cannot command the terminal`() {
+    @Test func `text of a third party cannot control the terminal`() {
         let text = ComparisonTable(comparison: RunComparison(Self.calm, SampleRun.saying("\u{1B}[2J\u{9B}2J\r"))).text
         #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || (0x7F..<0xA0).contains($0.value) })
     }

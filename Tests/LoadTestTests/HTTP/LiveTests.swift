@@ -5,7 +5,7 @@ import Testing
 
 @testable import LoadTest
 
-/// What a terminal shows of a run.
+/// The live view of a run.
 struct LiveTests {
     @Test func `a sparkline shows the last numbers beside the largest`() {
         #expect(Sparkline.text([0, 1, 2, 4, 8], width: 10) == "▁▂▃▅█")

@@ -5,7 +5,6 @@ import Testing
 
 @testable import LoadTest
 
-/// How the highest rate is found.
 struct SearchTests {
     /// Tries rates against a server that holds up to `capacity`.
     private static func search(
@@ -54,7 +53,7 @@ struct SearchTests {
         #expect(tried.count == 6 && search.next == nil)
     }
 
-    @Test func `how many steps are left is foretold`() {
+    @Test func `the number of steps left is estimated`() {
         var search = RateSearch(from: 1000, to: 1e6, precision: 0.05, maximumSteps: 30)
         search.tried(1000, passed: true)
         #expect(search.remainingSteps == nil)

@@ -11,7 +11,7 @@ import Testing
 @Suite(.enabled(if: Browser.isInstalled, "chromium-headless-shell is missing: .ci/deps test installs it"))
 struct BrowserTests {
     @Test(arguments: RunPageTests.samples.indices)
-    func `a browser complains of nothing and shows the numbers of the JSON`(_ sample: Int) throws {
+    func `a browser reports no fault and shows the numbers of the JSON`(_ sample: Int) throws {
         let (name, result) = RunPageTests.samples[sample]
         let page = try RunPage(result).html()
         let visit = try Browser.visit(page)
@@ -35,14 +35,14 @@ struct BrowserTests {
     @Test(arguments: [
         #"</script><script>document.title="taken"</script><img src=x onerror=alert(1)>"#, "\"' onload=alert(1) x='",
     ])
-    func `a stranger's text stays text`(_ text: String) throws {
+    func `text of a third party stays text`(_ text: String) throws {
         let visit = try Browser.visit(RunPage(SampleRun.saying(text)).html())
         #expect(visit.complaints == [])
         #expect(!visit.document.contains("<img") && !visit.document.contains("<title>taken"))
         #expect(visit.document.ranges(of: "<script").count == 1)
     }
 
-    /// What the tests above rely on.
+    /// The tests above rely on this.
     @Test func `a browser that had to refuse something says so`() throws {
         let page = try RunPage(SampleRun(seconds: 1).result()).html()
         let script = page.replacing("<main>", with: "<main><script>document.title='ran'</script>")

@@ -12,16 +12,20 @@ struct HueTests {
     @Test(arguments: [Hue.ink, .muted, .good, .bad, .caution])
     func `text can be read by day and by night`(_ hue: Hue) throws {
         for ground in [Hue.page, .card, .shade] {
-            #expect(try Self.contrast(hue.light, ground.light) >= 4.5, "on \(ground)")
-            #expect(try Self.contrast(hue.dark, ground.dark) >= 4.5, "on \(ground), by night")
+            #expect(try Self.contrast(hue, ground, \.light) >= 4.5, "on \(ground)")
+            #expect(try Self.contrast(hue, ground, \.dark) >= 4.5, "on \(ground), by night")
         }
     }
 
     /// §1.4.11: 3 to 1 for what is drawn.
     @Test(arguments: Hue.allCases.filter { ![.page, .card, .shade, .rule].contains($0) })
     func `lines and areas can be told from the ground`(_ hue: Hue) throws {
-        #expect(try Self.contrast(hue.light, Hue.card.light) >= 3)
-        #expect(try Self.contrast(hue.dark, Hue.card.dark) >= 3)
+        #expect(try Self.contrast(hue, .card, \.light) >= 3)
+        #expect(try Self.contrast(hue, .card, \.dark) >= 3)
+    }
+
+    @Test func `every hue has colours`() {
+        #expect(Hue.colours.count == Hue.allCases.count)
     }
 
     @Test func `outcomes have colours of their own`() {
@@ -33,8 +37,12 @@ struct HueTests {
         #expect(OutcomeNames.hues(for: (0..<64).map { "o\($0)" }).count == 64)
     }
 
-    private static func contrast(_ a: String, _ b: String) throws -> Double {
-        let (first, second) = (try luminance(a), try luminance(b))
+    private static func contrast(
+        _ a: Hue, _ b: Hue, _ scheme: ((light: String, dark: String)) -> String
+    ) throws -> Double {
+        let (first, second) = try (
+            luminance(scheme(#require(Hue.colours[a]))), luminance(scheme(#require(Hue.colours[b])))
+        )
         return (max(first, second) + 0.05) / (min(first, second) + 0.05)
     }
 

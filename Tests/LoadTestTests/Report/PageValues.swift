@@ -4,7 +4,7 @@
 import Foundation
 import JSON
 
-/// The numbers of a page, held against the JSON they come from.
+/// The numbers of a page, for comparison with the JSON they come from.
 struct PageValues {
     /// Place in the JSON, the number beside it, and what readers see.
     let values: [(path: String, value: String, text: String)]
@@ -16,7 +16,7 @@ struct PageValues {
         }
     }
 
-    /// What does not agree, in words; none if all do.
+    /// Returns the numbers that do not agree, in words.
     func faults(against json: JSONValue) -> [String] {
         values.compactMap { path, value, text in
             guard let number = Self.number(at: path, in: json) else { return "\(path) is no number of the result" }
@@ -36,7 +36,7 @@ struct PageValues {
         return value?.number.flatMap { Double($0.text) }
     }
 
-    /// Whether the text is the number, rounded to the digits it shows. Shares may be shown as percentages.
+    /// Returns true if the text is the number rounded to the digits it shows. Shares may be shown as percentages.
     private static func shows(_ text: String, _ number: Double) -> Bool {
         let digits = text.replacingOccurrences(of: ",", with: "").prefix { $0.isNumber || $0 == "." || $0 == "-" }
         guard let shown = Double(digits) else { return false }

@@ -41,7 +41,7 @@ struct RunPageTests {
 
     @Test func `the verdict comes first, and says as much as is true`() throws {
         var result = SampleRun(seconds: 2).result()
-        func headline() -> String { VerdictHeadline(result).words }
+        func headline() -> String { result.headline }
         #expect(headline() == "Passed: its threshold was met")
         result.thresholds += [RunResult.Threshold(expression: "p50<1ms", measured: 2, unit: "ms", met: false)]
         result.verdict = .thresholdMissed
@@ -51,13 +51,13 @@ struct RunPageTests {
         (result.verdict, result.durationSeconds) = (.interrupted, 1.234)
         #expect(headline() == "Interrupted after 1.23 seconds")
         (result.verdict, result.thresholds) = (.passed, [])
-        #expect(headline() == "Passed: it was held to no threshold")
+        #expect(headline() == "Passed: it had no threshold")
         let html = try RunPage(result).html()
         let first = try #require(html.firstRange(of: "<h1"))
         #expect(html[..<first.lowerBound].firstRange(of: "<section") == nil)
     }
 
-    // MARK: - Strangers' results
+    // MARK: - Results of third parties
 
     private static let hostile = [
         #"</script><script>alert(1)</script>"#, #""><img src=x onerror="alert(1)">"#, "'--><!--", "&lt;b&gt;\u{202E}",
@@ -74,12 +74,12 @@ struct RunPageTests {
         #expect(try RunResultFile.read(Array(embedded.utf8)) == SampleRun.saying(text))
     }
 
-    /// How many of each there are.
+    /// Returns the number of each element.
     private static func elements(of html: String) -> [Substring: Int] {
         html.matches(of: #/<([a-z!\/-]+)/#).reduce(into: [:]) { $0[$1.output.1, default: 0] += 1 }
     }
 
-    @Test func `the page asks for nothing and runs nothing`() throws {
+    @Test func `the page loads nothing and runs nothing`() throws {
         let html = try RunPage(SampleRun(outage: 5).result()).html()
         #expect(html.contains("default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;"))
         for way in [" src=", " href=", "@import", "url(", " onload", "javascript:", "<link", "<iframe", "<object"] {
@@ -133,7 +133,7 @@ struct RunPageTests {
     @Test(arguments: [0, 1e-9, 9e15])
     func `numbers at their limits make a page`(_ number: Double) throws {
         let result = SampleRun(seconds: 30, warmup: 0, perSecond: 20).result().with(number)
-        try RunResultLimits().check(result)
+        #expect(try RunResultFile.read(Array(JSONText.of(result).utf8)) == result)
         let html = try RunPage(result).html()
         #expect(html.utf8.count < 1_000_000)
         #expect(html.firstMatch(of: #/["MLHV ]-?(nan|inf)/#)?.output.0 == nil)
@@ -155,7 +155,7 @@ struct RunPageTests {
                 == RunPage(result).html())
         try ReportCommand.parse([file, "-o", folder.appending(path: "other.html").path]).run()
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "other.html").path))
-        #expect(throws: PageFileError.notWritable(path: "/nowhere/page.html")) {
+        #expect(throws: RunResultError.notWritable(path: "/nowhere/page.html")) {
             try ReportCommand.parse([file, "-o", "/nowhere/page.html"]).run()
         }
     }

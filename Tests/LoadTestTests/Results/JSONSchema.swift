@@ -12,7 +12,7 @@ struct JSONSchema {
         self.root = root
     }
 
-    /// What breaks the schema, each with its place.
+    /// Returns the violations of the schema, each with its place.
     func faults(of value: JSONValue) -> [String] { check(value, by: root, at: "") }
 
     private static let annotations: Set<String> = ["$schema", "$id", "$defs", "title", "description"]

@@ -108,7 +108,7 @@ struct RunResultFileTests {
             try Self.fault {
                 $0.marks[0...] = [RunResult.Mark(atSeconds: 1, text: String(repeating: "x", count: limits.text + 1))]
             }
-                == "marks: a text of more than 8,192 bytes")
+                == "marks[0].text: a text of more than 8,192 bytes")
         #expect(
             try Self.fault { $0.metrics = times(RunResult.Series(name: "", kind: .gauge, points: []), limits.series) }
                 .hasPrefix("metrics: more"))
@@ -122,12 +122,16 @@ struct RunResultFileTests {
 
     @Test func `numbers that cannot be are refused`() throws {
         #expect(try Self.fault { $0.durationSeconds = -1 } == "duration_seconds: must be 0 or more")
-        #expect(try Self.fault { $0.timeline[1].p99 = -0.5 } == "timeline[1]: must be 0 or more")
-        #expect(try Self.fault { $0.totals.sent = -1 } == "totals: must be 0 or more")
-        #expect(try Self.fault { $0.marks = [RunResult.Mark(atSeconds: 1e16, text: "")] } == "marks: is too large")
+        #expect(try Self.fault { $0.timeline[1].p99 = -0.5 } == "timeline[1].p99_ms: must be 0 or more")
+        #expect(try Self.fault { $0.errors = ["points": -1] } == "errors.points: must be 0 or more")
+        #expect(try Self.fault { $0.plan.mix = ["seed": 1e300] } == "plan.mix.seed: is too large")
+        #expect(try Self.fault { $0.totals.sent = -1 } == "totals.sent: must be 0 or more")
+        #expect(
+            try Self.fault { $0.marks = [RunResult.Mark(atSeconds: 1e16, text: "")] }
+                == "marks[0].at_seconds: is too large")
         #expect(
             try Self.fault { $0.metrics[0].points = [RunResult.Point(x: 1, y: -1e16)] }
-                == "metrics[0]: a value is too large")
+                == "metrics[0].points[0][1]: is too large")
     }
 
     @Test func `moments and percentiles must rise`() throws {
@@ -136,6 +140,7 @@ struct RunResultFileTests {
         #expect(try Self.fault { $0.service.percentiles[0].x = 100.5 } == "service.percentiles: must rise, up to 100")
         let backwards = [RunResult.Point(x: 2, y: 1), RunResult.Point(x: 1, y: 1)]
         #expect(
-            try Self.fault { $0.metrics[1].points = backwards } == "metrics[1].points: must be in the order of time")
+            try Self.fault { $0.metrics[1].points = backwards }
+                == "metrics[1].points: must be in the order of time, from 0")
     }
 }

@@ -15,7 +15,7 @@ struct SampleRun {
     var seed: UInt64 = 1
     /// All times, multiplied.
     var slowness = 1.0
-    /// When Redis goes away for three seconds.
+    /// The second in which Redis becomes unavailable, for three seconds.
     var outage: Int?
     /// From a tenth of the rate up to it.
     var isRamp = false

@@ -7,7 +7,7 @@ internal import ArgumentParser
 struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
-        abstract: "Say in what two runs differ by more than noise.",
+        abstract: "Show the differences between two runs that are larger than noise.",
         discussion: """
             Examples:
 
@@ -15,17 +15,18 @@ struct CompareCommand: ParsableCommand {
               receipt-loadtest compare before.json after.json -o compare.html
               receipt-loadtest compare main.json branch.json --fail-on-regression
 
-            Judged are the seconds after the warm-up: a difference counts if their typical values lie apart in 99.8 % of \
+            Compared are the seconds after the warm-up: a difference counts if typical seconds differ in 99.8 % of \
             \(NoiseRule.draws) draws of blocks of seconds, and if it is at least 5 % (for shares of requests: 0.1 % of \
-            all). With fewer than \(NoiseRule.fewestSeconds) seconds nothing is judged. Differences between the plans are \
-            named. The exit status is 0, whatever was found, unless --fail-on-regression is given: 99 then says that \
-            something became worse.
+            all). Runs of fewer than \(NoiseRule.fewestSeconds) seconds are not judged. Differences of the plans are \
+            listed.
+
+            Exit status: 0, or 99 with --fail-on-regression if a figure became worse.
             """)
 
     @Argument(help: ArgumentHelp("The first result.", valueName: "a.json"))
     var a: String
 
-    @Argument(help: ArgumentHelp("The result to hold against it.", valueName: "b.json"))
+    @Argument(help: ArgumentHelp("The result to compare with it.", valueName: "b.json"))
     var b: String
 
     @Option(
@@ -45,7 +46,7 @@ struct CompareCommand: ParsableCommand {
 
     func run() throws {
         let comparison = RunComparison(try RunResultFile.read(a), try RunResultFile.read(b))
-        if let output { try PageFile(output).write(ComparePage(comparison: comparison).html()) }
+        if let output { try PageFile.write(ComparePage(comparison: comparison).html(), to: output) }
         let text =
             try format == .json
             ? JSONText.of(ComparisonReport(comparison)) : ComparisonTable(comparison: comparison).text

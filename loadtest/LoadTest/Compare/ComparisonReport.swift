@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `compare --format json` prints.
+/// The output of `compare --format json`.
 struct ComparisonReport: Encodable, Sendable {
     let schema = 1
     let kind = "comparison"
@@ -13,7 +13,6 @@ struct ComparisonReport: Encodable, Sendable {
     let environmentDifferences: [RunComparison.Difference]
     let figures: [ComparedFigure]
 
-    /// Which run it was.
     struct Run: Encodable, Sendable {
         let title: String
         let verdict: RunResult.Verdict

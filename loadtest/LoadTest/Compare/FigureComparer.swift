@@ -1,79 +1,133 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which figures of two runs are compared, and how each is judged.
+/// The figures of two runs.
 struct FigureComparer: Sendable {
-    private let a: RunResult
-    private let b: RunResult
-    private let secondsA: MeasuredSeconds
-    private let secondsB: MeasuredSeconds
-    private let isSamePlan: Bool
+    let a: RunResult
+    let b: RunResult
+    let isSamePlan: Bool
 
-    /// Latencies and rates that differ by less do not matter.
-    static let smallestShare = 0.05
-    /// Shares of requests that differ by less do not matter: a tenth of a percent.
-    static let smallestPoints = 0.1
-
-    init(_ a: RunResult, _ b: RunResult, isSamePlan: Bool) {
-        self.a = a
-        self.b = b
-        self.isSamePlan = isSamePlan
-        secondsA = MeasuredSeconds(a)
-        secondsB = MeasuredSeconds(b)
-    }
+    /// Smaller differences of latencies and rates do not matter.
+    private static let smallestShare = 0.05
+    /// Smaller differences of shares of requests do not matter, in percentage points.
+    private static let smallestPoints = 0.1
 
     var figures: [ComparedFigure] {
         [
             judged(
-                figure("answered", "/s") { $0.totals.achievedPerSecond },
-                NoiseRule(typical: .mean, smallestShare: Self.smallestShare),
-                wish: .more
+                ComparedFigure("answered", "/s", a.totals.achievedPerSecond, b.totals.achievedPerSecond),
+                NoiseRule(typical: .mean, smallestShare: Self.smallestShare), isMoreBetter: true
             ) { Double($0.answered) },
-            latency("response p50", { $0.response.p50 }, \.p50), latency("response p90", { $0.response.p90 }, \.p90),
-            latency("response p99", { $0.response.p99 }, \.p99),
-            figure("response p99.9", "ms") { $0.response.p99_9 },
-            figure("slowest response", "ms") { $0.response.maximum },
-            figure("service p50", "ms") { $0.service.p50 }, figure("service p99", "ms") { $0.service.p99 },
-            share("failed", { $0.totals.failed }, \.failed), share("shed", { $0.totals.shed }, \.shed),
-            figure("unanswered", "") { Double($0.totals.unanswered) },
-            figure("send lag p99", "ms") { $0.generator.sendLag.p99 },
+            latency("response p50", \.p50, \.p50), latency("response p90", \.p90, \.p90),
+            latency("response p99", \.p99, \.p99),
+            ComparedFigure("response p99.9", "ms", a.response.p99_9, b.response.p99_9),
+            ComparedFigure("slowest response", "ms", a.response.maximum, b.response.maximum),
+            ComparedFigure("service p50", "ms", a.service.p50, b.service.p50),
+            ComparedFigure("service p99", "ms", a.service.p99, b.service.p99),
+            share("failed", \.failed, \.failed), share("shed", \.shed, \.shed),
+            ComparedFigure("unanswered", "", Double(a.totals.unanswered), Double(b.totals.unanswered)),
+            ComparedFigure("send lag p99", "ms", a.generator.sendLag.p99, b.generator.sendLag.p99),
         ]
     }
 
-    private func figure(_ name: String, _ unit: String, _ value: (RunResult) -> Double?) -> ComparedFigure {
-        ComparedFigure(name, unit: unit, value(a), value(b))
-    }
-
     private func latency(
-        _ name: String, _ value: (RunResult) -> Double?, _ second: (RunResult.Second) -> Double?
+        _ name: String, _ value: (RunResult.Distribution) -> Double?, _ second: (RunResult.Second) -> Double?
     ) -> ComparedFigure {
         judged(
-            figure(name, "ms", value), NoiseRule(typical: .median, smallestShare: Self.smallestShare), wish: .less,
-            second)
+            ComparedFigure(name, "ms", value(a.response), value(b.response)),
+            NoiseRule(typical: .median, smallestShare: Self.smallestShare), second)
     }
 
     private func share(
-        _ name: String, _ count: (RunResult) -> Int, _ second: (RunResult.Second) -> Int
+        _ name: String, _ count: (RunResult.Totals) -> Int, _ second: (RunResult.Second) -> Int
     ) -> ComparedFigure {
-        let figure = figure(name, "%") { run in
-            run.totals.sent > 0 ? 100 * Double(count(run)) / Double(run.totals.sent) : nil
-        }
-        return judged(figure, NoiseRule(typical: .mean, smallest: Self.smallestPoints), wish: .less) {
-            $0.share(of: second($0)).map { 100 * $0 }
-        }
+        func percent(_ count: Int, of all: Int) -> Double? { all > 0 ? 100 * Double(count) / Double(all) : nil }
+        let shares = [a, b].map { percent(count($0.totals), of: $0.totals.sent) }
+        return judged(
+            ComparedFigure(name, "%", shares[0], shares[1]),
+            NoiseRule(typical: .mean, smallest: Self.smallestPoints)
+        ) { percent(second($0), of: $0.answered + $0.failed + $0.shed) }
     }
 
     private func judged(
-        _ figure: ComparedFigure, _ rule: NoiseRule, wish: ComparedFigure.Wish,
+        _ figure: ComparedFigure, _ rule: NoiseRule, isMoreBetter: Bool = false,
         _ value: (RunResult.Second) -> Double?
     ) -> ComparedFigure {
-        let (first, second) = (secondsA.values(value), secondsB.values(value))
-        if isSamePlan, first.count == second.count, Set(first.keys) == Set(second.keys) {
-            let order = first.keys.sorted()
-            let pair = (order.compactMap { first[$0] }, order.compactMap { second[$0] })
-            return figure.judged(rule.finding(pair.0, pair.1, arePaired: true), by: rule, wish: wish)
+        let seconds = [a, b].map { run in
+            MeasuredSeconds(run).seconds.compactMap { second in value(second).map { (second.second, $0) } }
         }
-        let sorted = [first, second].map { values in values.sorted { $0.key < $1.key }.map(\.value) }
-        return figure.judged(rule.finding(sorted[0], sorted[1], arePaired: false), by: rule, wish: wish)
+        // Seconds of the same plan are drawn in pairs.
+        let arePaired = isSamePlan && seconds[0].map(\.0) == seconds[1].map(\.0)
+        let estimate = rule.estimate(seconds[0].map(\.1), seconds[1].map(\.1), arePaired: arePaired)
+        return figure.judged(estimate, by: rule, isMoreBetter: isMoreBetter)
+    }
+}
+
+/// A number of two runs, and whether they differ in it.
+struct ComparedFigure: Encodable, Hashable, Sendable {
+    let name: String
+    /// `ms`, `/s`, `%`.
+    let unit: String
+    /// Of the whole runs.
+    let a: Double?
+    let b: Double?
+    /// Of b to a; nil if a is 0.
+    let ratio: Double?
+    /// The typical seconds of the runs, from which noise is judged, and the range of their difference.
+    private(set) var typicalA: Double?
+    private(set) var typicalB: Double?
+    private(set) var lowest: Double?
+    private(set) var highest: Double?
+    private(set) var judgement = NoiseRule.Judgement.notJudged
+
+    private enum CodingKeys: String, CodingKey {
+        case name, unit, a, b, ratio, judgement
+        case typicalA = "typical_second_a"
+        case typicalB = "typical_second_b"
+        case lowest = "difference_low"
+        case highest = "difference_high"
+    }
+
+    init(_ name: String, _ unit: String, _ a: Double?, _ b: Double?) {
+        self.name = name
+        self.unit = unit
+        self.a = a
+        self.b = b
+        if let a, let b, a > 0 { ratio = b / a } else { ratio = nil }
+    }
+
+    fileprivate func judged(_ estimate: NoiseRule.Estimate?, by rule: NoiseRule, isMoreBetter: Bool) -> ComparedFigure {
+        var figure = self
+        guard let estimate else {
+            figure.judgement = .tooFewSeconds
+            return figure
+        }
+        (figure.typicalA, figure.typicalB) = (estimate.a, estimate.b)
+        (figure.lowest, figure.highest) = (estimate.interval.lowerBound, estimate.interval.upperBound)
+        switch estimate.size {
+        case .none:
+            let isPassing = a.flatMap { a in b.map { b in rule.isPassing(a, b, beside: estimate) } } ?? false
+            figure.judgement = isPassing ? .fewSeconds : .withinNoise
+        case .passing: figure.judgement = .fewSeconds
+        case .real: figure.judgement = (estimate.difference > 0) == isMoreBetter ? .better : .worse
+        }
+        return figure
+    }
+}
+
+/// The seconds of a run that count: whole ones, after the warm-up and before the last request was due.
+struct MeasuredSeconds: Sendable {
+    /// Numbered from the end of the warm-up.
+    let seconds: [RunResult.Second]
+
+    init(_ result: RunResult) {
+        let start = Int(result.plan.warmupSeconds.rounded(.up))
+        // A run of 29.999 s has thirty seconds.
+        let end = result.lastDue + 0.05
+        seconds = result.timeline.filter { $0.second >= start && Double($0.second + 1) <= end }.map { second in
+            var moved = second
+            moved.second -= start
+            return moved
+        }
     }
 }

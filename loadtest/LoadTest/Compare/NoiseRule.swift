@@ -3,65 +3,63 @@
 
 internal import ReceiptForge
 
-/// Whether the seconds of two runs differ by more than the seconds of each differ among themselves.
+/// A test of whether the seconds of two runs differ by more than the seconds of each differ among themselves.
 ///
-/// Blocks of neighbouring seconds are drawn again and again (a moving-block bootstrap: seconds resemble their
-/// neighbours, and a rank test would take each for a witness of its own); the difference counts if 99.8 % of the draws
-/// agree on its direction and it is large enough to matter. Of runs that do not differ, about one figure in fifty is
-/// still called different, and up to one in ten where each second strongly resembles the one before.
+/// A moving-block bootstrap: it draws blocks of neighbouring seconds, since seconds resemble their neighbours and a
+/// rank test would take each as independent. A difference counts if 99.8 % of the draws agree on its direction and it
+/// is large enough to matter. Of runs that do not differ, about one figure in fifty is still called different, and up
+/// to one in ten where each second strongly resembles the one before.
 ///
-/// What changes from one run to the next (neighbours on the machine, the weather of a network) no pair of runs can show:
-/// who wants to be sure repeats both.
+/// No pair of runs shows what changes from run to run, such as other programs on the machine: repeat both.
 struct NoiseRule: Sendable {
-    /// What a run is summed up by.
+    /// The typical second of a run.
     enum Typical: Sendable {
-        /// Outliers have no say: for latencies.
+        /// For latencies: outliers do not count.
         case median
-        /// Every one counts: for rates and shares.
+        /// For rates and shares: every second counts.
         case mean
     }
 
     var typical: Typical
-    /// How large a difference must be to matter, as a share of the first run's typical second.
+    /// The smallest difference that matters, as a share of the first run's typical second.
     var smallestShare = 0.0
     /// The same, in units of the figure.
     var smallest = 0.0
 
     static let fewestSeconds = 20
-    /// Of more, several are taken together.
+    /// Of more seconds, neighbours are averaged.
     static let mostSeconds = 600
     static let draws = 2000
-    /// Of the draws that may disagree at each end: 0.1 %.
+    /// The number of draws at each end that may disagree: 0.1 %.
     private static let disagreeing = draws / 1000
 
     enum Judgement: String, Codable, Sendable {
         case withinNoise = "within_noise"
         case better, worse
-        /// On average they differ by enough to matter, but in their typical seconds they do not: something happened.
+        /// They differ enough on average, but not in their typical seconds: there was an event.
         case fewSeconds = "in_few_seconds"
         case tooFewSeconds = "too_few_seconds"
         case notJudged = "not_judged"
     }
 
-    /// What the seconds of two runs say of each other.
-    struct UpstreamResult: Hashable, Sendable {
+    /// The difference between two runs.
+    struct Estimate: Hashable, Sendable {
         /// The typical second of each run.
         let a: Double
         let b: Double
-        /// b - a, and where it may lie.
+        /// b - a, and its range.
         let difference: Double
         let interval: ClosedRange<Double>
         let size: Size
     }
 
-    /// What a difference amounts to.
     enum Size: Sendable {
         case none, passing, real
     }
 
-    /// Nil with too few seconds. Paired seconds belong together: they are drawn together, so that what a plan does to both
-    /// runs at the same moment is no difference between them.
-    func finding(_ a: [Double], _ b: [Double], arePaired: Bool) -> UpstreamResult? {
+    /// Returns nil with too few seconds. Paired seconds are drawn together, so that a change of the plan's rate, which
+    /// affects both runs in the same second, is no difference.
+    func estimate(_ a: [Double], _ b: [Double], arePaired: Bool) -> Estimate? {
         guard min(a.count, b.count) >= Self.fewestSeconds, !arePaired || a.count == b.count else { return nil }
         let (a, b) = (thinned(a), thinned(b))
         var random = SplitMix64(seed: 1)
@@ -74,16 +72,16 @@ struct NoiseRule: Sendable {
         let interval = differences[Self.disagreeing]...differences[Self.draws - 1 - Self.disagreeing]
         let (typicalA, typicalB) = (sum(a), sum(b))
         let difference = typicalB - typicalA
-        return UpstreamResult(
+        return Estimate(
             a: typicalA, b: typicalB, difference: difference, interval: interval,
             size: isLarge(difference, beside: typicalA)
                 ? interval.contains(0) ? isPassing(a, b) ? .passing : .none : .real : .none)
     }
 
-    /// Whether whole runs lie further apart than their typical seconds can: few seconds make the difference.
-    func isPassing(_ a: Double, _ b: Double, beside finding: UpstreamResult) -> Bool {
+    /// Returns true if the whole runs differ by more than their typical seconds can: few seconds make the difference.
+    func isPassing(_ a: Double, _ b: Double, beside estimate: Estimate) -> Bool {
         let margin = max(smallest, smallestShare * a)
-        let span = (finding.interval.lowerBound - margin)...(finding.interval.upperBound + margin)
+        let span = (estimate.interval.lowerBound - margin)...(estimate.interval.upperBound + margin)
         return isLarge(b - a, beside: a) && !span.contains(b - a)
     }
 
@@ -91,12 +89,12 @@ struct NoiseRule: Sendable {
         difference != 0 && difference.magnitude >= max(smallest, smallestShare * a.magnitude)
     }
 
-    /// Whether the averages lie apart while half of the seconds know nothing of it.
+    /// Returns true if the averages differ and the medians do not.
     private func isPassing(_ a: [Double], _ b: [Double]) -> Bool {
         typical == .mean && !isLarge(Self.median(b) - Self.median(a), beside: Self.median(a))
     }
 
-    /// Long runs in groups of neighbouring seconds, so that comparing two days takes no longer than two times ten minutes.
+    /// Returns the averages of neighbouring seconds, so that two days take no longer than two times ten minutes.
     private func thinned(_ seconds: [Double]) -> [Double] {
         let size = (seconds.count + Self.mostSeconds - 1) / Self.mostSeconds
         guard size > 1 else { return seconds }
@@ -105,7 +103,7 @@ struct NoiseRule: Sendable {
         }
     }
 
-    /// As many seconds as there are, in blocks of neighbours; the first follows the last.
+    /// Draws this many seconds in blocks of neighbours; the first follows the last.
     private static func blocks(of count: Int, _ random: inout SplitMix64) -> [Int] {
         let length = Int(Double(count).squareRoot().rounded(.up))
         var seconds: [Int] = []

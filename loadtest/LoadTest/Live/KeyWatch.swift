@@ -4,19 +4,19 @@
 internal import Glibc
 internal import Synchronization
 
-/// Hears keys on a terminal as they are pressed, and leaves the terminal as it was.
+/// Reads keys from a terminal as they are pressed.
 ///
-/// SAFETY: the terminal's settings are read before they are changed and written back once, at the latest when this goes.
+/// SAFETY: the terminal's settings are read before they are changed, and restored once, in `deinit` at the latest.
 final class KeyWatch {
     private let before: termios
     private let ending: Ending
     private let thread: WorkerThread
     private var isOver = false
 
-    /// Whether keys can be heard.
+    /// True if standard input is a terminal of this process.
     static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && getpgrp() == tcgetpgrp(STDIN_FILENO) }
 
-    /// Calls `press` on a thread of its own for each key; nil if there is no terminal to hear keys on.
+    /// Calls `press` on a thread of its own for each key; nil without a terminal.
     init?(_ press: @escaping @Sendable (UInt8) -> Void) {
         var settings = termios()
         guard Self.isPossible, unsafe tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
@@ -39,25 +39,25 @@ final class KeyWatch {
         end()
     }
 
-    /// Hears nothing more, and gives the terminal back.
+    /// Stops reading and restores the terminal.
     func end() {
         guard !isOver else { return }
         isOver = true
-        ending.isAsked.withLock { $0 = true }
+        ending.isWanted.withLock { $0 = true }
         thread.join()
         var settings = before
         _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
 
     private final class Ending: Sendable {
-        let isAsked = Mutex(false)
+        let isWanted = Mutex(false)
     }
 
     private static func listen(_ ending: Ending, _ press: (UInt8) -> Void) {
-        while !ending.isAsked.withLock({ $0 }) {
-            var question = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-            // A tenth of a second is how long the end may wait for this thread.
-            guard unsafe poll(&question, 1, 100) > 0 else { continue }
+        while !ending.isWanted.withLock({ $0 }) {
+            var events = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            // In milliseconds: the longest time that end() waits for this thread.
+            guard unsafe poll(&events, 1, 100) > 0 else { continue }
             var key: UInt8 = 0
             guard unsafe read(STDIN_FILENO, &key, 1) == 1 else { return }
             press(key)

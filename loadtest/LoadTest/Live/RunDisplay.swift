@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Shows a run while it goes on, on standard error: a live view on a terminal, else a line a second.
+/// The display of a run in progress on standard error: a live view on a terminal, else a line per second.
 final class RunDisplay {
     private var kind: Kind
     private let keys: KeyWatch?
@@ -12,9 +12,9 @@ final class RunDisplay {
     }
 
     /// - Parameters:
-    ///   - isQuiet: nothing is shown.
-    ///   - isPlain: no live view, even on a terminal.
-    ///   - stop: called on a thread of its own when `q` is pressed.
+    ///   - isQuiet: True if nothing is shown.
+    ///   - isPlain: True if there is no live view, even on a terminal.
+    ///   - stop: Called on a thread of its own when `q` is pressed.
     init(
         _ plan: LoadPlan, marks: [MarkOption], isQuiet: Bool, isPlain: Bool, stop: @escaping @Sendable () -> Void
     ) {
@@ -35,7 +35,6 @@ final class RunDisplay {
         end()
     }
 
-    /// Shows a second that has ended.
     func show(_ second: RunResult.Second, _ counts: RequestCounts) {
         switch kind {
         case .none: break
@@ -47,7 +46,7 @@ final class RunDisplay {
         }
     }
 
-    /// Gives the terminal back.
+    /// Restores the terminal.
     func end() {
         keys?.end()
         guard case .live(var screen, _) = kind else { return }

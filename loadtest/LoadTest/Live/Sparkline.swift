@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A row of numbers as small as text.
+/// A row of numbers as characters.
 enum Sparkline {
     private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-    /// One character for each of the last numbers, the largest full; a space where there is none.
+    /// Returns a character for each of the last numbers, the largest full; a space for nil.
     static func text(_ values: [Double?], width: Int) -> String {
         let shown = values.suffix(width)
         let most = shown.compactMap(\.self).max() ?? 0
@@ -20,8 +20,7 @@ enum Sparkline {
 
 /// Parts of a whole, side by side.
 enum ShareBar {
-    /// So many characters for each part, together all of them, as fair as whole characters allow: the largest remainders
-    /// are rounded up.
+    /// Returns the number of characters for each part; their sum is `width`, and the largest remainders are rounded up.
     static func widths(_ parts: [Int], width: Int) -> [Int] {
         let sum = parts.reduce(0, +)
         guard sum > 0 else { return parts.map { _ in 0 } }

@@ -1,15 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Says how far a job is and how long it will still take, but not too often. Time is an argument.
+/// The progress of a job and an estimate of its end. Time is an argument.
 struct ProgressMeter {
-    /// What is being counted, in the plural.
+    /// The name of what is counted, in the plural.
     let unit: String
-    /// How many there are.
     let total: Int
     /// The shortest time between two lines.
     let interval: Duration
-    /// Short jobs show nothing, and nothing can be foretold from the first moments of a long one.
+    /// Short jobs show nothing, and the first second allows no estimate.
     private var nextLine = Duration.seconds(1)
 
     init(unit: String, total: Int, interval: Duration) {
@@ -18,11 +17,11 @@ struct ProgressMeter {
         self.interval = interval
     }
 
-    /// What to show now, or nil if the last line is recent.
+    /// Returns the line to show, or nil if the last one is recent.
     ///
     /// - Parameters:
-    ///   - done: how many are done.
-    ///   - elapsed: since the job began.
+    ///   - done: The number of units done.
+    ///   - elapsed: The time since the job began.
     mutating func line(done: Int, elapsed: Duration) -> String? {
         guard done > 0, elapsed >= nextLine else { return nil }
         nextLine = elapsed + interval
@@ -35,7 +34,7 @@ struct ProgressMeter {
         return "\(share) %, \(done.grouped) of \(total.grouped) \(unit), about \(Self.rough(remaining)) left"
     }
 
-    /// Whole seconds, from two minutes on whole minutes.
+    /// Returns whole seconds, from two minutes on whole minutes.
     private static func rough(_ seconds: Double) -> String {
         seconds < 120 ? "\(Int(seconds.rounded(.up))) s" : "\(Int((seconds / 60).rounded())) min"
     }

@@ -2,20 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import FoundationEssentials
 
 /// `receipt-loadtest report`
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Make one HTML page of a result, which needs no network and no script.",
+        abstract: "Make an HTML page of a result, which needs no network and no script.",
         discussion: """
             Examples:
 
               receipt-loadtest report result.json
               receipt-loadtest report result.json -o - > report.html
 
-            The result may be somebody else's: it is checked, and nothing in it becomes part of the page but its numbers \
-            and texts.
+            The result may come from a third party: it is checked, and only its numbers and texts appear on the page.
             """)
 
     @Argument(help: ArgumentHelp("The JSON that http wrote.", valueName: "result.json"))
@@ -24,11 +24,30 @@ struct ReportCommand: ParsableCommand {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Where to write the page; - is standard output (default: beside the result).", valueName: "path"))
+            "The file of the page; - is standard output (default: beside the result).", valueName: "path"))
     var output: String?
 
     func run() throws {
         let page = try RunPage(RunResultFile.read(result)).html()
-        try PageFile(output ?? PageFile.beside(result)).write(page)
+        try PageFile.write(page, to: output ?? PageFile.beside(result))
+    }
+}
+
+/// The file of a page.
+enum PageFile {
+    /// Returns `result.html` for `result.json`.
+    static func beside(_ result: String) -> String {
+        (result.hasSuffix(".json") ? result.dropLast(5) : result[...]) + ".html"
+    }
+
+    /// Writes the whole page or nothing.
+    static func write(_ page: String, to path: String) throws(RunResultError) {
+        if path == "-" { return StandardOutput.write(page) }
+        do {
+            try Data(page.utf8).write(to: URL(filePath: path), options: .atomic)
+        } catch {
+            throw .notWritable(path: path)
+        }
+        StandardError.write("The page is in \(path).\n")
     }
 }

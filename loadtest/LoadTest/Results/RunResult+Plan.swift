@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RunResult {
-    /// What was asked for.
+    /// The plan of a run.
     struct Plan: Codable, Hashable, Sendable {
         var name: String?
         var description: String?
         var url: String
         var loop: Loop
         var arrival: Arrival
-        /// Rates one after the other; none in a closed loop, which sends as fast as it is answered.
+        /// Rates in their order; none in a closed loop.
         var stages: [Stage] = []
         var warmupSeconds: Double
         var connections: Int
         var workers: Int
-        /// Distinct receipts.
+        /// The number of distinct receipts.
         var keys: Int
-        /// How much more popular the first keys are: 0 for none, 1 for Zipf's law.
+        /// The exponent of their popularity: 0 if all are equal, 1 for Zipf's law.
         var zipf: Double
         /// The share of each kind of request; together 1.
         var mix: [String: Double] = [:]
@@ -28,16 +28,19 @@ extension RunResult {
             case warmupSeconds = "warmup_seconds"
             case timeoutMilliseconds = "timeout_ms"
         }
+
+        /// The planned duration without the warm-up; nil in a closed loop.
+        var seconds: Double? { loop == .open && !stages.isEmpty ? stages.map(\.seconds).reduce(0, +) : nil }
     }
 
     enum Loop: String, Codable, Sendable {
-        /// Requests leave when they are due, whatever became of the ones before.
+        /// Requests are sent when they are due, whether or not earlier ones are answered.
         case open
         /// Each connection waits for an answer before its next request.
         case closed
     }
 
-    /// How the requests of a second lie in it.
+    /// The spacing of requests.
     enum Arrival: String, Codable, Sendable {
         case constant, poisson
     }
@@ -54,14 +57,50 @@ extension RunResult {
             case seconds
         }
     }
-}
 
-extension RunResult {
-    /// When the last request was due, in seconds since the first, the warm-up included. Answers may come after it.
+    /// The time in seconds at which the last request was due, warm-up included. Answers may come after it.
     var lastDue: Double { plan.warmupSeconds + min(durationSeconds, plan.seconds ?? durationSeconds) }
-}
 
-extension RunResult.Plan {
-    /// How long requests are due, without the warm-up; nil in a closed loop, which has no plan for that.
-    var seconds: Double? { loop == .open && !stages.isEmpty ? stages.map(\.seconds).reduce(0, +) : nil }
+    /// The machine and the program that sent the requests.
+    struct Environment: Codable, Hashable, Sendable {
+        /// Of this program.
+        var version: String
+        /// The commit it was built from, if known.
+        var revision: String?
+        /// The command line, without values of headers: they may be secret.
+        var arguments: [String]
+        /// The name of the processor.
+        var cpu: String
+        /// The cores of the machine, and those that this process may use.
+        var cores: Int
+        var allowedCores: [Int]
+        var kernel: String
+        var memoryBytes: Int
+
+        private enum CodingKeys: String, CodingKey {
+            case version, revision, arguments, cpu, cores, kernel
+            case allowedCores = "allowed_cores"
+            case memoryBytes = "memory_bytes"
+        }
+    }
+
+    /// The quality of the generator's own work.
+    struct Generator: Codable, Hashable, Sendable {
+        var keptSchedule: Bool
+        /// The time from which a request was due until it was sent.
+        var sendLag: Distribution
+        /// The number of requests that were sent too late.
+        var lateSends: Int
+        var cpuSeconds: Double
+        /// The share of one core for each worker; at 1 it has no more to give.
+        var cpuShare: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case keptSchedule = "kept_schedule"
+            case sendLag = "send_lag"
+            case lateSends = "late_sends"
+            case cpuSeconds = "cpu_seconds"
+            case cpuShare = "cpu_share"
+        }
+    }
 }

@@ -1,45 +1,44 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one load run found: the file that `http` writes and that `report` and `compare` read, described for others in
+/// The result of one load run: the file that `http` writes and that `report` and `compare` read, described in
 /// `loadtest/schema.json`.
 ///
-/// Times are milliseconds as fractions, moments are seconds since the first request was due, the warm-up included. What the
-/// warm-up answered stands in the timeline and nowhere else.
+/// Times are milliseconds with fractions, moments are seconds since the first request was due, the warm-up included.
+/// Answers of the warm-up are in the timeline only.
 struct RunResult: Codable, Hashable, Sendable {
-    /// The version of this form; a reader refuses any other.
+    /// The version of the format; a reader rejects any other.
     static let schema = 1
 
     var schema = Self.schema
     var kind = Kind.http
     var verdict: Verdict
-    /// Why, a sentence each; none if the run passed.
+    /// A sentence for each reason; none if the run passed.
     var verdictReasons: [String] = []
     var startedAt: Moment
-    /// How long was measured, without the warm-up.
+    /// The duration without the warm-up.
     var durationSeconds: Double
     var plan: Plan
     var environment: Environment
     var generator: Generator
     var totals: Totals
-    /// From the moment a request was due until its answer was there: what a customer waits.
+    /// The time from which a request was due until its answer: the wait of a customer.
     var response: Distribution
-    /// From the moment a request was sent until its answer was there: what the server took.
+    /// The time from which a request was sent until its answer: the work of the server.
     var service: Distribution
-    /// In how many ways requests ended, the most frequent first.
+    /// The most frequent first.
     var outcomes: [Outcome] = []
     /// Answers by HTTP status.
     var statuses: [String: Int] = [:]
-    /// Requests without an answer, by what went wrong.
+    /// Requests without an answer, by cause.
     var errors: [String: Int] = [:]
     /// A row for each second, in order.
     var timeline: [Second] = []
     var marks: [Mark] = []
-    /// What was scraped meanwhile.
+    /// Scraped from the server.
     var metrics: [Series] = []
     var thresholds: [Threshold] = []
 
-    /// What was pressed on.
     enum Kind: String, Codable, Sendable {
         case http
     }
@@ -48,9 +47,9 @@ struct RunResult: Codable, Hashable, Sendable {
         /// Every threshold was met, or there was none.
         case passed
         case thresholdMissed = "threshold_missed"
-        /// The generator could not send when it should have: the numbers are about the generator.
+        /// The generator did not keep its schedule: the numbers are about the generator.
         case generatorOverloaded = "generator_overloaded"
-        /// Somebody ended the run; the numbers are of what was done until then.
+        /// The operator ended the run; the numbers are of the time until then.
         case interrupted
     }
 

@@ -4,9 +4,8 @@
 internal import Foundation
 internal import JSON
 
-/// Reads what a run found. The file may be somebody else's: it is bounded and checked before anything is made of it.
+/// Reads results. A file may come from a third party: it is bounded and checked before it is used.
 enum RunResultFile {
-    /// Reads a file, and names it in what is wrong with it.
     static func read(_ path: String) throws(RunResultError) -> RunResult {
         guard let text = try? bytes(of: path) else { throw .notReadable(path: path) }
         do throws(RunResultFault) {
@@ -16,7 +15,7 @@ enum RunResultFile {
         }
     }
 
-    /// One byte more than a result may have at most: the file may be a device without an end.
+    /// Returns at most one byte more than a result may have: the file may be a device without an end.
     private static func bytes(of path: String) throws -> [UInt8] {
         let file = try FileHandle(forReadingFrom: URL(filePath: path))
         defer { try? file.close() }
@@ -28,61 +27,53 @@ enum RunResultFile {
         return bytes
     }
 
-    /// Reads a text.
     static func read(_ text: [UInt8]) throws(RunResultFault) -> RunResult {
-        let tree: JSONValue
+        let limits = RunResultLimits(), tree: JSONValue
         do throws(JSONFault) {
-            tree = try JSONValue(parsing: text, limits: RunResultLimits().json)
+            tree = try JSONValue(parsing: text, limits: limits.json)
         } catch {
             throw .notJSON("\(error)")
         }
-        // Before the rest: what another version says cannot be expected to fit.
+        // First, since another version may have other members.
         guard let schema = tree["schema"]?.number?.integer else { throw .notAResult }
         guard schema == RunResult.schema else { throw .otherSchema(schema) }
-        let result = try decode(text)
-        try RunResultLimits().check(result)
-        return result
-    }
-
-    private static func decode(_ text: [UInt8]) throws(RunResultFault) -> RunResult {
+        let result: RunResult
         do {
-            return try JSONDecoder().decode(RunResult.self, from: Data(text))
-        } catch let error as DecodingError {
-            throw .member(error.place, error.reason)
+            result = try JSONDecoder().decode(RunResult.self, from: Data(text))
         } catch {
-            throw .notAResult
+            throw (error as? DecodingError)?.fault ?? .notAResult
         }
+        try limits.check(result, of: tree)
+        return result
     }
 }
 
-/// Why a file cannot be reported on.
+/// A file that cannot be read or written.
 enum RunResultError: Error, Hashable, CustomStringConvertible {
     case notReadable(path: String)
+    case notWritable(path: String)
     case notResult(path: String, RunResultFault)
 
     var description: String {
         switch self {
         case .notReadable(let path): "Cannot read '\(path)'."
+        case .notWritable(let path): "Cannot write '\(path)'."
         case .notResult(let path, let fault): "\(path): \(fault)"
         }
     }
 }
 
-/// Which rule a result breaks.
+/// A rule that a result breaks.
 enum RunResultFault: Error, Hashable, CustomStringConvertible {
-    /// No JSON, or more of it than any run writes.
+    /// No JSON, or more of it than a run writes.
     case notJSON(String)
-    /// JSON of something else.
     case notAResult
-    /// A result in a form of another version.
     case otherSchema(Int64)
-    /// A member is missing, or holds something of another type.
+    /// A member is missing or has another type.
     case member(String, String)
-    /// More of something than is read.
     case tooMany(String, most: Int)
-    /// A text of more bytes than are read.
     case tooLong(String, most: Int)
-    /// A number that cannot be.
+    /// A number out of its range or order.
     case number(String, String)
 
     var description: String {
@@ -90,39 +81,31 @@ enum RunResultFault: Error, Hashable, CustomStringConvertible {
         case .notJSON(let reason): "this is no JSON that could be a result: \(reason)"
         case .notAResult: "this is no result of a load run: it has no number 'schema'"
         case .otherSchema(let schema):
-            "this result has schema \(schema), and this program reads schema \(RunResult.schema): use the receipt-loadtest "
-                + "that wrote it"
-        case .member(let place, let reason): "\(place): \(reason)"
+            "this result has schema \(schema), and this program reads schema \(RunResult.schema): use the version of "
+                + "receipt-loadtest that wrote it"
+        case .member(let place, let reason), .number(let place, let reason): "\(place): \(reason)"
         case .tooMany(let place, let most): "\(place): more than \(most.grouped)"
         case .tooLong(let place, let most): "\(place): a text of more than \(most.grouped) bytes"
-        case .number(let place, let reason): "\(place): \(reason)"
         }
     }
 }
 
 extension DecodingError {
-    /// Where it happened: `plan.stages[2].seconds`.
-    fileprivate var place: String {
-        let keys: [any CodingKey]
+    fileprivate var fault: RunResultFault {
         switch self {
-        case .keyNotFound(let key, let context): keys = context.codingPath + [key]
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            keys = context.codingPath
-        @unknown default: keys = []
-        }
-        return keys.reduce("") { place, key in
-            if let index = key.intValue { return place + "[\(index)]" }
-            return place.isEmpty ? key.stringValue : place + "." + key.stringValue
+        case .keyNotFound(let key, let context): .member(Self.place(context.codingPath + [key]), "is missing")
+        case .typeMismatch(let type, let context): .member(Self.place(context.codingPath), "is no \(type)")
+        case .valueNotFound(_, let context): .member(Self.place(context.codingPath), "is null")
+        case .dataCorrupted(let context): .member(Self.place(context.codingPath), context.debugDescription)
+        @unknown default: .notAResult
         }
     }
 
-    fileprivate var reason: String {
-        switch self {
-        case .keyNotFound: "is missing"
-        case .typeMismatch(let type, _): "is no \(type)"
-        case .valueNotFound: "is null"
-        case .dataCorrupted(let context): context.debugDescription
-        @unknown default: "is not as it should be"
+    /// Returns `plan.stages[2].seconds`.
+    private static func place(_ keys: [any CodingKey]) -> String {
+        keys.reduce("") { place, key in
+            if let index = key.intValue { return "\(place)[\(index)]" }
+            return place.isEmpty ? key.stringValue : "\(place).\(key.stringValue)"
         }
     }
 }

@@ -1,19 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds the highest rate that passes, by doubling until one fails and halving the gap then; below the first rate, if that
-/// fails. A rate is tried once.
+/// A search for the highest rate that passes: it doubles the rate until one fails, then halves the gap; if the first
+/// rate fails, it halves that. No rate is tried twice.
 struct RateSearch: Hashable, Sendable {
-    /// The gap at which it is enough, as a share of the highest rate that passed.
+    /// The gap at which the search ends, as a share of the highest rate that passed.
     let precision: Double
-    /// No rate above it is tried.
     let maximumRate: Double
-    /// So many rates are tried at most.
     let maximumSteps: Int
 
-    /// The highest that passed.
+    /// The highest rate that passed, and the lowest that failed.
     private(set) var passed: Double?
-    /// The lowest that failed.
     private(set) var failed: Double?
     private(set) var steps = 0
     private let first: Double
@@ -25,7 +22,7 @@ struct RateSearch: Hashable, Sendable {
         self.maximumSteps = maximumSteps
     }
 
-    /// The next rate to try; nil once it is known well enough, or no more may be tried.
+    /// The next rate; nil if the search is over.
     var next: Double? {
         guard steps < maximumSteps else { return nil }
         switch (passed, failed) {
@@ -37,10 +34,10 @@ struct RateSearch: Hashable, Sendable {
         }
     }
 
-    /// The gap at which it is enough; rates are whole numbers.
+    /// The gap at which the search ends; rates are whole numbers.
     private var gap: Double { max(1, precision * (passed ?? 0)) }
 
-    /// How many more rates will be tried, about; nil as long as none has failed.
+    /// The approximate number of rates left; nil before a rate has failed.
     var remainingSteps: Int? {
         guard let passed, let failed else { return nil }
         var rest = failed - passed, steps = 0
@@ -48,12 +45,11 @@ struct RateSearch: Hashable, Sendable {
         return steps
     }
 
-    /// A rate was tried.
     mutating func tried(_ rate: Double, passed hasPassed: Bool) {
         steps += 1
         if hasPassed { passed = max(rate, passed ?? rate) } else { failed = min(rate, failed ?? rate) }
     }
 
-    /// One request in a second: what fails that fails.
+    /// The lowest rate, in requests per second.
     private static let minimumRate = 1.0
 }

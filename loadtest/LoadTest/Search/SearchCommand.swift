@@ -8,11 +8,11 @@ internal import FoundationEssentials
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Find the highest rate at which a server still does what is wanted of it.",
+        abstract: "Find the highest rate at which a server meets an objective.",
         discussion: """
-            Doubles the rate until something wanted is missed, then halves the gap. Each step is a run of its own with an \
-            open loop, as 'http' makes it: the rate does not give way to a slow server. A step in which this program could \
-            not hold the rate says nothing of the server and ends the search.
+            Doubles the rate until a threshold is missed, then halves the gap. Each step is a run of its own with an \
+            open loop, like a run of 'http': a slow server does not lower the rate. A step in which this program could \
+            not hold the rate shows nothing about the server and ends the search.
 
             Examples:
 
@@ -20,41 +20,41 @@ struct SearchCommand: AsyncParsableCommand {
               receipt-loadtest search http://127.0.0.1:8080 --slo 'p99.9<50ms' \\
                 --from 2000 --step-duration 10s --precision 2 --format json
 
-            Exit status: 0 if a rate was found, 99 if none meets what is wanted, 98 if the generator could not hold a rate, \
-            64 for wrong usage, 130 after ^C, with what was found until then.
+            Exit status: 0 if a rate was found, 99 if none meets the objective, 98 if the generator could not hold a \
+            rate, 64 for wrong usage, 130 after ^C, with the result so far.
             """)
 
     @OptionGroup var traffic: TrafficOptions
 
     @Option(
         help: ArgumentHelp(
-            "What is wanted, separated by commas: of p50 to p99.99, mean, max (us, ms, s), errors, shed (%), rate.",
+            "Thresholds, separated by commas: of p50 to p99.99, mean, max (us, ms, s), errors, shed (%), rate.",
             valueName: "p99<25ms,..."))
     var slo: ObjectiveOption
 
-    @Option(help: ArgumentHelp("The rate to begin with.", valueName: "rate"))
+    @Option(help: ArgumentHelp("The first rate.", valueName: "rate"))
     var from = RateOption.perSecond(500)
 
-    @Option(help: ArgumentHelp("No rate above it is tried.", valueName: "rate"))
+    @Option(help: ArgumentHelp("The highest rate.", valueName: "rate"))
     var maxRate = RateOption.perSecond(1_000_000)
 
-    @Option(help: ArgumentHelp("How long each step measures.", valueName: "time"))
+    @Option(help: ArgumentHelp("The measured time of each step.", valueName: "time"))
     var stepDuration = TimeSpan(seconds: 5)
 
-    @Option(help: ArgumentHelp("Send for so long before measuring, in each step.", valueName: "time"))
+    @Option(help: ArgumentHelp("The warm-up of each step, which is not measured.", valueName: "time"))
     var warmup = TimeSpan(seconds: 1)
 
-    @Option(help: ArgumentHelp("How near the answer should be.", valueName: "percent"))
+    @Option(help: ArgumentHelp("The precision of the result.", valueName: "percent"))
     var precision = 5.0
 
-    @Option(help: ArgumentHelp("Rates that are tried at most.", valueName: "count"))
+    @Option(help: ArgumentHelp("The highest number of rates tried.", valueName: "count"))
     var maxSteps = 20
 
-    @Option(help: "How to print the result on standard output.")
+    @Option(help: "The format of the result on standard output.")
     var format = OutputFormat.text
 
     func validate() throws {
-        try check(traffic.url != nil, "Which server? Name its URL, such as http://127.0.0.1:8080.")
+        try check(traffic.url != nil, "The URL of a server is missing, such as http://127.0.0.1:8080.")
         try check(bounds != nil, "--from and --max-rate take numbers, --from the smaller one.")
         try check((0.1...100).contains(precision), "--precision takes from 0.1 to 100 percent, not \(precision).")
         try check((1...100).contains(maxSteps), "--max-steps takes from 1 to 100, not \(maxSteps).")
@@ -107,7 +107,7 @@ extension SearchCommand {
         return report
     }
 
-    /// What ends a search at once: neither says anything of the server.
+    /// Returns the end of the search if a run shows nothing about the server.
     private static func end(_ result: RunResult) -> SearchReport.End? {
         switch result.verdict {
         case .interrupted: .interrupted
@@ -122,7 +122,7 @@ extension SearchCommand {
         return passed >= search.maximumRate ? .maximumRate : .found
     }
 
-    /// A run of its own, and with a seed of its own.
+    /// Runs one step, with a seed of its own.
     private func step(
         _ rate: Double, number: Int, _ source: TrafficSource, requestsBefore: Int
     ) async throws -> RunResult {
@@ -142,7 +142,7 @@ extension SearchCommand {
             measurements, RunRecord.Extras(thresholds: slo.thresholds), wasInterrupted: wasInterrupted)
     }
 
-    /// For who waits; on a terminal only, since each step has a line of its own.
+    /// A line for a terminal; elsewhere, each step has a line of its own.
     private func progress(of search: RateSearch, _ rate: Double) -> String {
         guard LiveScreen.isPossible else { return "" }
         let left = search.remainingSteps.map {
@@ -156,7 +156,7 @@ extension SearchCommand {
     }
 }
 
-/// `--slo`: several thresholds.
+/// The thresholds of `--slo`.
 struct ObjectiveOption: Hashable, Sendable {
     let thresholds: [Threshold]
 }

@@ -1,30 +1,29 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a search found, and every rate on the way.
+/// The result of a search, with every rate that was tried.
 struct SearchReport: Codable, Hashable, Sendable {
-    /// The version of this form.
+    /// The version of the format.
     var schema = 1
     var kind = "search"
     var url: String
-    /// What was wanted of each step.
+    /// The thresholds of each step.
     var slo: [String]
-    /// The highest rate that met all of it; nil if none did.
+    /// The highest rate that met all thresholds; nil if none did.
     var rate: Double?
-    /// Why the search ended.
     var end: End
     var steps: [Step] = []
 
+    /// The reason for the end of the search.
     enum End: String, Codable, Sendable {
         /// The gap to the lowest rate that failed is small enough.
         case found
-        /// Even the highest rate that may be tried met everything.
+        /// The highest rate allowed met all thresholds.
         case maximumRate = "maximum_rate"
-        /// As many rates were tried as may be.
         case maximumSteps = "maximum_steps"
-        /// Not even one request in a second met everything.
+        /// One request per second missed a threshold.
         case nothing
-        /// The generator could not hold a rate: that says nothing of the server.
+        /// The generator could not hold a rate, which shows nothing about the server.
         case generatorOverloaded = "generator_overloaded"
         case interrupted
     }
@@ -60,29 +59,26 @@ struct SearchReport: Codable, Hashable, Sendable {
 
 extension SearchReport.Step {
     init(_ result: RunResult) {
-        let totals = result.totals
         self.init(
-            target: totals.targetPerSecond ?? 0, achieved: totals.achievedPerSecond, p50: result.response.p50,
-            p99: result.response.p99,
-            errors: result.errorPercent,
+            target: result.totals.targetPerSecond ?? 0, achieved: result.totals.achievedPerSecond,
+            p50: result.response.p50, p99: result.response.p99, errors: result.errorPercent,
             sendLagP99: result.generator.sendLag.p99, verdict: result.verdict, reasons: result.verdictReasons)
     }
 
     /// A row for readers, as wide as the header.
-    var line: String { Self.columns([target, achieved].map(\.asRate) + latencies, title, reasons) }
-
-    static let header = columns(["target/s", "answers/s", "p50 ms", "p99 ms", "errors", "lag p99"], "", [])
-
-    private var latencies: [String] {
-        [p50?.fourDigits ?? "–", p99?.fourDigits ?? "–", errors.fourDigits + " %", sendLagP99?.fourDigits ?? "–"]
+    var line: String {
+        let latencies = [p50, p99].map { $0?.fourDigits ?? "–" }
+        let cells =
+            [target.asRate, achieved.asRate] + latencies + [errors.fourDigits + " %", sendLagP99?.fourDigits ?? "–"]
+        let title = verdict == .passed ? "met" : verdict == .thresholdMissed ? "missed" : verdict.title
+        let rest = [title, reasons.joined(separator: "; ")].filter { !$0.isEmpty }
+        return Self.columns(cells) + "  " + rest.joined(separator: ": ")
     }
 
-    private var title: String { verdict == .passed ? "met" : verdict == .thresholdMissed ? "missed" : verdict.title }
+    static let header = columns(["target/s", "answers/s", "p50 ms", "p99 ms", "errors", "lag p99"])
 
-    private static func columns(_ cells: [String], _ title: String, _ reasons: [String]) -> String {
-        let padded = cells.map { String(repeating: " ", count: max(0, 10 - $0.count)) + $0 }.joined()
-        let rest = ([title] + (reasons.isEmpty ? [] : [reasons.joined(separator: "; ")])).joined(separator: ": ")
-        return rest.isEmpty ? padded : padded + "  " + rest
+    private static func columns(_ cells: [String]) -> String {
+        cells.map { String(repeating: " ", count: max(0, 10 - $0.count)) + $0 }.joined()
     }
 }
 
@@ -103,7 +99,7 @@ extension SearchReport {
         }
     }
 
-    /// The exit status: 0 if a rate was found, 99 if none meets what is wanted.
+    /// The exit status: 0 if a rate was found, 99 if none meets the objective.
     var exitStatus: Int32 {
         switch end {
         case .interrupted: 130

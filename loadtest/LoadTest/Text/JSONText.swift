@@ -3,14 +3,14 @@
 
 internal import FoundationEssentials
 
-/// Results as programs read them.
+/// Results as JSON.
 enum JSONText {
-    /// Indented, keys in alphabetical order, so that two runs can be compared line by line.
+    /// Returns indented JSON, keys in alphabetical order, so that two runs can be compared line by line.
     static func of(_ value: some Encodable) throws -> String {
         try text(of: value, [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
     }
 
-    /// On one line, keys in alphabetical order.
+    /// Returns JSON on one line, keys in alphabetical order.
     static func compact(_ value: some Encodable) throws -> String {
         try text(of: value, [.sortedKeys, .withoutEscapingSlashes])
     }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Int {
-    /// With a comma between thousands: `5,004,203`.
+    /// The number with a comma between thousands: `5,004,203`.
     var grouped: String {
         let digits = String(magnitude)
         let lead = (digits.count - 1) % 3 + 1
@@ -13,7 +13,7 @@ extension Int {
 }
 
 extension Double {
-    /// With so many digits behind the point, rounded half away from zero: `0.85`.
+    /// Returns the number with this many decimals, rounded half away from zero: `0.85`.
     func fixed(_ decimals: Int) -> String {
         let unit = (0..<decimals).reduce(1) { power, _ in power * 10 }
         let scaled = Int((magnitude * Double(unit)).rounded())
@@ -23,7 +23,7 @@ extension Double {
         return sign + String(scaled / unit) + "." + String(repeating: "0", count: decimals - fraction.count) + fraction
     }
 
-    /// Rounded to so many digits behind the point.
+    /// Returns the number rounded to this many decimals.
     func rounded(toDecimals decimals: Int) -> Double {
         let unit = (0..<decimals).reduce(1.0) { power, _ in power * 10 }
         return (self * unit).rounded() / unit
@@ -31,6 +31,6 @@ extension Double {
 }
 
 extension Duration {
-    /// As a number of seconds.
+    /// The number of seconds.
     var seconds: Double { self / .seconds(1) }
 }

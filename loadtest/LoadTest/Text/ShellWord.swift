@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A word as a POSIX shell reads it, quoted only where it must be (POSIX.1-2017, Shell Command Language §2.2.2).
+/// A word for a POSIX shell, quoted only if it must be (POSIX.1-2017, Shell Command Language §2.2.2).
 struct ShellWord: CustomStringConvertible {
     private let text: String
 
@@ -11,7 +11,7 @@ struct ShellWord: CustomStringConvertible {
 
     var description: String {
         if !text.isEmpty, text.utf8.allSatisfy(Self.isPlain) { return text }
-        // Nothing is special between single quotes but the quote itself, which is taken out and put in with a backslash.
+        // Only the quote itself is special between single quotes; it is written outside them, with a backslash.
         let parts = text.split(separator: "'", omittingEmptySubsequences: false)
         return "'" + parts.joined(separator: #"'\''"#) + "'"
     }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Rows of right-aligned columns.
+/// A table of right-aligned columns.
 struct TextTable {
     let header: [String]
     private var rows: [[String]] = []

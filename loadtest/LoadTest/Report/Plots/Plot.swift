@@ -1,68 +1,101 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Lines and areas over two axes, as a value: the drawing is in `Plot+Drawing`.
+/// A figure of a page: series over two axes, with a heading, a legend, a caption, and the numbers as a table.
 struct Plot: Sendable {
-    /// What it shows, for those who do not see it.
-    var title: String
-    /// What is to be seen in it, in words and numbers.
-    var summary: String
-    var x: Axis
-    var y: Axis
-    /// Drawn in this order, below the lines.
-    var areas: [Area] = []
-    var lines: [Line] = []
-    /// Until when the run was warming up; 0 if it did not.
+    /// Unique on the page.
+    let name: String
+    let heading: String
+    let x: Axis
+    let y: Axis
+    var series: [Series]
+    var caption = ""
+    var table: DataTable?
+    var frames = [PlotFrame.wide, .narrow]
+    var isFirst = false
+    /// The length of the warm-up in seconds, and the time from which nothing was due any more.
     var warmup = 0.0
-    /// From when on nothing was due any more; nil if that is the end of the axis.
-    var end: Double?
+    var end = Double.infinity
     var marks: [RunResult.Mark] = []
 
     typealias Point = RunResult.Point
 
-    struct Line: Sendable {
-        var hue: Hue
-        /// Runs of points without a gap between them.
-        var pieces: [[Point]]
-        var isDashed = false
-        var isThin = false
+    /// Drawn in their order.
+    struct Series: Sendable {
+        /// The name in the legend; empty for none.
+        var name = ""
+        let hue: Hue
+        var style = Style.line
+        /// Runs of points without a gap between them; of an area, its outline.
+        let pieces: [[Point]]
+
+        var values: [Double] { pieces.joined().map(\.y) }
     }
 
-    /// What lies between two lines of as many points.
-    struct Area: Sendable {
-        var hue: Hue
-        var lower: [Point]
-        var upper: [Point]
-        /// Behind a line, rather than something of its own.
-        var isBand = false
+    /// The classes of a path; bands are areas behind a line.
+    enum Style: String, Sendable {
+        case line, area, band
+        case thin = "line thin"
+        case dashed = "line dashed"
+        case target = "line dashed thin"
+
+        var isArea: Bool { self == .area || self == .band }
+    }
+
+    var html: HTML {
+        let numbers = table.map { "<details><summary>Numbers as a table</summary>\($0.html)</details>\n" as HTML }
+        return """
+            <figure id="\(name)" class="\(isFirst ? "first" : "later")">\(heading.isEmpty ? nil : "<h3>\(heading)</h3>")
+            \(legend)\(frames.map { PlotSheet(plot: self, frame: $0).html })
+            \(caption.isEmpty ? nil : "<figcaption>\(caption)</figcaption>")\(numbers)</figure>
+
+            """
+    }
+
+    /// Areas from the top of their stack downwards, then lines.
+    private var legend: HTML? {
+        let named = series.filter { !$0.name.isEmpty && !$0.pieces.isEmpty }
+        let entries = named.filter(\.style.isArea).reversed() + named.filter { !$0.style.isArea }
+        return entries.isEmpty ? nil : "<ul class=\"legend\">\(entries.map(entry))</ul>\n"
+    }
+
+    private func entry(_ series: Series) -> HTML {
+        let sample: HTML =
+            series.style.isArea
+            ? #"<rect class="fill-\#(series.hue)" x="5" y="0" width="12" height="12" rx="2"/>"#
+            : #"<path class="\#(series.style.rawValue) stroke-\#(series.hue)" d="M1 6H21"/>"#
+        return #"<li><svg viewBox="0 0 22 12" aria-hidden="true">\#(sample)</svg>\#(series.name)</li>"#
+    }
+
+    /// The description for readers who do not see the drawing: `p99 1.2 to 31 ms; p50 was not measured.`
+    var description: String {
+        let ranges = series.map { series in
+            if series.style.isArea { return series.name }
+            guard let lowest = series.values.min(), let highest = series.values.max() else {
+                return "\(series.name) was not measured"
+            }
+            return [series.name, lowest.significant, "to", highest.significant, y.unit].filter { !$0.isEmpty }
+                .joined(separator: " ")
+        }
+        return ranges.filter { !$0.isEmpty }.joined(separator: "; ") + "."
     }
 }
 
-/// The room of a drawing, in units of which a page has about one for each pixel.
+/// The size of a drawing, in units of about a pixel, and the number of ticks and of letters in a mark's name.
 struct PlotFrame: Sendable {
-    let name: StaticString
-    let width: Double
-    let height: Double
+    let name: HTML
+    let size: (width: Double, height: Double)
     let left: Double
     let right: Double
-    let xTicks: Int
-    let yTicks: Int
-    /// Letters of a mark's name.
-    let markLetters: Int
+    let ticks: (x: Int, y: Int)
+    let letters: Int
 
-    /// For a desk and for paper.
-    static let wide = PlotFrame(
-        name: "wide", width: 1000, height: 270, left: 52, right: 14, xTicks: 12, yTicks: 5, markLetters: 40)
-    /// For a phone.
-    static let narrow = PlotFrame(
-        name: "narrow", width: 348, height: 230, left: 42, right: 10, xTicks: 5, yTicks: 5, markLetters: 18)
-    /// Beside another one.
-    static let half = PlotFrame(
-        name: "wide", width: 470, height: 190, left: 46, right: 12, xTicks: 6, yTicks: 4, markLetters: 20)
-    /// Beside a few facts.
-    static let low = PlotFrame(
-        name: "wide", width: 590, height: 210, left: 48, right: 14, xTicks: 8, yTicks: 4, markLetters: 20)
-    /// Beside a table.
-    static let most = PlotFrame(
-        name: "wide", width: 590, height: 390, left: 48, right: 14, xTicks: 8, yTicks: 7, markLetters: 20)
+    /// For screens and paper.
+    static let wide = PlotFrame(name: "wide", size: (1000, 270), left: 52, right: 14, ticks: (12, 5), letters: 40)
+    /// For phones.
+    static let narrow = PlotFrame(name: "narrow", size: (348, 230), left: 42, right: 10, ticks: (5, 5), letters: 18)
+    /// Beside another plot, a list of facts, a table.
+    static let half = PlotFrame(name: "wide", size: (470, 190), left: 46, right: 12, ticks: (6, 4), letters: 20)
+    static let low = PlotFrame(name: "wide", size: (590, 210), left: 48, right: 14, ticks: (8, 4), letters: 20)
+    static let high = PlotFrame(name: "wide", size: (590, 390), left: 48, right: 14, ticks: (8, 7), letters: 20)
 }

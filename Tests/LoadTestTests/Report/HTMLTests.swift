@@ -5,27 +5,28 @@ import Testing
 
 @testable import LoadTest
 
-struct MarkupTests {
+struct HTMLTests {
     @Test func `text cannot become markup`() {
         let text = #"<script>alert("1" + '2') & more</script>"#
         let escaped = "&lt;script&gt;alert(&quot;1&quot; + &#39;2&#39;) &amp; more&lt;/script&gt;"
-        #expect(Markup.text(text).html == escaped)
-        #expect(Markup.tag("b", ["class": text], .text(text)).html == "<b class=\"\(escaped)\">\(escaped)</b>")
+        #expect(HTML.text(text).text == escaped)
+        let element: HTML = #"<b class="\#(text)">\#(text)</b>"#
+        #expect(element.text == "<b class=\"\(escaped)\">\(escaped)</b>")
     }
 
     @Test func `what deceives the eye is shown as what it is not`() {
         #expect(
-            Markup.text("a\u{202E}b\u{0}c\u{1B}d\u{85}e\tf\ng").html == "a\u{FFFD}b\u{FFFD}c\u{FFFD}d\u{FFFD}e\tf\ng")
+            HTML.text("a\u{202E}b\u{0}c\u{1B}d\u{85}e\tf\ng").text == "a\u{FFFD}b\u{FFFD}c\u{FFFD}d\u{FFFD}e\tf\ng")
     }
 
     @Test func `JSON cannot end the script it is in`() {
         let json = #"{"a":"</script><!--<script>&"# + "\u{2028}\"}"
-        let html = Markup.json(id: "x", json).html
-        #expect(html.contains(#"{"a":"\u003c/script\u003e\u003c!--\u003cscript\u003e\u0026\u2028"}"#))
+        let html: HTML = "\(json: json)"
+        #expect(html.text == #"{"a":"\u003c/script\u003e\u003c!--\u003cscript\u003e\u0026\u2028"}"#)
     }
 
     @Test func `a number stands with its place and all its digits`() {
-        #expect(Markup.value("a.b", 1.0625, "1.1").html == #"<data data-path="a.b" value="1.0625">1.1</data>"#)
-        #expect(Markup.value("a.b", nil, "1.1").html == #"<span class="none">–</span>"#)
+        #expect(HTML.value("a.b", 1.0625).text == #"<data data-path="a.b" value="1.0625">1.06</data>"#)
+        #expect(HTML.value("a.b", nil).text == #"<span class="none">–</span>"#)
     }
 }

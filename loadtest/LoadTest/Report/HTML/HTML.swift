@@ -1,0 +1,87 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// HTML, SVG included. Literals are markup of this program; every interpolated string is escaped.
+struct HTML: ExpressibleByStringInterpolation, Sendable {
+    let text: String
+
+    init(stringLiteral markup: StaticString) {
+        text = "\(markup)"
+    }
+
+    init(stringInterpolation: StringInterpolation) {
+        text = stringInterpolation.html
+    }
+
+    /// The style sheet of a page.
+    static var styleSheet: HTML {
+        var html = StringInterpolation(literalCapacity: 0, interpolationCount: 0)
+        html.html = String(decoding: PackageResources.report_css, as: UTF8.self)
+        return "<style>\n\(Hue.css)\(HTML(stringInterpolation: html))</style>"
+    }
+
+    static func text(_ text: some CustomStringConvertible) -> HTML { "\(text.description)" }
+
+    /// A number as readers see it, with its unrounded value and its path in the result.
+    static func value(
+        _ path: String, _ number: Double?, _ text: (Double) -> String = \.significant
+    ) -> HTML {
+        guard let number else { return #"<span class="none">–</span>"# }
+        return #"<data data-path="\#(path)" value="\#(number.description)">\#(text(number))</data>"#
+    }
+
+    static func count(_ path: String, _ count: Int) -> HTML {
+        #"<data data-path="\#(path)" value="\#(count.description)">\#(count.grouped)</data>"#
+    }
+}
+
+extension HTML {
+    /// The only code that escapes.
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var html = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) {
+            html.reserveCapacity(2 * literalCapacity)
+        }
+
+        mutating func appendLiteral(_ markup: StaticString) { html += "\(markup)" }
+        mutating func appendInterpolation(_ part: HTML?) { html += part?.text ?? "" }
+        mutating func appendInterpolation(_ parts: [HTML]) { for part in parts { html += part.text } }
+        mutating func appendInterpolation(_ hue: Hue) { html += hue.rawValue }
+        mutating func appendInterpolation(_ coordinate: Double) { html += coordinate.pixels }
+
+        private static let escapes: [Unicode.Scalar: String] = [
+            "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;", "\t": "\t", "\n": "\n",
+        ]
+
+        /// Escapes text of an element or of an attribute in double quotes (HTML §13.1.2.3, §13.1.4). Control
+        /// characters, and those that change the direction of text, become U+FFFD.
+        mutating func appendInterpolation(_ text: String) {
+            for scalar in text.unicodeScalars {
+                let isDeceptive = scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+                html += Self.escapes[scalar] ?? (isDeceptive ? "\u{FFFD}" : String(scalar))
+            }
+        }
+
+        /// Escapes JSON in a `script` element, where nothing may look like a tag or a comment (HTML §4.12.1.3). The
+        /// escaped characters occur in JSON strings only, where `\u003c` means `<`.
+        mutating func appendInterpolation(json: String) {
+            let unsafe: Set<Unicode.Scalar> = ["<", ">", "&", "\u{2028}", "\u{2029}"]
+            for scalar in json.unicodeScalars {
+                if unsafe.contains(scalar) {
+                    html += "\\u" + String(0x1_0000 + scalar.value, radix: 16).dropFirst()
+                } else {
+                    html.unicodeScalars.append(scalar)
+                }
+            }
+        }
+    }
+}
+
+extension Double {
+    /// A coordinate, to a tenth.
+    var pixels: String {
+        let text = fixed(1)
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+}

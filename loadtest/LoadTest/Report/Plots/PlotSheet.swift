@@ -1,0 +1,140 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// A plot drawn as SVG on one frame.
+struct PlotSheet: Sendable {
+    private let plot: Plot
+    private let frame: PlotFrame
+    private let labels: MarkLabels
+    private let top: Double
+    private let end: Double
+    /// The lower edge of the plot, and of the drawing.
+    private let floor: Double
+    private let height: Double
+
+    /// The number of corners up to which areas have a seam between them; with more, only seams would be seen.
+    private static let seams = 480
+    private static let labelHeight = 16.0
+
+    init(plot: Plot, frame: PlotFrame) {
+        self.plot = plot
+        self.frame = frame
+        let end = frame.size.width - frame.right
+        labels = MarkLabels(
+            plot.marks.prefix(MarkLabels.maximumMarks).map { mark in
+                (frame.left + plot.x.fraction(of: mark.atSeconds) * (end - frame.left), mark.text)
+            }, within: frame.left...end, letters: frame.letters, unit: plot.y.unit)
+        let labelRoom = Double(max(0, labels.rows - 1)) * Self.labelHeight
+        self.end = end
+        top = 30 + labelRoom
+        height = frame.size.height + labelRoom
+        floor = height - (plot.x.unit.isEmpty ? 24 : 40)
+    }
+
+    var html: HTML {
+        let name: HTML = "\(plot.name)-\(frame.name)"
+        return """
+            <svg class="\(frame.name)" role="img" aria-labelledby="\(name)-title \(name)-desc" \
+            viewBox="0 0 \(frame.size.width) \(height)">
+            <title id="\(name)-title">\(plot.heading)</title><desc id="\(name)-desc">\(plot.description)</desc>
+            \(shade(0, plot.warmup, "warm-up"))\(shade(plot.end, .infinity, "afterwards"))\(grid)
+            \(plot.series.filter { $0.style != .target }.map(draw))
+            \(plot.series.filter { $0.style == .target }.map(draw))
+            \(axes)\(marks)</svg>
+
+            """
+    }
+
+    private func x(_ value: Double) -> Double { frame.left + plot.x.fraction(of: value) * (end - frame.left) }
+    private func y(_ value: Double) -> Double { floor - plot.y.fraction(of: value) * (floor - top) }
+
+    // MARK: - Series
+
+    private func draw(_ series: Plot.Series) -> HTML {
+        let style = series.style.rawValue, hue = series.hue
+        let shapes = series.pieces.filter { !$0.isEmpty }.map { points -> HTML in
+            if series.style.isArea {
+                let seam: HTML? = series.style == .area && points.count <= Self.seams ? " seam" : nil
+                return #"<path class="\#(style)\#(seam) fill-\#(hue)" d="\#(path(points))Z"/>"#
+            }
+            // A line needs two points; one alone is a dot.
+            return points.count == 1
+                ? #"<circle class="fill-\#(hue)" cx="\#(x(points[0].x))" cy="\#(y(points[0].y))" r="3"/>"#
+                : #"<path class="\#(style) stroke-\#(hue)" d="\#(path(points))"/>"#
+        }
+        return "\(shapes)\n"
+    }
+
+    /// Path data of SVG 2 §9.3, `M0 10L5 3.2H9`: one move, then lines; points equal to the one before are left out.
+    private func path(_ points: [Plot.Point]) -> HTML {
+        var data = "", last = (x: "", y: "")
+        for point in points {
+            let next = (x: x(point.x).pixels, y: y(point.y).pixels)
+            if data.isEmpty {
+                data = "M\(next.x) \(next.y)"
+            } else if next.y != last.y {
+                data += next.x == last.x ? "V\(next.y)" : "L\(next.x) \(next.y)"
+            } else if next.x != last.x {
+                data += "H\(next.x)"
+            }
+            last = next
+        }
+        return "\(data)"
+    }
+
+    // MARK: - Axes
+
+    /// Time that does not count, named where there is room.
+    private func shade(_ start: Double, _ end: Double, _ name: String) -> HTML? {
+        let (left, width) = (x(start), x(end) - x(start))
+        guard width >= 0.5 else { return nil }
+        let label: HTML? =
+            width > Double(name.count) * 8 ? #"<text x="\#(left + 6)" y="\#(top + 14)">\#(name)</text>"# : nil
+        return """
+            <rect class="aside-time" x="\(left)" y="\(top)" width="\(width)" height="\(floor - top)">\
+            <title>\(name)</title></rect>\(label)
+            """
+    }
+
+    private var grid: [HTML] {
+        plot.y.ticks(atMost: frame.ticks.y).map { tick in
+            let y = y(tick.value)
+            return #"<line class="gridline" x1="\#(frame.left)" x2="\#(end)" y1="\#(y)" y2="\#(y)"/>"#
+        }
+    }
+
+    private var axes: HTML {
+        let yLabels = plot.y.ticks(atMost: frame.ticks.y).map { tick -> HTML in
+            #"<text x="\#(frame.left - 8)" y="\#(y(tick.value) + 4)" text-anchor="end">\#(tick.label)</text>"#
+        }
+        let xLabels = plot.x.ticks(atMost: frame.ticks.x).map { tick -> HTML in
+            let x = x(tick.value)
+            // At the right end there is no room for half a label.
+            return """
+                <line class="baseline" x1="\(x)" x2="\(x)" y1="\(floor)" y2="\(floor + 4)"/>\
+                <text x="\(x)" y="\(floor + 18)" text-anchor="\(x > end - 12 ? "end" : "middle")">\(tick.label)</text>
+                """
+        }
+        let unit: HTML = #"<text x="\#(end)" y="\#(height - 4)" text-anchor="end">\#(plot.x.unit)</text>"#
+        return """
+            <line class="baseline" x1="\(frame.left)" x2="\(end)" y1="\(floor)" y2="\(floor)"/>
+            <text x="0" y="\(top - 14)">\(plot.y.unit)</text>\(plot.x.unit.isEmpty ? nil : unit)\(yLabels)\(xLabels)
+
+            """
+    }
+
+    private var marks: HTML {
+        let lines = plot.marks.prefix(MarkLabels.maximumMarks).map { mark -> HTML in
+            let x = x(mark.atSeconds)
+            let title: HTML = "<title>\(mark.text)</title>"
+            return #"<line class="mark" x1="\#(x)" x2="\#(x)" y1="\#(top)" y2="\#(floor)">\#(title)</line>"#
+        }
+        let names = labels.labels.map { label -> HTML in
+            """
+            <text class="mark-label" x="\(label.x)" y="\(top - 8 - Double(label.row) * Self.labelHeight)" \
+            text-anchor="\(label.isBefore ? "end" : "start")">\(label.text)</text>
+            """
+        }
+        return "\(lines)\(names)"
+    }
+}
