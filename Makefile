@@ -17,13 +17,11 @@ help: ## Show this list
 
 run: deps ## Build, start a gateway on port 8080 with sample receipts, and show one being verified
 	@echo "run: building for release; the first time this takes five to ten minutes on two cores"
-	swift build -c release --product receipt-gateway
-	swift build -c release --product receipt-loadtest
+	swift build -c release
 	@loadtest/quickstart.sh
 
 fleet: fleet-deps ## Build, start two gateways with Redis, HAProxy, Prometheus and a simulated Apple, until ^C
-	swift build -c release --product receipt-gateway
-	swift build -c release --product receipt-loadtest
+	swift build -c release
 	@loadtest/fleet.sh
 
 build: deps ## Build everything for release
@@ -68,9 +66,7 @@ live: test-deps ## Break a real fleet in every way an alert knows; takes six min
 	@.ci/helm live .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
 bench: bench-deps ## Measure the gateway beside ceilings, nginx and Varnish, then under each scenario (BENCH=options)
-	swift build -c release --product receipt-gateway
-	swift build -c release --product receipt-loadtest
-	swift build -c release --product receipt-ceilings
+	swift build -c release
 	.build/release/receipt-loadtest bench $(BENCH)
 	.build/release/receipt-loadtest scenario loadtest/scenarios/load/*.yaml -o .bench/scenarios
 
