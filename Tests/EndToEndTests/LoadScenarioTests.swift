@@ -47,6 +47,7 @@ import Testing
         arguments: [
             ("steady", [], 2), ("ramp-to-saturation", [], 1), ("cache-stampede", [], 3), ("forged-flood", [], 1),
             ("apple-outage", ["Apple changes", "Apple changes", "Apple changes"], 2),
+            ("outage-2020-01-24", ["Apple changes", "Apple changes", "Apple changes"], 1),
             ("redis-outage", ["kill redis", "start redis"], 2),
             ("rolling-restart", ["restart gateway 1", "restart gateway 2", "restart gateway 3"], 3),
         ])
@@ -110,7 +111,13 @@ import Testing
             let met: Bool
         }
 
+        struct Measurement: Decodable {
+            let name, unit: String
+            let value: Double
+        }
+
         let figures: [Figure]
+        let measurements: [Measurement]
     }
 
     @Test(.timeLimit(.minutes(3)))
@@ -118,7 +125,8 @@ import Testing
         let folder = try ScratchFolder()
         let file = folder.url.appending(path: "figures/latest.json")
         let outcome = try await Program.loadTest.run([
-            "bench", "--quick", "--only", "start", "--only", "verify", "--only", "shared", "--only", "connections",
+            "bench", "--quick", "--only", "start", "--only", "verify", "--only", "shared", "--only", "fleet", "--only",
+            "connections",
             "--runs", "1", "-o", file.path,
         ])
         #expect(outcome.status == 0, "\(outcome.errors)")
@@ -126,5 +134,6 @@ import Testing
         #expect(bench.figures.map(\.unit) == ["ratio", "ratio", "KiB", "ms"])
         #expect(bench.figures.allSatisfy { $0.value > 0 && !$0.target.isEmpty })
         for figure in bench.figures { #expect(outcome.output.contains(figure.name)) }
+        #expect(bench.measurements.contains { $0.name.contains("with 3 gateways") && $0.unit == "us" && $0.value > 0 })
     }
 }

@@ -5,6 +5,8 @@ import Foundation
 import RealServers
 import Testing
 
+@testable import LoadTest
+
 /// The status page of real gateways in a real browser.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
@@ -93,7 +95,7 @@ struct StatusPageTests {
         ]
         let settings = ["GATEWAY_REDIS_URL": "redis://private-login@127.0.0.1:1"].merging(clients.settings) { $1 }
         let gateway = try await RunningGateway(settings.merging(secrets) { $1 })
-        let keys = clients.clients.map(\.key)
+        let keys = Array(clients.keys.values)
         #expect(try await gateway.verify(Sample.receipt(0), key: keys[0]).status == 200)
         for path in ["/", "/status.json"] {
             let text = String(decoding: try await gateway.get(path, port: gateway.adminPort).body, as: UTF8.self)

@@ -48,7 +48,7 @@ struct PlainWordsTests {
 
     /// The ASN.1 type and the media type keep their names.
     private static func saysOctet(_ line: Substring) -> Bool {
-        line.replacing(/(?i)octet[-_ ]?str(?:ing|eam)/, with: "").contains(/(?i)octet/)
+        line.replacing(/(?i)byte[-_ ]?str(?:ing|eam)/, with: "").contains(/(?i)byte/)
     }
 
     /// Files that quote old names, or a text that other files hash.

@@ -81,4 +81,57 @@ struct CorpusCommandTests {
             }
         }
     }
+
+    // MARK: - Requests for other tools
+
+    private struct VegetaTarget: Decodable {
+        let method, url: String
+        let header: [String: [String]]
+        let body: Data
+    }
+
+    private struct K6Request: Decodable {
+        let url, body: String
+        let headers: [String: String]
+    }
+
+    private struct Body: Decodable {
+        let receipt: String
+    }
+
+    @Test func `vegeta gets a target on each line, with its body in base64`() async throws {
+        try await withFolder {
+            let summary = try await CorpusCommand.parse([
+                "--out", folder.path, "--count", "3", "--format", "vegeta", "--url", "http://h:81", "-H", "X-Key: a b",
+            ]).write()
+            #expect(summary.contains("vegeta attack -format=json -targets=\(folder.path)/vegeta.json"))
+            let lines = try Data(contentsOf: folder.appending(path: "vegeta.json")).split(separator: UInt8(ascii: "\n"))
+            let targets = try lines.map { try JSONDecoder().decode(VegetaTarget.self, from: $0) }
+            #expect(targets.count == 3)
+            #expect(targets.allSatisfy { $0.method == "POST" && $0.url == "http://h:81/v1/verify" })
+            #expect(targets[0].header == ["Content-Type": ["application/json"], "X-Key": ["a b"]])
+            let receipts = try targets.map { try JSONDecoder().decode(Body.self, from: $0.body).receipt }
+            #expect(receipts == (try CorpusFolder(path: folder.path).genuineReceipts(3)) && Set(receipts).count == 3)
+        }
+    }
+
+    @Test func `k6 gets its requests and a script that reads them`() async throws {
+        try await withFolder {
+            let summary = try await CorpusCommand.parse([
+                "--out", folder.path, "--count", "2", "--format", "k6", "--url", "https://h/verifyReceipt",
+            ]).write()
+            #expect(summary.contains("k6 run --vus 64 --duration 30s \(folder.path)/k6.js"))
+            let file = try Data(contentsOf: folder.appending(path: "k6.json"))
+            let requests = try JSONDecoder().decode([K6Request].self, from: file)
+            #expect(requests.count == 2 && requests.allSatisfy { $0.url == "https://h/verifyReceipt" })
+            #expect(requests[0].headers == ["Content-Type": "application/json"])
+            #expect(requests.allSatisfy { $0.body.hasPrefix(#"{"receipt-data":"MI"#) })
+            let script = try String(contentsOf: folder.appending(path: "k6.js"), encoding: .utf8)
+            #expect(script.contains("open('./k6.json')") && script.contains("export default function"))
+        }
+    }
+
+    @Test func `a URL that is none is wrong usage`() {
+        #expect(throws: (any Error).self) { try CorpusCommand.parse(["--out", "x", "--url", "ftp://h"]) }
+    }
 }

@@ -28,9 +28,9 @@ struct MemoryTests {
     }
 
     @Test func `the probe verifies the receipt that was written for it`() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "receipt-loadtest-\(UUID().uuidString)")
+        let folder = try ScratchFolder()
+        defer { folder.remove() }
         let sample = MemorySample(folder: folder.path)
-        defer { sample.remove() }
         try sample.write(byteCount: 300_000, seed: 1)
         let report = try MemoryProbe(sample: sample).measure()
         #expect((295_000...305_000).contains(report.bytes) && report.purchases > 500)

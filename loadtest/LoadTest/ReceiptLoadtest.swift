@@ -8,9 +8,9 @@ internal import ArgumentParser
 struct ReceiptLoadtest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receipt-loadtest",
-        abstract: "Press on receipt verification, make the receipts to press with, and stand in for Apple.",
+        abstract: "Load-test receipt verification, make receipts for it, and simulate Apple.",
         discussion: """
-            Load on a running gateway, and the highest rate at which it does what is wanted:
+            Load on a running gateway, and the highest rate that meets an objective:
 
               receipt-loadtest http http://127.0.0.1:8080 -R 5000 -d 30s \\
                 --threshold 'p99<25ms'
@@ -38,15 +38,6 @@ struct ReceiptLoadtest: AsyncParsableCommand {
               receipt-loadtest apple --pki receipts \\
                 --scenario loadtest/scenarios/outage-2020-01-24.yaml
 
-            What clients of a gateway see on a bad day of Apple's, and what asking Apple costs:
-
-              receipt-loadtest rehearse
-              receipt-loadtest overhead
-
-            What a fleet of gateways costs the Redis it shares:
-
-              receipt-loadtest fleet
-
             A page of what a load run found, and in what two runs differ:
 
               receipt-loadtest report result.json
@@ -54,8 +45,7 @@ struct ReceiptLoadtest: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            VerifyCommand.self, CorpusCommand.self, AppleCommand.self, RehearseCommand.self, OverheadCommand.self,
-            FleetCommand.self, HTTPCommand.self, SearchCommand.self, ReportCommand.self, CompareCommand.self,
-            ScenarioCommand.self, BenchCommand.self, MemoryProbeCommand.self,
+            HTTPCommand.self, SearchCommand.self, ReportCommand.self, CompareCommand.self, ScenarioCommand.self,
+            BenchCommand.self, VerifyCommand.self, CorpusCommand.self, AppleCommand.self, MemoryProbeCommand.self,
         ])
 }

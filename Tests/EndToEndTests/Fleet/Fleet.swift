@@ -7,13 +7,15 @@ import RealServers
 import ReceiptForge
 import Testing
 
+@testable import LoadTest
+
 /// Gateways that share a store, their load balancer, and a simulated Apple.
 struct Fleet: Sendable {
     let apple: AppleSimulator
     let nodes: [FleetNode]
     let balancer: RealServer
-    /// The clients by name.
-    let clients: [String: FleetClients.Client]
+    /// The API keys by the names of the clients.
+    let keys: [String: String]
 
     /// The setup of a fleet.
     struct Plan {
@@ -38,13 +40,13 @@ struct Fleet: Sendable {
     func verify(
         _ receipt: String, at node: Int, _ more: [String: Any] = [:], as client: String? = nil
     ) async throws -> Verdict {
-        let answer = try await nodes[node].running.verify(receipt, more, key: client.flatMap { clients[$0]?.key })
+        let answer = try await nodes[node].running.verify(receipt, more, key: client.flatMap { keys[$0] })
         try #require(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
         return try Verdict(answer.json)
     }
 
     /// The API key of a client of the plan.
-    func key(of client: String) -> String? { clients[client]?.key }
+    func key(of client: String) -> String? { keys[client] }
 
     /// Returns the sum of a metric over all nodes.
     func sum(_ name: String, _ labels: [String: String] = [:]) async throws -> Double {
@@ -79,14 +81,11 @@ func withFleet(_ plan: Fleet.Plan, _ test: (Fleet) async throws -> Void) async t
     configuration.scenario = try Scenario(yaml: plan.scenario)
     let apple = try await AppleSimulator.start(configuration)
     do {
-        let usual = [
-            "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
-            "GATEWAY_APPLE_SHARED_SECRET": Sample.secret,
-            "GATEWAY_TRUST_ROOTS": try folder.write(Sample.pki.rootPEM, to: "root.pem") + "=Sandbox+Production",
-            "GATEWAY_REDIS_URL": plan.redisURL, "GATEWAY_CACHE_KEYS": Fleet.cacheKeys,
-        ]
-        let settings = usual.merging(clients?.settings ?? [:]) { $1 }.merging(plan.settings) { $1 }
-        try await withNodes(settings, apple, plan, clients?.clients ?? [], test)
+        let root = try folder.write(Sample.pki.rootPEM, to: "root.pem")
+        var settings = FleetShape.settings(root: root, apple: apple, redisURL: plan.redisURL)
+        settings += ["GATEWAY_APPLE_SHARED_SECRET": Sample.secret, "GATEWAY_CACHE_KEYS": Fleet.cacheKeys]
+        settings += (clients?.settings ?? [:]) + plan.settings
+        try await withNodes(settings, apple, plan, clients?.keys ?? [:], test)
         await apple.stop()
     } catch {
         await apple.stop()
@@ -95,17 +94,15 @@ func withFleet(_ plan: Fleet.Plan, _ test: (Fleet) async throws -> Void) async t
 }
 
 private func withNodes(
-    _ settings: [String: String], _ apple: AppleSimulator, _ plan: Fleet.Plan, _ clients: [FleetClients.Client],
+    _ settings: [String: String], _ apple: AppleSimulator, _ plan: Fleet.Plan, _ keys: [String: String],
     _ test: (Fleet) async throws -> Void
 ) async throws {
     var nodes: [FleetNode] = []
     for number in 0..<plan.nodes {
-        nodes.append(try await FleetNode(number == 0 ? settings.merging(plan.settingsOfFirst) { $1 } : settings))
+        nodes.append(try await FleetNode(number == 0 ? settings + plan.settingsOfFirst : settings))
     }
     let balancer = try await RealServer.haproxy(before: nodes.map(\.backend) + plan.guests)
-    let fleet = Fleet(
-        apple: apple, nodes: nodes, balancer: balancer,
-        clients: Dictionary(uniqueKeysWithValues: clients.map { ($0.name, $0) }))
+    let fleet = Fleet(apple: apple, nodes: nodes, balancer: balancer, keys: keys)
     try await test(fleet)
     // Gateways survive every fault of the store, and stop on request.
     for node in nodes {
@@ -113,4 +110,12 @@ private func withNodes(
         #expect(status == 0)
     }
     balancer.kill()
+}
+
+extension FleetClients {
+    /// Clients whose file lies in this folder.
+    init(_ policies: [(name: String, policies: String)], in folder: ScratchFolder) async throws {
+        let file = folder.url.appending(path: "clients.yaml").path
+        try await self.init(policies, gatewayPath: Program.gateway.url.path, file: file)
+    }
 }

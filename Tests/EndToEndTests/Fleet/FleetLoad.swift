@@ -49,21 +49,27 @@ struct FleetLoad: Sendable {
         { Sample.receipt(first + $0 / times) }
     }
 
-    /// Sends requests until the body ends, and waits for every answer.
+    /// Sends requests for as long as the body takes, and waits for every answer.
     func run<Value: Sendable>(
         during body: (FleetLog) async throws -> Value
     ) async throws -> (value: Value, visits: [Visit]) {
         let log = FleetLog()
-        let schedule = Schedule(.steady(perSecond: perSecond, count: 1_000_000), start: .now)
-        async let load: Void = drive(schedule, log)
+        let run = try load(log)
+        let (begun, beginning) = AsyncStream<Void>.makeStream()
+        async let finished: Void = {
+            defer { beginning.finish() }
+            _ = try await run.run { if case .began = $0 { beginning.finish() } }
+        }()
         do {
+            // The body begins with the first request, however long the connections took.
+            for await _ in begun {}
             let value = try await body(log)
-            schedule.end()
-            await load
+            run.drain()
+            try await finished
             return (value, log.visits)
         } catch {
-            schedule.end()
-            await load
+            run.drain()
+            try? await finished
             throw error
         }
     }
@@ -76,12 +82,33 @@ struct FleetLoad: Sendable {
         return outcome.visits
     }
 
-    private func drive(_ schedule: Schedule, _ log: FleetLog) async {
-        await LoadDriver(port: port, connections: connections).run(schedule) { turn in
-            .verify(receipt(turn), mode: mode, key: key)
-        } record: {
-            log.record($0)
-        }
+    private func load(_ log: FleetLog) throws -> LoadRun {
+        let target = try LoadTarget("http://127.0.0.1:\(port)/v1/verify")
+        var plan = LoadPlan(target: target)
+        let stage = RateStage(from: perSecond, to: perSecond, seconds: .infinity)
+        plan.schedule = LoadSchedule(curve: RateCurve(stages: [stage]), pattern: .constant, first: perSecond)
+        (plan.connections, plan.timeout) = (connections, .seconds(30))
+        plan.limits.answer.openingBytes = 64 << 10
+        plan.completion = log.record
+        let fields = key.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? []
+        let traffic = FleetTraffic(form: RequestForm(target: target, mode: mode, fields: fields), receipt: receipt)
+        return LoadRun(plan: plan) { _ in traffic }
+    }
+}
+
+/// Requests about the receipt of each turn.
+private struct FleetTraffic: LoadTraffic {
+    let form: RequestForm
+    let receipt: @Sendable (Int) -> String
+    private var turn = 0
+
+    init(form: RequestForm, receipt: @escaping @Sendable (Int) -> String) {
+        (self.form, self.receipt) = (form, receipt)
+    }
+
+    mutating func next() -> ByteBuffer {
+        defer { turn += 1 }
+        return form.request(receipt(turn))
     }
 }
 
@@ -91,15 +118,10 @@ final class FleetLog: Sendable {
 
     var visits: [Visit] { state.withLock { $0 } }
 
-    func record(_ outcome: LoadDriver.Outcome) {
+    @Sendable func record(_ completion: Completion) {
         let end = ContinuousClock.now
-        var (status, facts): (Int?, Visit.Facts?) = (nil, nil)
-        if case .success(let reply) = outcome.reply {
-            status = reply.status
-            facts = try? JSONDecoder().decode(Visit.Facts.self, from: Data(reply.body.readableBytesView))
-        }
-        state.withLock { [status, facts] in
-            $0.append(Visit(start: end - outcome.latency, end: end, status: status, facts: facts))
-        }
+        let facts = try? JSONDecoder().decode(Visit.Facts.self, from: Data(completion.opening))
+        let visit = Visit(start: end - completion.latency, end: end, status: completion.status, facts: facts)
+        state.withLock { $0.append(visit) }
     }
 }

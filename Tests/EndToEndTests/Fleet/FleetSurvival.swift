@@ -51,10 +51,10 @@ extension Fleet {
         _ name: String, receiptsFrom first: Int, _ body: @Sendable () async throws -> Void
     ) async throws -> FaultOutcome {
         let free = FleetLoad(
-            port: balancer.port, perSecond: 30, key: clients[Self.free]?.key,
+            port: balancer.port, perSecond: 30, key: keys[Self.free],
             receipt: FleetLoad.distinctReceipts(from: first))
         let limited = FleetLoad(
-            port: balancer.port, perSecond: Double(2 * Self.quota), key: clients[Self.limited]?.key, mode: .local,
+            port: balancer.port, perSecond: Double(2 * Self.quota), key: keys[Self.limited], mode: .local,
             receipt: { _ in Sample.receipt(first) })
         let (inner, freeVisits) = try await free.run { _ in
             try await limited.run { _ in

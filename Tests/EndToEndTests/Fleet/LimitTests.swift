@@ -57,7 +57,7 @@ extension FleetTests {
             try await withFleet(plan) { fleet in
                 let receipt = Sample.receipt(0)
                 let load = FleetLoad(
-                    port: fleet.balancer.port, perSecond: 80, key: fleet.clients["limited"]?.key, mode: .local,
+                    port: fleet.balancer.port, perSecond: 80, key: fleet.keys["limited"], mode: .local,
                     receipt: { _ in receipt })
                 try await test(fleet, load)
             }

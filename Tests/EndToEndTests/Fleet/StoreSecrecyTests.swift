@@ -6,6 +6,8 @@ import Foundation
 import RealServers
 import Testing
 
+@testable import LoadTest
+
 extension FleetTests {
     /// The contents of the store, as an attacker would read them.
     @Suite(.serialized, .timeLimit(.minutes(5))) struct StoreSecrecyTests {
@@ -30,7 +32,7 @@ extension FleetTests {
                 // There is data, and the search finds it.
                 let kinds = ["rc:4:", "gw:{purges}:log", "rl:{"]
                 for kind in kinds { #expect(dump.range(of: Data(kind.utf8)) != nil, "\(kind)") }
-                let key = try #require(fleet.clients["a-client-of-mine"]?.key)
+                let key = try #require(fleet.keys["a-client-of-mine"])
                 for word in Self.secrets(key) { #expect(dump.range(of: Data(word.utf8)) == nil, "\(word)") }
                 for piece in Self.pieces(of: Sample.receipt(0)) { #expect(dump.range(of: piece) == nil) }
             }

@@ -7,6 +7,8 @@ import NIOPosix
 import RealServers
 import Testing
 
+@testable import LoadTest
+
 /// The log never contains a secret or a part of a receipt, even if clients send or servers repeat them.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct LogSecrecyTests {
     private static let secrets = (
@@ -105,15 +107,15 @@ import Testing
     ) async throws {
         let folder = try ScratchFolder()
         let clients = try await FleetClients([(name: "fuzzer", policies: "    may: [purge]\n")], in: folder)
-        let client = try #require(clients.clients.first)
-        let half = try #require(client.key.split(separator: ".").last.map(String.init))
+        let key = try #require(clients.keys["fuzzer"])
+        let half = try #require(key.split(separator: ".").last.map(String.init))
         let settings = clients.settings.merging([
             "GATEWAY_LOG_LEVEL": "trace", "GATEWAY_LOG_REQUESTS": "all", "GATEWAY_CACHE_KEYS": "k:\(secrets.cacheKey)",
             "GATEWAY_APPLE_SHARED_SECRET": secrets.apple, "GATEWAY_REDIS_URL": "redis://127.0.0.1:\(redisPort)",
             "GATEWAY_REDIS_PASSWORD": secrets.redis, "GATEWAY_SHUTDOWN_GRACE": "5s",
         ]) { $1 }
         let words = [secrets.apple, secrets.redis, secrets.callers, secrets.pepper, secrets.cacheKey, half]
-        try await test(settings, client.key, words.map { Canary(secret: $0) } + receipts)
+        try await test(settings, key, words.map { Canary(secret: $0) } + receipts)
     }
 
     /// Sends each on its own connection, and waits until the gateway has closed it.

@@ -150,12 +150,41 @@ struct BenchTests {
         #expect(throws: (any Error).self) { try BenchCommand.parse(arguments) }
     }
 
-    @Test func `requests in turn begin again at the end`() {
-        var traffic = RequestsInTurn(
-            ["a", "b"].map { PreparedRequest.verify($0, mode: .local).bytes })
-        let texts = (0..<3).map { _ in String(buffer: traffic.next()) }
-        #expect(texts[0] == texts[2] && texts[0] != texts[1])
-        #expect(texts[0].hasPrefix("POST /v1/verify HTTP/1.1\r\n"))
-        #expect(texts[0].hasSuffix("Content-Length: 30\r\n\r\n" + #"{"receipt":"a","mode":"local"}"#))
+    // MARK: - Memory and Redis
+
+    private static func points(_ resident: (Int) -> Int) -> [MemoryPoint] {
+        (0...30).map { MemoryPoint(seconds: Double(10 * $0), residentBytes: resident($0)) }
+    }
+
+    @Test func `the growth of memory counts from when the pools are full`() {
+        let wavering = Self.points { $0 < 6 ? 20_000_000 + 5_000_000 * $0 : 50_000_000 + 100_000 * ($0 % 2) }
+        #expect(abs(MemoryPoint.bytesPerMinute(wavering)) < 20_000)
+        // Six points a minute; the first that counts is the seventh.
+        #expect(MemoryPoint.bytesPerMinute(Self.points { 50_000_000 + 83_000 * ($0 - 6) }) == 498_000)
+        #expect(MemoryPoint.bytesPerMinute([MemoryPoint(seconds: 0, residentBytes: 1000)]) == 0)
+        #expect(MemoryPoint.bytesPerMinute([]) == 0)
+    }
+
+    @Test func `commands of Redis are counted without those that count`() {
+        let counts = RedisCounts(
+            """
+            # Commandstats\r
+            cmdstat_get:calls=12,usec=30,usec_per_call=2.50,rejected_calls=0,failed_calls=0\r
+            cmdstat_evalsha:calls=3,usec=30,usec_per_call=2.50,rejected_calls=0,failed_calls=0\r
+            cmdstat_info:calls=99,usec=30,usec_per_call=2.50,rejected_calls=0,failed_calls=0\r
+            cmdstat_config|set:calls=5,usec=30,usec_per_call=2.50,rejected_calls=0,failed_calls=0\r
+            total_reads_processed:77\r
+            """)
+        #expect(counts.operations == 15 && counts.reads == 77)
+    }
+
+    @Test func `logged commands of scripts and of the bench itself are left out`() throws {
+        let commands = try LoggedCommand.read(
+            """
+            [[4, 1, 9, ["GET", "a"], "127.0.0.1:5", ""], [3, 1, 9, ["GET", "b"], "?:0", ""],
+             [2, 1, 9, ["SLOWLOG", "reset"], "127.0.0.1:6", ""],
+             [1, 1, 9, ["set", "\(String(repeating: "k", count: 128))"], "127.0.0.1:5", ""]]
+            """)
+        #expect(commands.map(\.name) == ["get", "set"] && commands.map(\.isWhole) == [true, false])
     }
 }

@@ -296,6 +296,67 @@ struct LoadRunTests {
             #expect(judgement.reasons.first?.contains("late by the generator itself") == true)
         }
     }
+
+    // MARK: - Each request
+
+    @Test func `the end of each request is told, with its answer or without`() async throws {
+        try await PlayServer.with { number in
+            number == 3 ? .close : .answer(PlayServer.ok)
+        } _: { server in
+            let ends = Mutex<[Completion]>([])
+            var plan = try Self.plan(server, rate: 100, seconds: 0.1)
+            plan.completion = { end in ends.withLock { $0.append(end) } }
+            _ = try await Self.measure(plan)
+            let all = ends.withLock { $0 }
+            #expect(all.count == 10 && all.count { $0.status == nil } == 1)
+            #expect(all.allSatisfy { $0.latency > .zero && ($0.status == nil) == $0.opening.isEmpty })
+            #expect(all.allSatisfy { $0.status == nil || $0.opening == Array("ok".utf8) })
+        }
+    }
+
+    @Test func `a run that is drained waits for the answers to what was sent`() async throws {
+        try await PlayServer.with { _ in
+            .answerAfter(.milliseconds(300), PlayServer.ok)
+        } _: { server in
+            let plan = try Self.plan(server, rate: 20, seconds: .infinity)
+            let request = RequestForm.request("GET", plan.target, [], body: nil)
+            let run = LoadRun(plan: plan) { _ in SameRequest(request: request) }
+            let draining = Task {
+                try await Task.sleep(for: .milliseconds(400))
+                run.drain()
+            }
+            let counts = try await run.run().counts
+            try await draining.value
+            #expect(counts.intended > 2 && counts.answered == counts.intended && counts.abandoned == 0)
+        }
+    }
+
+    @Test func `a run that is drained before it began ends`() async throws {
+        try await PlayServer.with { _ in
+            .silence
+        } _: { server in
+            let plan = try Self.plan(server, rate: 1, seconds: .infinity)
+            let request = RequestForm.request("GET", plan.target, [], body: nil)
+            let run = LoadRun(plan: plan) { _ in SameRequest(request: request) }
+            run.drain()
+            #expect(try await run.run().counts.answered == 0)
+        }
+    }
+
+    @Test(arguments: ["answer", "silence", "none"])
+    func `an exchange returns the whole answer, or none in its time`(kind: String) async throws {
+        try await PlayServer.with { _ in
+            kind == "silence"
+                ? .silence : .answer("HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+        } _: { server in
+            var exchange = Exchange(target: try LoadTarget("http://127.0.0.1:\(server.port)/x"))
+            exchange.timeout = kind == "silence" ? .milliseconds(50) : .seconds(60)
+            if kind == "none" { exchange.maximumBodyBytes = 2 }
+            let reply = try await exchange.get()
+            #expect(reply.answer?.status == (kind == "answer" ? 404 : nil))
+            if kind == "answer" { #expect(reply.body == Array("abc".utf8)) }
+        }
+    }
 }
 
 /// One request, again and again, counted as they are made.

@@ -7,9 +7,9 @@ import Testing
 
 /// Metrics in the Prometheus text format, and what of them is kept.
 struct MetricsTextTests {
-    private static func read(_ text: String, _ limits: MetricsLimits = MetricsLimits()) throws(MetricsFault) -> [Scrape
-        .Sample]
-    {
+    private static func read(
+        _ text: String, _ limits: MetricsLimits = MetricsLimits()
+    ) throws(MetricsFault) -> [MetricsText.Sample] {
         try MetricsText(Array(text.utf8), limits: limits).samples
     }
 
@@ -27,7 +27,7 @@ struct MetricsTextTests {
         #expect(samples.count == 4)
         #expect(
             samples[0].labels == ["code": "200", "path": "/a,b{c}", "text": "q\"u\\o\nte"] && samples[0].value == 5)
-        #expect(samples[1] == Scrape.Sample(name: "a_total", labels: ["code": "400"], value: 1500))
+        #expect(samples[1] == MetricsText.Sample(name: "a_total", labels: ["code": "400"], value: 1500))
         #expect(samples[2].value == .infinity && samples[3].name == "c:d" && samples[3].value.isNaN)
     }
 

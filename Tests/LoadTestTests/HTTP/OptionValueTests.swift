@@ -56,7 +56,8 @@ struct OptionValueTests {
 
     @Test(arguments: [
         ("http://127.0.0.1:8080", "127.0.0.1:8080", "/v1/verify"), ("http://localhost/", "localhost", "/"),
-        ("HTTP://h:81/a/b%20c?x=1", "h:81", "/a/b%20c?x=1"), ("http://[::1]:9/", "[::1]:9", "/"),
+        ("HTTP://h:81/a/b%20c?x=1", "h:81", "/a/b%20c?x=1"), ("https://h:443", "h", "/v1/verify"),
+        ("https://h:80/", "h:80", "/"), ("http://[::1]:9/", "[::1]:9", "/"),
     ])
     func `a URL names a server and a path`(text: String, authority: String, path: String) throws {
         let target = try LoadTarget(text, defaultPath: "/v1/verify")
@@ -64,7 +65,7 @@ struct OptionValueTests {
     }
 
     @Test(arguments: [
-        ("https://a/", LoadTargetError.https), ("ftp://a", .notHTTP("ftp://a")), ("a", .notHTTP("a")),
+        ("https:/a", LoadTargetError.notHTTP("https:/a")), ("ftp://a", .notHTTP("ftp://a")), ("a", .notHTTP("a")),
         ("http://", .malformed("http://")), ("http://a b/", .malformed("http://a b/")),
         ("http://a:0/", .malformed("http://a:0/")), ("http://a:99999/", .malformed("http://a:99999/")),
         ("http://u:p@a/", .malformed("http://u:p@a/")), ("http://a/\r\nX: y", .malformed("http://a/\r\nX: y")),
@@ -75,7 +76,7 @@ struct OptionValueTests {
 
     @Test(arguments: [
         ["http://h", "-R", "5000", "-d", "30s"], ["http://h", "--stages", "1s:5", "-R", "3", "-c", "8", "-t", "2"],
-        ["http://h", "-n", "7", "-R", "max"], ["--root", "x.pem"],
+        ["https://h", "-n", "7", "-R", "max", "--insecure"], ["--root", "x.pem"],
         ["http://h", "-X", "GET", "-H", "a: b", "-H", "c: d"],
     ])
     func `sensible combinations are taken`(arguments: [String]) throws {
@@ -84,10 +85,11 @@ struct OptionValueTests {
     }
 
     @Test(arguments: [
-        [], ["https://h"], ["http://h", "--stages", "1s:5", "-d", "3s"], ["http://h", "--stages", "1s:0"],
+        [], ["https://h", "--insecure", "--ca-file", "x"], ["http://h", "--stages", "1s:5", "-d", "3s"],
+        ["http://h", "--stages", "1s:0"],
         ["http://h", "-R", "max", "--stages", "1s:5"], ["http://h", "-d", "0s"], ["http://h", "-n", "0"],
         ["http://h", "-c", "0"], ["http://h", "-c", "1", "-t", "2"], ["http://h", "--mix", "repeat=2"],
-        ["http://h", "--scrape", "https://h"], ["http://h", "-X", "HEAD"], ["http://h", "--timeout", "0s"],
+        ["http://h", "--scrape", "ftp://h"], ["http://h", "-X", "HEAD"], ["http://h", "--timeout", "0s"],
         ["http://h", "--keys", "10000000", "--receipt-bytes", "1000000"],
     ])
     func `what makes no sense is wrong usage`(arguments: [String]) {

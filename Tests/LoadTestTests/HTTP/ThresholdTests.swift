@@ -12,7 +12,7 @@ struct ThresholdTests {
         for milliseconds in 1...1000 { measurements.response.record(Int64(milliseconds) * 1_000_000) }
         (measurements.counts.intended, measurements.counts.answered) = (2000, 1000)
         (measurements.counts.failed, measurements.counts.timedOut, measurements.counts.unsent) = (5, 3, 2)
-        (measurements.counts.shed, measurements.seconds) = (20, 4)
+        (measurements.counts.outcomes[Outcome.shed.index], measurements.seconds) = (20, 4)
         return measurements
     }()
 
@@ -21,7 +21,8 @@ struct ThresholdTests {
         ("p50>600ms", 500.2, false),
         ("p99.9>=900000us", 999.4, true), ("p100<=1001ms", 1000, true), ("mean<501ms", 500.5, true),
         ("max<1s", 1000, false), ("errors<=0.5%", 0.5, true), ("errors<0.5%", 0.5, false), ("errors<0.006", 0.5, true),
-        ("shed<1%", 1, false), ("shed<2%", 1, true), ("rate>=250", 250, true), ("rate>0.3k", 250, false),
+        ("shed<1%", 1, false), ("shed<2%", 1, true), ("undecided<=0%", 0, true), ("rate>=250", 250, true),
+        ("rate>0.3k", 250, false),
     ])
     func `thresholds are compared in their unit`(expression: String, measured: Double, isMet: Bool) throws {
         let threshold = try #require(Threshold(argument: expression))

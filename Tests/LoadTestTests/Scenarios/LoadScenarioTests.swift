@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import AppleSimulator
+import ArgumentParser
 import Foundation
 import Testing
 
@@ -13,8 +14,8 @@ struct LoadScenarioTests {
         .appending(path: "../../../loadtest/scenarios/load")
 
     static let files =
-        ["apple-outage", "cache-stampede", "forged-flood", "ramp-to-saturation", "redis-outage"]
-        + ["rolling-restart", "steady"]
+        ["apple-outage", "cache-stampede", "forged-flood", "outage-2020-01-24", "ramp-to-saturation"]
+        + ["redis-outage", "rolling-restart", "steady"]
 
     @Test func `the folder holds what this test knows of`() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
@@ -48,7 +49,7 @@ struct LoadScenarioTests {
         #expect(scenario.load.traffic.mode == .apple && scenario.load.traffic.keys == 7)
         #expect(scenario.events.map(\.seconds) == [1.5, 3, 4, 5])
         #expect(scenario.events.prefix(3).map(\.action) == [.killRedis, .startRedis, .restartGateway(3)])
-        #expect(scenario.thresholds.last == .questions(.atMost, 10, expression: "questions<=10"))
+        #expect(scenario.thresholds.last == Threshold(argument: "questions<=10"))
         #expect(try Self.read("fleet: {apple: none}", "load: {}").fleet.apple == nil)
     }
 
@@ -111,17 +112,17 @@ struct LoadScenarioTests {
     }
 
     @Test func `questions to Apple are judged with the rest`() throws {
-        var result = Samples.result
-        let wish = try #require(LoadScenario.Wish("questions<=10"))
-        result.judge([wish], questions: 10)
-        #expect(result.verdict == .passed && result.thresholds.last?.met == true)
-        result.judge([wish], questions: 11)
-        #expect(result.verdict == .thresholdMissed && result.thresholds.last?.measured == 11)
-        #expect(result.verdictReasons == ["11 questions to Apple, wanted <=10"])
+        let threshold = try #require(Threshold(argument: "questions <= 10"))
+        let few = Samples.result([threshold], questions: 10), many = Samples.result([threshold], questions: 11)
+        #expect(few.verdict == .passed && few.thresholds.last?.met == true)
+        #expect(many.verdict == .thresholdMissed && many.thresholds.last?.measured == 11)
+        #expect(many.verdictReasons == ["questions 11.00, wanted <=10"])
+        #expect(Samples.result([threshold], questions: nil).verdict == .thresholdMissed)
+        #expect(throws: (any Error).self) { try HTTPCommand.parse(["http://h", "--threshold", "questions<=10"]) }
     }
 
     @Test func `an event that fails is a reason not to pass, but hides no other verdict`() {
-        var result = Samples.result
+        var result = Samples.result()
         result.add([])
         #expect(result.verdict == .passed)
         result.verdict = .interrupted
@@ -131,15 +132,14 @@ struct LoadScenarioTests {
 
     private enum Samples {
         /// A run in which nothing was sent, and nothing wanted.
-        static var result: RunResult {
-            get {
-                let plan = LoadPlan(target: LoadTarget(host: "127.0.0.1", port: 80, path: "/"))
-                let description = RunResult.Plan(
-                    url: "http://127.0.0.1/", loop: .open, arrival: .constant, warmupSeconds: 0, connections: 1,
-                    workers: 1, keys: 1, zipf: 0, seed: 1, timeoutMilliseconds: 1)
-                return RunRecord(plan: plan, description: description)
-                    .result(LoadMeasurements(), RunRecord.Extras(), wasInterrupted: false)
-            }
+        static func result(_ thresholds: [Threshold] = [], questions: Int? = nil) -> RunResult {
+            let plan = LoadPlan(target: LoadTarget(host: "127.0.0.1", port: 80, path: "/"))
+            let description = RunResult.Plan(
+                url: "http://127.0.0.1/", loop: .open, arrival: .constant, warmupSeconds: 0, connections: 1,
+                workers: 1, keys: 1, zipf: 0, seed: 1, timeoutMilliseconds: 1)
+            let extras = RunRecord.Extras(thresholds: thresholds, questions: questions)
+            return RunRecord(plan: plan, description: description)
+                .result(LoadMeasurements(), extras, wasInterrupted: false)
         }
     }
 }

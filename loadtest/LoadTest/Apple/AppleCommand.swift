@@ -10,7 +10,7 @@ internal import UnixSignals
 struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple",
-        abstract: "Stand in for Apple's verifyReceipt servers, on this machine, with faults from a scenario.",
+        abstract: "Simulate Apple's verifyReceipt servers on this machine, with faults from a scenario.",
         discussion: """
             Two servers listen on the loopback interface, one for each environment. When they do, a line for each says \
             where; 0 is any free port:
@@ -49,7 +49,7 @@ struct AppleCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Speak HTTPS for localhost and 127.0.0.1: with server.pem and server.key in this folder, or with new ones. "
+            "Serve HTTPS for localhost and 127.0.0.1: with server.pem and server.key in this folder, or with new ones. "
                 + "New ones are written there, and ca.pem for clients to trust.",
             valueName: "folder"))
     var tls: String?
@@ -72,7 +72,7 @@ struct AppleCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Trapped before anything listens, so that whoever saw the lines can end us.
+        // Trapped before anything listens, so that a reader of the lines can end the program.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let apple = try await start()
         StandardOutput.write("production \(apple.productionURL)\nsandbox \(apple.sandboxURL)\n")
@@ -82,7 +82,7 @@ struct AppleCommand: AsyncParsableCommand {
 }
 
 extension AppleCommand {
-    /// Starts the servers that the options describe.
+    /// Returns the running servers that the options describe.
     func start() async throws -> AppleSimulator {
         var configuration = AppleSimulator.Configuration(
             pki: try pki.map(ForgedPKI.init(corpusDirectory:)) ?? ForgedPKI(seed: CorpusCommand.defaultSeed))

@@ -4,11 +4,11 @@
 internal import FoundationEssentials
 internal import ReceiptForge
 
-/// A folder with what a server shows of itself: `server.pem`, `server.key`, and `ca.pem` for its clients to trust.
+/// A folder with the identity of a server: `server.pem`, `server.key`, and `ca.pem` for its clients to trust.
 struct TLSFolder {
     let path: String
 
-    /// The identity in the folder; a new one is made and written if there is neither a certificate nor a key.
+    /// Returns the identity in the folder; makes and writes one if there is neither a certificate nor a key.
     func identity() throws(TLSFolderError) -> TLSIdentity {
         switch (text(of: "server.pem"), text(of: "server.key")) {
         case (let certificate?, let key?): return TLSIdentity(certificatePEM: certificate, privateKeyPEM: key)
@@ -17,7 +17,7 @@ struct TLSFolder {
         }
     }
 
-    /// The keys follow from a number that nobody keeps: other machines' clients may come to trust `ca.pem`.
+    /// The keys follow from a number that is not kept: other machines' clients may come to trust `ca.pem`.
     private func makeIdentity() throws(TLSFolderError) -> TLSIdentity {
         let authority = TLSAuthority(seed: UInt64.random(in: 0...UInt64.max))
         let identity = authority.identity(forHosts: ["localhost", "127.0.0.1"])
@@ -45,11 +45,10 @@ struct TLSFolder {
     }
 }
 
-/// Why a folder gives no identity.
+/// The reason for which a folder gives no identity.
 enum TLSFolderError: Error, Hashable, CustomStringConvertible {
     /// A certificate without its key, or the reverse.
     case halfPresent(path: String)
-    /// The system refuses to write there.
     case notWritable(path: String)
 
     var description: String {

@@ -4,7 +4,7 @@
 internal import NIOCore
 internal import ReceiptForge
 
-/// The figures, part after part, and what they have in common: cores, receipts, how load is put on.
+/// The figures, part after part, and their common ground: cores, receipts, loads.
 final class Bench {
     let plan: BenchPlan
     let cores = Cores.ofThisProcess
@@ -13,13 +13,13 @@ final class Bench {
     let pki = ForgedPKI(seed: CorpusCommand.defaultSeed)
     let mint: ReceiptMint
     let root: String
-    /// Requests with receipts that are asked about again and again.
+    /// Requests about receipts that are sent again and again.
     let repeated: [PooledRequest]
     private let progress: ProgressLine
     private var doneSeconds = 0.0
     var report: BenchReport
 
-    /// Makes the receipts; what is measured runs later.
+    /// Makes the receipts.
     init(_ plan: BenchPlan, gatewayPath: String, ceilingsPath: String, templates: String, folder: ScratchFolder)
         async throws
     {
@@ -27,7 +27,7 @@ final class Bench {
         self.gatewayPath = gatewayPath
         peers = PeerStart(ceilingsPath: ceilingsPath, templates: templates, folder: folder, core: cores.server)
         root = try folder.write(pki.rootPEM, to: "root.pem")
-        // The port stands in no request: all contestants get the same octets.
+        // The port stands in no request: all contestants get the same bytes.
         let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil, fields: [])
         mint = ReceiptMint(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes)
         progress = ProgressLine(
@@ -36,7 +36,6 @@ final class Bench {
         repeated = await mint.repeated(plan.keys) { _ in }
     }
 
-    /// Measures every part of the plan.
     func run() async throws -> BenchReport {
         defer { progress.finish() }
         var estimated = 0.0
@@ -48,7 +47,7 @@ final class Bench {
         return report
     }
 
-    /// Tells that measuring went on for so long.
+    /// Adds to the progress of measuring.
     func passed(_ seconds: Double) {
         doneSeconds += seconds
         progress.update(done: Int(doneSeconds))
@@ -60,6 +59,7 @@ final class Bench {
         case .local: try await measureLocal()
         case .verify: try await measureVerify()
         case .shared: try await measureShared()
+        case .fleet: try await measureFleet()
         case .tail: try await measureTail()
         case .flood: try await measureFlood()
         case .connections: try await measureConnections()
@@ -74,36 +74,37 @@ final class Bench {
 // MARK: - Servers and loads
 
 extension Bench {
-    /// A gateway on its core that does not ask Apple; everything else is as shipped, the log of all requests included.
+    /// Starts a gateway on its core that sends Apple no requests; all else is as shipped, the log of all requests
+    /// included.
     func startGateway(_ settings: [String: String] = [:]) async throws -> RunningGateway {
-        let usual = [
-            "GATEWAY_TRUST_ROOTS": root + "=Sandbox+Production", "GATEWAY_APPLE_ENABLED": "false",
-        ]
-        return try await RunningGateway.start(gatewayPath, usual.merging(settings) { $1 }, core: cores.server)
+        try await RunningGateway.start(gatewayPath, localSettings + settings, core: cores.server)
     }
 
-    /// What a run of the repeated receipts sends.
+    /// The settings of a gateway that sends Apple no requests.
+    var localSettings: [String: String] { FleetShape.settings(root: root, apple: nil, redisURL: nil) }
+
+    /// The traffic of the repeated receipts.
     var repeatedTraffic: TrafficSource { traffic(ReceiptPools(repeated: repeated), .repeated) }
 
     func traffic(_ pools: ReceiptPools, _ mix: RequestMix) -> TrafficSource {
         .receipts(pools, mix, KeyPopularity(keys: pools.repeated.count, exponent: 0))
     }
 
-    /// A plan without a schedule.
+    /// Returns a plan without a schedule.
     func plan(for port: Int) throws -> LoadPlan {
         var load = LoadPlan(target: try LoadTarget("http://127.0.0.1:\(port)/v1/verify"))
         load.connections = plan.connections
         return load
     }
 
-    /// As fast as it answers.
+    /// Returns a plan that sends as fast as the server answers.
     func closedPlan(for port: Int, seconds: Double) throws -> LoadPlan {
         var load = try plan(for: port)
         (load.isClosed, load.closedSeconds) = (true, seconds)
         return load
     }
 
-    /// At one rate, whatever becomes of it.
+    /// Returns a plan with a fixed rate.
     func openPlan(for port: Int, rate: Double, seconds: Double) throws -> LoadPlan {
         var load = try plan(for: port)
         load.schedule = LoadSchedule(
@@ -112,7 +113,7 @@ extension Bench {
         return load
     }
 
-    /// Runs a plan; throws if a hundredth of the requests failed.
+    /// Runs a plan; throws if more than a hundredth of the requests failed.
     func drive(_ load: LoadPlan, _ source: TrafficSource, before: Int = 0) async throws -> LoadMeasurements {
         let run = LoadRun(plan: load) { source.traffic(worker: $0, load, requestsBefore: before) }
         let measurements = try await run.run()
@@ -124,7 +125,26 @@ extension Bench {
         return measurements
     }
 
-    /// One turn of a contestant in a closed loop.
+    /// Runs the body from the first request of a load on, and waits for the end of the load, or ends it with an error.
+    func during<Value: Sendable>(_ run: LoadRun, _ body: () async throws -> Value) async throws -> Value {
+        let (begun, beginning) = AsyncStream<Void>.makeStream()
+        async let finished: Void = {
+            defer { beginning.finish() }
+            _ = try await run.run { if case .began = $0 { beginning.finish() } }
+        }()
+        do {
+            for await _ in begun {}
+            let value = try await body()
+            try await finished
+            return value
+        } catch {
+            run.stop()
+            try? await finished
+            throw error
+        }
+    }
+
+    /// Measures a contestant in a closed loop.
     func turn(
         _ contestant: Contestant, _ source: TrafficSource, seconds: Double, before: Int = 0
     ) async throws -> BenchTurn {
@@ -137,8 +157,8 @@ extension Bench {
 
     private static let neededShare = 0.97
 
-    /// Throws unless nearly all answers had this outcome. Not all: a near cache forgets after some seconds, and then looks
-    /// once more.
+    /// Throws unless nearly all answers had this outcome. A near cache forgets after some seconds, and then looks once
+    /// more.
     func check(_ turn: BenchTurn, _ outcome: Outcome) throws(BenchError) {
         let share = Double(turn.outcomes[outcome.index]) / Double(max(1, turn.requests))
         guard share >= Self.neededShare else {

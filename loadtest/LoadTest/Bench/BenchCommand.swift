@@ -19,6 +19,9 @@ struct BenchCommand: AsyncParsableCommand {
               local        local verification of distinct receipts over HTTP
               verify       parse-and-verify in process
               shared       shared-cache hits over Redis beside redis-benchmark
+              fleet        CPU and Redis operations of a request: answered by
+                           Apple, by the near cache, by the shared cache of one,
+                           two and three gateways
               tail         p99 at half of saturation
               flood        genuine customers beside a flood of forged receipts
               connections, growth, churn
@@ -97,7 +100,6 @@ struct BenchCommand: AsyncParsableCommand {
 }
 
 extension BenchCommand {
-    /// The plan that the options describe.
     var plan: BenchPlan {
         let parts = only.isEmpty ? BenchPart.allCases : BenchPart.allCases.filter(only.contains)
         var plan = quick ? BenchPlan.quick(parts) : BenchPlan(parts: parts)

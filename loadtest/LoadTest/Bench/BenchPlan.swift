@@ -3,55 +3,51 @@
 
 internal import ArgumentParser
 
-/// What is measured; the raw values are those of `--only`.
+/// The parts of the bench; the raw values are those of `--only`.
 enum BenchPart: String, CaseIterable, Codable, Sendable, ExpressibleByArgument {
-    /// Near-cache hits beside bare handlers, nginx and Varnish.
     case near
-    /// Local verification of distinct receipts over HTTP.
     case local
-    /// Parse-and-verify in process.
     case verify
-    /// Shared-cache hits over Redis.
     case shared
-    /// The tail at half of saturation.
+    case fleet
+    /// p99 at half of saturation.
     case tail
-    /// Genuine customers beside a flood of forged receipts.
     case flood
     /// Memory of idle connections.
     case connections
-    /// Memory under half of the load, over minutes.
+    /// Growth of memory under half of the load.
     case growth
     /// Memory after many distinct receipts.
     case churn
-    /// The most expensive bodies that are read on an event loop.
+    /// CPU for the most expensive bodies that are read on an event loop.
     case bodies
-    /// From nothing to the first verified receipt.
+    /// Time from nothing to the first verified receipt.
     case start
 }
 
-/// How long and how often is measured.
+/// The lengths and numbers of measurements.
 struct BenchPlan: Hashable, Sendable {
     var parts = BenchPart.allCases
-    /// Of each contestant; medians are taken of them.
+    /// The number of runs of each contestant, of which medians are taken.
     var runs = 5
-    /// Of each run.
+    /// The time of each run.
     var seconds = 4.0
-    /// Before the first run of each contestant.
+    /// The time before the first run of each contestant.
     var warmupSeconds = 2.0
-    /// Before each run in which caches are to have everything: enough to ask about each receipt several times.
+    /// The time before each run with full caches: enough to send each receipt several times.
     static let refreshSeconds = 0.5
-    /// How long memory is watched for growth.
+    /// The time for which memory is watched for growth.
     var minutes = 1.0
-    /// Receipts that are asked about again and again.
+    /// The number of receipts that are sent again and again.
     var keys = 1000
-    /// Of a request's body, about.
+    /// The approximate size of a request's body.
     var bodyBytes = 8192
     var connections = 64
-    /// Receipts that are asked about in turn where no cache is to help.
+    /// The number of receipts that are sent in turn where no cache is to help.
     var distinctReceipts = 20_000
     var idleConnections = 10_000
     var churnReceipts = 100_000
-    /// The near cache that the churn is to overflow.
+    /// The size of the near cache that the churn is to overflow.
     var churnCacheMebibytes = 64
 
     /// To see that everything works; the figures mean little.
@@ -61,7 +57,7 @@ struct BenchPlan: Hashable, Sendable {
             idleConnections: 1000, churnReceipts: 3000, churnCacheMebibytes: 8)
     }
 
-    /// How long a part takes, about, in seconds: what its progress counts.
+    /// The approximate time of a part in seconds, for its progress.
     func estimate(_ part: BenchPart) -> Double {
         let count = Double(runs)
         return switch part {
@@ -69,6 +65,7 @@ struct BenchPlan: Hashable, Sendable {
         case .local: Double(distinctReceipts) / 2000 + 2 * warmupSeconds + count * (2 * seconds + 1)
         case .verify: count * seconds
         case .shared: count * (3 * seconds + 2)
+        case .fleet: 10 + Double(Bench.mostGateways) * (seconds + 3)
         case .tail: warmupSeconds + seconds + 2 * count * (seconds + Self.refreshSeconds)
         case .flood: warmupSeconds + seconds + 2 * count * seconds
         case .connections: 12
@@ -80,23 +77,19 @@ struct BenchPlan: Hashable, Sendable {
     }
 }
 
-/// Why nothing could be measured.
+/// The reason for which a part could not be measured.
 enum BenchError: Error, Hashable, CustomStringConvertible {
-    /// `taskset` refused.
     case notPinned(said: String)
-    /// The folder with the peers' configurations is somewhere else.
+    /// The folder with the peers' configurations is missing.
     case noPeers(String)
-    /// A place without its value, or a value without its place.
+    /// A template lacks a placeholder, or a value for one.
     case template(String)
-    /// Answers came from elsewhere than where they were to come from.
+    /// Answers had another source than they should.
     case otherwiseAnswered(String, wanted: String, share: Double)
-    /// Errors, or no answers.
     case failures(String, count: Int, of: Int)
-    /// A peer asked its upstream again.
+    /// A peer sent its upstream another request.
     case notCached(String)
-    /// Not all connections came about.
     case connections(Int, of: Int)
-    /// No verdict within the time a start may take.
     case noStart
 
     var description: String {

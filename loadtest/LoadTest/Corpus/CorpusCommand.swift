@@ -11,7 +11,7 @@ struct CorpusCommand: AsyncParsableCommand {
         abstract: "Write receipts, the answers a verifier must give to them, and the root to trust.",
         discussion: """
             Makes an authority of its own, random genuine sandbox receipts signed by it, and every known way of being \
-            wrong once. The same seed gives the same files, octet by octet. The folder then holds:
+            wrong once. The same seed gives the same files, byte for byte. The folder then holds:
 
               root.pem      the root, to be trusted for the environment Sandbox
               pki.json      the seed, from which `receipt-loadtest apple --pki`
@@ -20,10 +20,19 @@ struct CorpusCommand: AsyncParsableCommand {
               index.json    for each file the expected answer, its reason, and
                             what a genuine receipt says
 
-            Example:
+            With --format the genuine receipts are also written as requests for another load tester:
+
+              vegeta        vegeta.json, a target on each line, with its body in
+                            base64 (vegeta attack -format=json)
+              k6            k6.json, an array of requests, and k6.js, a script
+                            that sends them and checks the verdict
+
+            Examples:
 
               receipt-loadtest corpus --out receipts --count 10000
               GATEWAY_TRUST_ROOTS=receipts/root.pem receipt-gateway serve
+              receipt-loadtest corpus --out receipts --format vegeta \\
+                --url http://127.0.0.1:8080
 
             The keys follow from the seed as well, so anybody can make them: trust this root on test machines only.
             """)
@@ -43,7 +52,19 @@ struct CorpusCommand: AsyncParsableCommand {
     @Flag(help: "Write into a folder that holds other files too; none of those is removed.")
     var force = false
 
+    @Option(help: "Write requests for this load tester, too.")
+    var format: ToolFormat?
+
+    @Option(help: ArgumentHelp("The server of those requests; without a path it is /v1/verify.", valueName: "url"))
+    var url = "http://127.0.0.1:8080"
+
+    @Option(
+        name: [.customShort("H"), .long],
+        help: ArgumentHelp("A header field of those requests, 'Name: value'; repeatable.", valueName: "field"))
+    var header: [HeaderField] = []
+
     func validate() throws {
+        do throws(LoadTargetError) { _ = try target() } catch { throw ValidationError("--url: \(error)") }
         guard (1...Self.maximumCount).contains(count) else {
             throw ValidationError("--count takes a number from 1 to \(Self.maximumCount.grouped), not \(count).")
         }
@@ -59,7 +80,7 @@ struct CorpusCommand: AsyncParsableCommand {
 }
 
 extension CorpusCommand {
-    /// Writes the corpus and says what was written.
+    /// Writes the corpus and returns a summary for readers.
     func write() async throws -> String {
         try CorpusFolder(path: out).makeRoom(force: force)
         let corpus = Corpus(seed: seed, genuineReceipts: count)
@@ -68,8 +89,14 @@ extension CorpusCommand {
         let duration = try await ContinuousClock().measure {
             try await CorpusFolder(path: out).write(corpus) { progress.update(done: $0) }
         }
-        return summary(of: corpus, duration)
+        guard let format else { return summary(of: corpus, duration) }
+        let folder = CorpusFolder(path: out)
+        let command = try ToolRequests(folder: folder, target: try target(), fields: header)
+            .write(try folder.genuineReceipts(count), for: format)
+        return summary(of: corpus, duration) + "\nFor \(format.rawValue): \(command)"
     }
+
+    private func target() throws(LoadTargetError) -> LoadTarget { try LoadTarget(url, defaultPath: "/v1/verify") }
 
     private func summary(of corpus: Corpus, _ duration: Duration) -> String {
         let faults = corpus.count - corpus.genuineReceipts

@@ -4,30 +4,42 @@
 internal import Foundation
 internal import ReceiptForge
 
-/// A folder that a corpus is to be written to.
+/// A folder with a corpus, or for one.
 struct CorpusFolder {
-    /// The folder's path as the user gave it.
+    /// The path as the user gave it.
     let path: String
 
-    /// Empties the folder of an earlier corpus, its index first: a folder with an index is complete.
+    /// Removes the files of an earlier corpus, its index first: a folder with an index is complete.
     ///
-    /// - Parameter force: whether files of others may be there; they are left alone.
+    /// - Parameter force: true if other files may be there, which are left alone.
     func makeRoom(force: Bool) throws {
         guard try isPresent() else { return }
-        if let files = earlierCorpus() {
-            for file in ["index.json"] + files { try? FileManager.default.removeItem(at: url(of: file)) }
-        } else if !force, let stranger = try FileManager.default.contentsOfDirectory(atPath: path).min() {
-            throw CorpusFolderError.holdsOtherFiles(path: path, example: stranger)
+        if let rows = index() {
+            for file in ["index.json"] + rows.map(\.file) { try? FileManager.default.removeItem(at: url(of: file)) }
+        } else if !force, let other = try FileManager.default.contentsOfDirectory(atPath: path).min() {
+            throw CorpusFolderError.holdsOtherFiles(path: path, example: other)
         }
     }
 
-    /// Writes a corpus, and says it in a sentence if the folder cannot be written to.
+    /// Writes a corpus.
     func write(_ corpus: Corpus, progress: (_ written: Int) -> Void) async throws {
         do {
             try await CorpusWriter(directory: path).write(corpus, progress: progress)
         } catch let error as CocoaError {
             throw CorpusFolderError.cannotBeWritten(path: path, reason: error.localizedDescription)
         }
+    }
+
+    /// Returns the genuine receipts of the corpus in base64, up to a number of them.
+    func genuineReceipts(_ count: Int) throws(CorpusFolderError) -> [String] {
+        var receipts: [String] = []
+        for row in (index() ?? []).lazy.filter({ $0.expected == "genuine" }).prefix(count) {
+            let file = url(of: row.file)
+            guard let text = try? String(contentsOf: file, encoding: .utf8) else { throw .unreadable(path: file.path) }
+            receipts.append(text.filter { !$0.isWhitespace })
+        }
+        guard !receipts.isEmpty else { throw .noReceipts(path: path) }
+        return receipts
     }
 
     private func isPresent() throws(CorpusFolderError) -> Bool {
@@ -37,35 +49,37 @@ struct CorpusFolder {
         return true
     }
 
-    /// The receipts of the corpus that is there, or nil if there is none.
-    private func earlierCorpus() -> [String]? {
+    /// The rows of the index, or nil if the folder holds no corpus.
+    private func index() -> [IndexRow]? {
         guard let index = try? Data(contentsOf: url(of: "index.json")),
             let rows = try? JSONDecoder().decode([IndexRow].self, from: index),
             rows.allSatisfy({ $0.file.hasSuffix(".b64") && !$0.file.contains("/") })
         else { return nil }
-        return rows.map(\.file)
+        return rows
     }
 
-    /// What tells an index of ours from any other; see `CorpusWriter`.
+    /// The members that tell an index of `CorpusWriter` from any other.
     private struct IndexRow: Decodable {
         let file: String
         let expected: String
         let explanation: String
     }
 
-    private func url(of file: String) -> URL {
+    /// The URL of a file in it.
+    func url(of file: String) -> URL {
         URL(filePath: path, directoryHint: .isDirectory).appending(path: file)
     }
 }
 
-/// Why a corpus is not written to a folder.
+/// The reason for which a folder cannot be written or read.
 enum CorpusFolderError: Error, Hashable, CustomStringConvertible {
     /// The path leads to a file.
     case isNoFolder(path: String)
     /// The folder holds something and no complete corpus.
     case holdsOtherFiles(path: String, example: String)
-    /// The system refuses to write there.
     case cannotBeWritten(path: String, reason: String)
+    case unreadable(path: String)
+    case noReceipts(path: String)
 
     var description: String {
         switch self {
@@ -74,6 +88,8 @@ enum CorpusFolderError: Error, Hashable, CustomStringConvertible {
             "'\(path)' holds '\(example)' and no complete corpus (no index.json of ours). Name an empty or a new "
                 + "folder, or add --force to write between the files that are there."
         case .cannotBeWritten(let path, let reason): "Cannot write to '\(path)': \(reason)"
+        case .unreadable(let path): "'\(path)' cannot be read."
+        case .noReceipts(let path): "'\(path)' holds no genuine receipts with an index.json, as 'corpus' writes them."
         }
     }
 }

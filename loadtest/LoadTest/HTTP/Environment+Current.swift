@@ -16,7 +16,7 @@ extension RunResult.Environment {
             kernel: file("/proc/sys/kernel/osrelease").trimmed, memoryBytes: memory(file("/proc/meminfo")))
     }
 
-    /// Values of header fields and keys may be secret.
+    /// Replaces values of header fields and keys, which may be secret.
     static func withoutSecrets(_ arguments: [String]) -> [String] {
         var hidesNext = false
         return arguments.map { argument in
@@ -28,7 +28,7 @@ extension RunResult.Environment {
         }
     }
 
-    /// From `Cpus_allowed_list:	0-3,6`.
+    /// Reads `Cpus_allowed_list:       0-3,6`.
     static func allowedCores(_ status: String) -> [Int] {
         let line = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") } ?? ""
         let ranges = line.drop { $0 != ":" }.dropFirst().split(separator: ",")
@@ -53,7 +53,6 @@ extension RunResult.Environment {
 }
 
 extension String {
-    /// Without white space at both ends.
     fileprivate var trimmed: String {
         guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
         else { return "" }

@@ -8,10 +8,10 @@ internal import FoundationEssentials
 struct HTTPCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "http",
-        abstract: "Put load on a running gateway, or on any HTTP server, and say how it answered.",
+        abstract: "Load-test a running gateway, or any HTTP server.",
         discussion: """
             Requests are sent when they are due, whether or not earlier ones are answered (an open loop), and latency is \
-            counted from then: a server that stalls is not asked less, and the wait is not hidden. Beside it stands the \
+            counted from then: a server that stalls gets no fewer requests, and the wait is not hidden. Beside it stands the \
             service time, counted from the actual sending. The generator says whether it kept its schedule.
 
             Examples:
@@ -24,7 +24,7 @@ struct HTTPCommand: AsyncParsableCommand {
                 --threshold 'p99<25ms' --threshold 'errors<0.1%' -o run.json
               receipt-loadtest http http://127.0.0.1:8000/ --body post.json -R max
 
-            Exit status: 0 if all went as wanted, 99 if a threshold was missed, 98 if the generator could not keep its \
+            Exit status: 0 if no threshold was missed, 99 if a threshold was missed, 98 if the generator could not keep its \
             schedule (the figures are then about the generator), 64 for wrong usage, 130 after ^C, with the summary.
             """)
 
@@ -55,24 +55,25 @@ struct HTTPCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What is wanted; repeatable. Of p50 to p99.99, mean, max (us, ms, s), errors, shed (%), rate.",
+            "A condition on the run; repeatable. Of p50 to p99.99, mean, max (us, ms, s), errors, rate, or the share of an "
+                + "outcome such as shed, rejected or hit_near (%).",
             valueName: "p99<25ms"))
     var threshold: [Threshold] = []
 
     @Option(
-        help: ArgumentHelp("What happens at a moment of the run, for the report; repeatable.", valueName: "30s=text"))
+        help: ArgumentHelp("An event at a moment of the run, for the report; repeatable.", valueName: "30s=text"))
     var mark: [MarkOption] = []
 
     @Option(
         help: ArgumentHelp(
-            "Look at these metrics once a second and keep those that matter in the result; repeatable.",
+            "Read these metrics once a second and keep the relevant ones in the result; repeatable.",
             valueName: "url/metrics"))
     var scrape: [String] = []
 
-    @Option(help: ArgumentHelp("What the run is called in its report.", valueName: "text"))
+    @Option(help: ArgumentHelp("The name of the run in its report.", valueName: "text"))
     var name: String?
 
-    @Option(help: ArgumentHelp("What it is to show.", valueName: "text"))
+    @Option(help: ArgumentHelp("The purpose of the run.", valueName: "text"))
     var description: String?
 
     @Option(
@@ -96,6 +97,7 @@ struct HTTPCommand: AsyncParsableCommand {
         try check(requests.map { $0 > 0 } ?? true, "--requests takes at least 1.")
         try check((name ?? "").utf8.count <= 200, "--name takes up to 200 bytes.")
         try check((description ?? "").utf8.count <= 2000, "--description takes up to 2000 bytes.")
+        try check(threshold.allSatisfy { $0.metric != .questions }, "Only scenarios know the questions to Apple.")
         _ = try scrapeTargets()
         try check(
             (stages?.curve(from: 0).stages.contains { $0.to > 0 } ?? true) || rate != nil,
@@ -119,7 +121,6 @@ struct HTTPCommand: AsyncParsableCommand {
 }
 
 extension HTTPCommand {
-    /// The plan that the options describe.
     func plan() throws -> LoadPlan {
         var plan = try traffic.plan()
         (plan.warmupSeconds, plan.maximumRequests) = (warmup.seconds, requests)
@@ -147,11 +148,11 @@ extension HTTPCommand {
 
     private static let usualRate = 1000.0
     private static let usualSeconds = 10.0
-    /// Where only a number of requests ends a closed loop: three years.
+    /// The length of a closed loop that only a number of requests ends: three years.
     private static let noEnd = 1e8
 
     private func measure(_ plan: LoadPlan, _ source: TrafficSource) async throws -> RunResult {
-        let watch = MetricWatch(try scrapeTargets())
+        let watch = MetricWatch(try scrapeTargets(), trust: traffic.trust)
         try await watch.check()
         let session = LoadSession(run: LoadRun(plan: plan) { source.traffic(worker: $0, plan) })
         var said = traffic.description(of: plan)
@@ -182,7 +183,6 @@ extension HTTPCommand {
         }
     }
 
-    /// Writes the whole result.
     static func write(_ result: RunResult, to path: String) throws {
         do {
             try (try JSONText.of(result) + "\n").write(toFile: path, atomically: true, encoding: .utf8)
@@ -193,7 +193,7 @@ extension HTTPCommand {
 }
 
 extension LoadPlan {
-    /// How many will be sent, what warms up included; nil in a closed loop.
+    /// The number of requests, warm-up included; nil in a closed loop.
     var expectedRequests: Double? {
         guard !isClosed else { return maximumRequests.map(Double.init) }
         let count = min(schedule.curve.count(by: schedule.curve.seconds), maximumRequests.map(Double.init) ?? .infinity)
@@ -202,7 +202,7 @@ extension LoadPlan {
 }
 
 extension TrafficOptions {
-    /// The plan as results say it.
+    /// Returns the plan for results.
     func description(of plan: LoadPlan) -> RunResult.Plan {
         let sendsReceipts = body == nil && method == nil
         return RunResult.Plan(
@@ -222,7 +222,7 @@ extension TrafficOptions {
 }
 
 extension RunResult.Second {
-    /// For who watches a log.
+    /// The line of a log.
     var line: String {
         func figure(_ value: Double?) -> String { value.map { "\($0.fourDigits) ms" } ?? "–" }
         let aim = target.map { " of \($0.asRate)" } ?? ""

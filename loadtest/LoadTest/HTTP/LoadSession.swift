@@ -4,16 +4,13 @@
 internal import Synchronization
 internal import UnixSignals
 
-/// One run as somebody watches it: seconds are shown, ^C ends it early, and the result is put together.
+/// One run with a display: seconds are shown, and ^C ends it early.
 struct LoadSession: Sendable {
     let run: LoadRun
     private let interruption = Interruption()
 
-    /// What was measured, and whether somebody ended the run.
-    ///
-    /// - Parameters:
-    ///   - meanwhile: begins with the first request, and is cancelled when the run is over.
-    ///   - second: is told of each second as it ends.
+    /// Runs, and returns the measurements and whether the run was ended early. `meanwhile` begins with the first
+    /// request and is cancelled at the end; `second` receives each second as it ends.
     func measure(
         watching metrics: MetricWatch,
         meanwhile: @escaping @Sendable (ContinuousClock.Instant) async -> Void = { _ in },
@@ -41,5 +38,56 @@ struct LoadSession: Sendable {
 
     private final class Interruption: Sendable {
         let happened = Mutex(false)
+    }
+}
+
+/// The verdict on a run, and its reasons.
+struct Judgement: Hashable {
+    let verdict: RunResult.Verdict
+    /// Sentences; none if it passed.
+    let reasons: [String]
+
+    init(
+        _ measurements: LoadMeasurements, _ plan: LoadPlan, _ thresholds: [RunResult.Threshold], wasInterrupted: Bool
+    ) {
+        let missed = thresholds.filter { !$0.met }.map(\.text)
+        let late = measurements.keptSchedule(of: plan) ? [] : Self.lateness(measurements, plan)
+        if wasInterrupted {
+            verdict = .interrupted
+            reasons = ["the run was ended early"] + late + missed
+        } else if !late.isEmpty {
+            verdict = .generatorOverloaded
+            reasons = late + missed
+        } else {
+            verdict = missed.isEmpty ? .passed : .thresholdMissed
+            reasons = missed
+        }
+    }
+
+    private static func lateness(_ measurements: LoadMeasurements, _ plan: LoadPlan) -> [String] {
+        let remedy = "use more --workers, a lower rate, or a machine with less to do"
+        var reasons: [String] = []
+        if measurements.isLate(plan.limits) {
+            reasons.append(
+                "\((100 * measurements.lateShare).fourDigits) % of the requests were sent more than "
+                    + "\(plan.limits.late.milliseconds.fourDigits) ms late by the generator itself: \(remedy)")
+        }
+        if measurements.isExhausted(plan) {
+            let busy = (100 * min(1, measurements.busyShare(workers: plan.workers))).fixed(0)
+            reasons.append(
+                "the generator was busy, or waited for a core, \(busy) % of the time and fell behind: \(remedy)")
+        }
+        return reasons
+    }
+}
+
+extension RunResult.Verdict {
+    var exitStatus: Int32 {
+        switch self {
+        case .passed: 0
+        case .thresholdMissed: 99
+        case .generatorOverloaded: 98
+        case .interrupted: 130
+        }
     }
 }

@@ -1,7 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Puts together what a run found, second by second.
+internal import Glibc
+
+/// Builds the result of a run, second by second.
 struct RunRecord {
     let plan: LoadPlan
     let description: RunResult.Plan
@@ -22,11 +24,11 @@ struct RunRecord {
         return second
     }
 
-    /// Everything, once the run is over.
+    /// Returns the result of the whole run.
     func result(
         _ measurements: LoadMeasurements, _ extras: Extras, wasInterrupted: Bool
     ) -> RunResult {
-        let thresholds = extras.thresholds.map { $0.check(measurements) }
+        let thresholds = extras.thresholds.map { $0.check(measurements, questions: extras.questions) }
         let judgement = Judgement(measurements, plan, thresholds, wasInterrupted: wasInterrupted)
         return RunResult(
             verdict: judgement.verdict, verdictReasons: judgement.reasons, startedAt: startedAt,
@@ -39,9 +41,10 @@ struct RunRecord {
             timeline: timeline, marks: extras.marks, metrics: extras.metrics, thresholds: thresholds)
     }
 
-    /// What is reported beside what was measured.
+    /// The parts of a result that the generator does not measure.
     struct Extras {
         var thresholds: [Threshold] = []
+        var questions: Int?
         var marks: [RunResult.Mark] = []
         var metrics: [RunResult.Series] = []
     }
@@ -78,7 +81,7 @@ struct RunRecord {
 }
 
 extension LoadPlan {
-    /// Requests that are due in a second, the first of which warms up if that was asked for; nil in a closed loop.
+    /// Returns the number of requests due in a second, warm-up included; nil in a closed loop.
     func target(inSecond second: Int) -> Double? {
         guard !isClosed else { return nil }
         let start = Double(second), end = start + 1
@@ -90,7 +93,6 @@ extension LoadPlan {
 }
 
 extension RunResult.Second {
-    /// A row of the timeline.
     init(_ slice: SecondSlice, target: Double?) {
         let counts = slice.counts
         func at(_ percentile: Double) -> Double? {
@@ -103,4 +105,35 @@ extension RunResult.Second {
             sendLagP99: slice.sendLag.milliseconds(atPercentile: 99)?.rounded(toDecimals: 4),
             outcomes: Dictionary(uniqueKeysWithValues: counted))
     }
+}
+
+extension RunResult.Distribution {
+    init(_ latencies: Latencies) {
+        self.init()
+        count = latencies.count
+        guard count > 0 else { return }
+        func at(_ percentile: Double) -> Double? {
+            latencies.milliseconds(atPercentile: percentile)?.rounded(toDecimals: 4)
+        }
+        mean = latencies.mean?.rounded(toDecimals: 4)
+        minimum = latencies.shortest?.rounded(toDecimals: 4)
+        maximum = at(100)
+        p50 = at(50)
+        p75 = at(75)
+        p90 = at(90)
+        p95 = at(95)
+        p99 = at(99)
+        p99_9 = at(99.9)
+        p99_99 = at(99.99)
+        percentiles = Self.ladder(count).map { RunResult.Point(x: $0, y: at($0) ?? 0) }
+    }
+
+    /// Returns percentiles that each halve the rest in five steps, down to a rest of one value.
+    static func ladder(_ count: Int) -> [Double] {
+        let steps = (0...Self.lastStep).map { 100 * (1 - pow(0.5, Double($0) / 5)) }
+        return steps.filter { (100 - $0) / 100 * Double(count) >= 1 }.map { $0.rounded(toDecimals: 6) }
+    }
+
+    /// The step of 99.9992 %.
+    private static let lastStep = 85
 }

@@ -1,6 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ArgumentParser
+internal import FoundationEssentials
+
 /// A result for readers: the verdict first.
 struct RunText {
     let result: RunResult
@@ -10,7 +13,7 @@ struct RunText {
         return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
-    /// One line, and one for each reason.
+    /// A line for the verdict, and one for each reason.
     var verdict: String {
         let totals = result.totals
         let rate = totals.achievedPerSecond.asRate
@@ -67,7 +70,7 @@ struct RunText {
         return result.outcomes.isEmpty ? "" : table.text
     }
 
-    /// What went wrong, and statuses if there was more than 200.
+    /// The errors, and the statuses if there was more than 200.
     private var problems: String {
         let statuses = result.statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.grouped)" }
         let errors = result.errors.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.grouped)" }
@@ -82,7 +85,7 @@ struct RunText {
 }
 
 extension RunResult.Verdict {
-    /// As the first word of a report.
+    /// The first word of a report.
     var title: String {
         switch self {
         case .passed: "PASSED"
@@ -94,11 +97,66 @@ extension RunResult.Verdict {
 }
 
 extension RunResult {
-    /// The share of requests that a customer got nothing from, in percent; those that the server shed, or the end cut off,
-    /// are not among them.
+    /// The share of failed and unanswered requests in percent, without those that the server shed or the end cut off.
     var errorPercent: Double {
         let unanswered = [Failure.timeout, .noConnection, .queueFull].map { errors[$0.rawValue, default: 0] }
         let failed = totals.failed + unanswered.reduce(0, +)
         return totals.intended > 0 ? 100 * Double(failed) / Double(totals.intended) : 0
+    }
+}
+
+/// The form of a result on standard output.
+enum RunFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
+    case text
+    /// The whole result, once.
+    case json
+    /// A line for each second while the run goes on, and one with the whole result.
+    case ndjson
+    /// A row for each second.
+    case csv
+    /// Nothing: the exit status tells.
+    case quiet
+}
+
+struct RunPrinter {
+    let format: RunFormat
+
+    /// Returns the text for a second that has ended.
+    func line(_ second: RunResult.Second) throws -> String {
+        format == .ndjson ? try Self.line(of: second) : ""
+    }
+
+    /// Returns the text for the end.
+    func text(_ result: RunResult) throws -> String {
+        switch format {
+        case .text: RunText(result: result).text + "\n"
+        case .json: try JSONText.of(result) + "\n"
+        case .ndjson: try Self.line(of: result)
+        case .csv: Self.rows(result.timeline)
+        case .quiet: ""
+        }
+    }
+
+    private static func line(of value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+    }
+
+    private static func rows(_ timeline: [RunResult.Second]) -> String {
+        let outcomes = Outcome.allCases.map(\.rawValue)
+        let names = [
+            "second", "target", "sent", "answered", "failed", "shed", "p50_ms", "p90_ms", "p99_ms", "max_ms",
+            "send_lag_p99_ms",
+        ]
+        let rows = timeline.map { row in
+            let counts = [row.second, row.sent, row.answered, row.failed, row.shed].map(String.init)
+            let figures = [row.target, row.p50, row.p90, row.p99, row.maximum, row.sendLagP99].map {
+                $0.map { "\($0)" } ?? ""
+            }
+            return [counts[0], figures[0]] + counts[1...] + figures[1...]
+                + outcomes.map { String(row.outcomes[$0] ?? 0) }
+        }
+        return ([names + outcomes] + rows).map { $0.joined(separator: ",") + "\n" }.joined()
     }
 }

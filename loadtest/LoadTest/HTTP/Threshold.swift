@@ -3,13 +3,13 @@
 
 internal import ArgumentParser
 
-/// What is wanted of a run: `p99<25ms`, `errors<=0.1%`, `rate>=5000`.
+/// A condition on a run: `p99<25ms`, `errors<=0.1%`, `rate>=5000`.
 struct Threshold: Hashable, Sendable {
     let metric: Metric
     let comparison: Comparison
     /// In milliseconds, percent or requests per second.
     let bound: Double
-    /// As it was given.
+    /// The text as the user wrote it.
     let expression: String
 
     enum Metric: Hashable, Sendable {
@@ -19,10 +19,12 @@ struct Threshold: Hashable, Sendable {
         case maximum
         /// Requests that failed or timed out, of all that were due.
         case errors
-        /// Requests answered 429 or 503, of all that were due.
-        case shed
+        /// The share of an outcome in all requests that were due.
+        case share(Outcome)
         /// Answers per second.
         case rate
+        /// Requests to both endpoints of Apple's together, for scenarios.
+        case questions
     }
 
     enum Comparison: String, CaseIterable, Sendable {
@@ -44,15 +46,19 @@ struct Threshold: Hashable, Sendable {
 }
 
 extension Threshold.Metric {
-    /// `p50` to `p99.99`, `mean`, `max`, `errors`, `shed`, `rate`.
+    /// `p50` to `p99.99`, `mean`, `max`, `errors`, `rate`, `questions`, or an outcome such as `shed`.
     init?(_ name: Substring) {
         switch name {
         case "mean": self = .mean
         case "max": self = .maximum
         case "errors": self = .errors
-        case "shed": self = .shed
         case "rate": self = .rate
+        case "questions": self = .questions
         default:
+            if let outcome = Outcome(rawValue: String(name)) {
+                self = .share(outcome)
+                return
+            }
             guard name.hasPrefix("p"), let percentile = PlainNumber.read(name.dropFirst()), percentile <= 100 else {
                 return nil
             }
@@ -60,23 +66,24 @@ extension Threshold.Metric {
         }
     }
 
-    /// What its values are given in.
     var unit: String {
         switch self {
         case .percentile, .mean, .maximum: "ms"
-        case .errors, .shed: "%"
+        case .errors, .share: "%"
         case .rate: "/s"
+        case .questions: ""
         }
     }
 
-    /// Reads a bound; its unit must be one of this metric's, and is not left out where there is a choice.
+    /// Reads a bound; its unit must be one of this metric's, and is required if there is a choice.
     fileprivate func bound(_ text: Substring) -> Double? {
         switch self {
         case .percentile, .mean, .maximum:
             guard let last = text.utf8.last, last.decimalValue == nil else { return nil }
             return TimeSpan(argument: String(text)).map { $0.seconds * 1000 }
-        case .errors, .shed:
+        case .errors, .share:
             return text.hasSuffix("%") ? PlainNumber.read(text.dropLast()) : PlainNumber.read(text).map { $0 * 100 }
+        case .questions: return PlainNumber.read(text)
         case .rate:
             guard case .perSecond(let rate) = RateOption(argument: String(text)) else { return nil }
             return rate
@@ -99,9 +106,11 @@ extension Threshold: ExpressibleByArgument {
 }
 
 extension Threshold {
-    /// Compares with what was measured; what could not be measured was not met.
-    func check(_ measurements: LoadMeasurements) -> RunResult.Threshold {
-        let value = value(measurements)
+    /// Compares with the measurements; a missing measurement misses the threshold.
+    ///
+    /// - Parameter questions: the requests to Apple, if they were counted.
+    func check(_ measurements: LoadMeasurements, questions: Int? = nil) -> RunResult.Threshold {
+        let value = metric == .questions ? questions.map(Double.init) : value(measurements)
         return RunResult.Threshold(
             expression: expression, measured: value, unit: metric.unit,
             met: value.map { comparison.holds($0, bound) } ?? false)
@@ -114,14 +123,16 @@ extension Threshold {
         case .mean: return measurements.response.mean
         case .maximum: return measurements.response.longest
         case .errors: return counts.intended > 0 ? 100 * Double(counts.errors) / Double(counts.intended) : nil
-        case .shed: return counts.intended > 0 ? 100 * Double(counts.shed) / Double(counts.intended) : nil
+        case .share(let outcome):
+            return counts.intended > 0 ? 100 * Double(counts[outcome]) / Double(counts.intended) : nil
         case .rate: return measurements.answersPerSecond
+        case .questions: return nil
         }
     }
 }
 
 extension RunResult.Threshold {
-    /// What was measured and what was wanted, in a few words.
+    /// The measurement and the condition, in a few words.
     var text: String {
         let name = expression.prefix { !"<>".contains($0) }
         let wanted = expression.dropFirst(name.count)
@@ -135,7 +146,7 @@ extension Double {
     /// As a rate: whole, unless it is small.
     var asRate: String { self >= 10 || self == rounded() ? Int(rounded()).grouped : fixed(2) }
 
-    /// With about four digits that count.
+    /// Four significant digits.
     var fourDigits: String {
         switch magnitude {
         case 1000...: Int(rounded()).grouped

@@ -3,7 +3,7 @@
 
 internal import ArgumentParser
 
-/// Who is asked, over what, and with which requests: what `http` and `search` have in common.
+/// The target, its connections and the requests: the common options of `http` and `search`.
 struct TrafficOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -32,6 +32,15 @@ struct TrafficOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The client's key, sent as 'Authorization: Bearer'.", valueName: "key"))
     var apiKey: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Trust the certificates in this file, in PEM, and not those of the system, where the URL is https.",
+            valueName: "file"))
+    var caFile: String?
+
+    @Flag(help: "Trust any certificate, where the URL is https.")
+    var insecure = false
+
     @Option(help: "How requests follow each other: evenly, or by chance as from many customers.")
     var arrival = ArrivalPattern.constant
 
@@ -59,8 +68,11 @@ struct TrafficOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The size of a request's body, about; decides how many purchases.", valueName: "bytes"))
     var receiptBytes = 8192
 
-    @Option(help: "Whom a gateway is to ask; without it, the gateway decides.")
+    @Option(help: "The source of answers that requests name; without it, the gateway decides.")
     var mode: VerifyMode?
+
+    @Option(help: ArgumentHelp("The oldest answer of Apple's that clients accept.", valueName: "seconds"))
+    var maxAge: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -98,9 +110,11 @@ struct TrafficOptions: ParsableArguments {
         try check((0...10).contains(zipf), "--zipf takes a number from 0 to 10, not \(zipf).")
         try check((1...1_000_000).contains(freshReceipts), "--fresh-receipts takes from 1 to 1000000.")
         try check((1...1_000_000).contains(receiptBytes), "--receipt-bytes takes from 1 to 1000000.")
+        try check((0...1_000_000_000).contains(maxAge ?? 0), "--max-age takes seconds from 0 on.")
         try check(timeout.seconds >= 0.001, "--timeout takes at least 1ms.")
         let memory = keys * receiptBytes
         try check(memory <= 8 << 30, "\(keys.grouped) receipts of \(receiptBytes.grouped) bytes take too much memory.")
+        try check(caFile == nil || !insecure, "--insecure trusts any certificate; leave out --ca-file.")
         try checkMethod()
     }
 
@@ -111,7 +125,7 @@ struct TrafficOptions: ParsableArguments {
             isToken && !["HEAD", "CONNECT"].contains(method), "--method takes a method such as GET, not '\(method)'.")
     }
 
-    /// The server; throws a sentence if the URL names none.
+    /// Returns the server; throws a sentence if the URL names none.
     func target() throws -> LoadTarget {
         let sendsReceipts = body == nil && method == nil
         do throws(LoadTargetError) {
@@ -121,14 +135,16 @@ struct TrafficOptions: ParsableArguments {
         }
     }
 
-    /// All header fields that were asked for.
     var fields: [HeaderField] {
         header + (apiKey.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? [])
     }
 
-    /// What does not depend on a schedule.
+    /// The certificates of an https target that are accepted.
+    var trust: TLSTrust { insecure ? .anything : caFile.map(TLSTrust.file) ?? .system }
+
+    /// Returns the plan without a schedule.
     func plan() throws -> LoadPlan {
-        var plan = LoadPlan(target: try target())
+        var plan = LoadPlan(target: try target(), trust: trust)
         (plan.connections, plan.pipelining, plan.workers) = (connections, pipeline, workers)
         (plan.timeout, plan.seed) = (.seconds(timeout.seconds), seed)
         return plan

@@ -4,14 +4,13 @@
 internal import Foundation
 internal import ReceiptForge
 
-/// What all workers of a run choose their requests from.
+/// The requests that all workers of a run choose from.
 enum TrafficSource: Sendable {
     case receipts(ReceiptPools, RequestMix, KeyPopularity)
     case same(SameRequest)
 
-    /// What one worker sends.
-    ///
-    /// - Parameter requestsBefore: how many others sent of the same receipts, so that what is fresh is not theirs.
+    /// Returns the requests of one worker, where earlier runs have sent `requestsBefore`, so that fresh receipts are
+    /// not theirs.
     func traffic(worker: Int, _ plan: LoadPlan, requestsBefore: Int = 0) -> any LoadTraffic {
         switch self {
         case .same(let request): return request
@@ -23,27 +22,19 @@ enum TrafficSource: Sendable {
     }
 }
 
-/// Why there is nothing to send.
+/// The reason for which there is nothing to send.
 enum TrafficError: Error, Hashable, CustomStringConvertible {
-    /// A file cannot be read or written.
     case file(String, String)
-    /// The folder has no genuine receipts.
-    case noReceipts(String)
 
     var description: String {
         switch self {
         case .file(let path, let reason): "'\(path)': \(reason)"
-        case .noReceipts(let path): "'\(path)' holds no genuine receipts with an index.json, as 'corpus' writes them."
         }
     }
 }
 
 extension TrafficOptions {
-    /// Prepares everything that will be sent, and shows progress while receipts are made.
-    ///
-    /// - Parameters:
-    ///   - requests: how many will be sent, about; nil if nobody knows.
-    ///   - seconds: how long that takes, about.
+    /// Makes the requests of a run of about so many requests, if that is known, and seconds; shows progress.
     func source(requests: Double?, seconds: Double) async throws -> TrafficSource {
         let target = try target()
         if body != nil || method != nil {
@@ -51,7 +42,7 @@ extension TrafficOptions {
             return .same(
                 SameRequest(request: RequestForm.request(method ?? "POST", target, fields, body: content)))
         }
-        let form = RequestForm(target: target, mode: mode, fields: fields)
+        let form = RequestForm(target: target, mode: mode, maximumAge: maxAge, fields: fields)
         let pools = try await pools(form, requests: requests, seconds: seconds)
         return .receipts(pools, mix, KeyPopularity(keys: pools.repeated.count, exponent: zipf))
     }
@@ -63,7 +54,10 @@ extension TrafficOptions {
         let minted = corpus == nil ? keys : 0
         let progress = ProgressLine(unit: "receipts", total: minted + freshCount + expiringCount)
         defer { progress.finish() }
-        var pools = ReceiptPools(repeated: try corpus.map { try repeated(from: $0, form) } ?? [])
+        var pools = ReceiptPools(repeated: [])
+        if let corpus {
+            pools.repeated = try CorpusFolder(path: corpus).genuineReceipts(keys).map { PooledRequest($0, form) }
+        }
         if minted > 0 { pools.repeated = await mint.repeated(minted) { progress.update(done: $0) } }
         pools.fresh = await mint.fresh(freshCount) { progress.update(done: minted + $0) }
         pools.nearExpiry = await mint.nearExpiry(expiringCount, after: Date(), seconds: max(60, seconds)) {
@@ -72,7 +66,7 @@ extension TrafficOptions {
         return pools
     }
 
-    /// As many as will be sent, and some more for chance.
+    /// Returns the expected number of fresh receipts, and some more for chance.
     private func freshCount(of requests: Double?) -> Int {
         guard mix[.fresh] > 0 else { return 0 }
         let expected = (requests ?? .infinity) * mix[.fresh] * 1.05 + 100
@@ -86,32 +80,12 @@ extension TrafficOptions {
 
     private static let expiring = 200
 
-    /// The genuine receipts of a corpus, as many as there are keys.
-    private func repeated(from folder: String, _ form: RequestForm) throws -> [PooledRequest] {
-        let url = URL(filePath: folder, directoryHint: .isDirectory)
-        guard let index = try? Data(contentsOf: url.appending(path: "index.json")),
-            let rows = try? JSONDecoder().decode([CorpusRow].self, from: index)
-        else { throw TrafficError.noReceipts(folder) }
-        let files = rows.lazy.filter { $0.expected == "genuine" && !$0.file.contains("/") }.prefix(keys)
-        let requests = try files.map { row in
-            let text = try Self.contents(of: url.appending(path: row.file).path)
-            return PooledRequest(String(decoding: text, as: UTF8.self).filter { !$0.isWhitespace }, form)
-        }
-        guard !requests.isEmpty else { throw TrafficError.noReceipts(folder) }
-        return requests
-    }
-
-    private struct CorpusRow: Decodable {
-        let file: String
-        let expected: String
-    }
-
     private static func contents(of path: String) throws(TrafficError) -> [UInt8] {
         guard let data = FileManager.default.contents(atPath: path) else { throw .file(path, "cannot be read.") }
         return Array(data)
     }
 
-    /// Writes the certificate that a gateway must trust, if that was asked for.
+    /// Writes the certificate that a gateway must trust, if an option says so.
     func writeRoot() throws {
         guard let root else { return }
         let pki = try corpus.map { try ForgedPKI(corpusDirectory: $0) } ?? ForgedPKI(seed: CorpusCommand.defaultSeed)

@@ -28,14 +28,14 @@ internal import COpenSSL
         unsafe CMS_ContentInfo_free(pointer)
     }
 
-    /// `CMS_verify`: the signers' chains up to the store's root, and their signatures over the content.
+    /// Verifies with `CMS_verify`: the signers' chains up to the store's root, and their signatures over the content.
     func isVerified(by store: RootStore) -> Bool {
         let status = unsafe CMS_verify(pointer, nil, store.pointer, nil, nil, UInt32(CMS_BINARY))
         if status != 1 { ERR_clear_error() }
         return status == 1
     }
 
-    /// The octets of `eContent`; nil if the content is detached.
+    /// The bytes of `eContent`; nil if the content is detached.
     var content: [UInt8]? {
         guard let content = unsafe CMS_get0_content(pointer)?.pointee else { return nil }
         return unsafe Self.copy(content)
@@ -51,5 +51,23 @@ internal import COpenSSL
 
     private static func copy(_ bytes: UnsafeMutablePointer<ASN1_OCTET_STRING>) -> [UInt8] {
         unsafe Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(bytes), count: Int(ASN1_STRING_length(bytes))))
+    }
+}
+
+/// The owner of one read-only memory `BIO`.
+///
+/// SAFETY: the BIO does not copy; the caller keeps the bytes alive as long. `deinit` frees the BIO once.
+@safe final class MemoryReader {
+    let pointer: OpaquePointer
+
+    @unsafe init(borrowing bytes: UnsafeBufferPointer<UInt8>) {
+        guard let reader = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else {
+            preconditionFailure("OpenSSL is out of memory")
+        }
+        unsafe pointer = reader
+    }
+
+    deinit {
+        unsafe BIO_free(pointer)
     }
 }

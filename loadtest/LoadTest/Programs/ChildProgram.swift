@@ -4,62 +4,103 @@
 internal import Foundation
 internal import Synchronization
 
-/// A program that was started here, and ends when it is told to or fails by itself.
-final class ChildProgram: Sendable {
-    /// Which of the program's texts is read; the other one is thrown away.
-    enum Output: Sendable {
-        case standardOutput, standardError
+/// A started program, which has to be stopped whatever happens to its user.
+protocol RunningProgram: Sendable {
+    /// Ends it, and waits until it has ended.
+    func stop() async
+}
+
+extension RunningProgram {
+    /// Runs the body, and then stops.
+    func whileRunning<Value: Sendable>(_ body: (Self) async throws -> Value) async throws -> Value {
+        do {
+            let value = try await body(self)
+            await stop()
+            return value
+        } catch {
+            await stop()
+            throw error
+        }
+    }
+}
+
+/// Programs that are ended together, the last one first.
+actor ProgramGroup: RunningProgram {
+    private var programs: [any RunningProgram] = []
+
+    /// Adds a program, which ends with the others.
+    func add<Program: RunningProgram>(_ program: Program) -> Program {
+        programs.append(program)
+        return program
     }
 
-    /// How much is kept, and how long is waited.
+    func stop() async {
+        while let last = programs.popLast() { await last.stop() }
+    }
+}
+
+/// A process of a program.
+final class ChildProgram: RunningProgram {
     private enum Limits {
-        /// Lines that nobody has read; older ones go.
-        static let lines = 200
-        /// Bytes of a line that has not ended; those before go.
-        static let lineBytes = 1 << 16
-        /// From SIGTERM to SIGKILL.
+        /// The bytes of the output that are kept; older ones go.
+        static let outputBytes = 1 << 16
+        /// The time from SIGTERM to SIGKILL.
         static let end = Duration.seconds(15)
+        /// The time until a server listens.
+        static let start = Duration.seconds(60)
+        static let pause = Duration.milliseconds(10)
     }
 
-    /// The program's lines, until it ends.
-    let lines: AsyncStream<String>
+    let startedAt: ContinuousClock.Instant
+    private let path: String
     private let process: Process
     private let exit: Task<Void, Never>
+    private let output: Output
 
-    /// Starts the program.
+    /// Starts a program, found on the path unless it is named by one.
     ///
     /// - Parameters:
-    ///   - environment: in the place of every `GATEWAY_` variable of this process.
-    ///   - core: the only core the program may use; nil for those that this process has.
+    ///   - environment: replaces every `GATEWAY_` variable of this process.
+    ///   - core: the only core the program may use; nil for those of this process.
     init(
-        _ path: String, _ arguments: [String], environment: [String: String] = [:], core: Int? = nil,
-        reading output: Output
+        _ name: String, _ arguments: [String], environment: [String: String] = [:], core: Int? = nil
     ) throws(ProgramError) {
-        let process = Process(), pipe = Pipe()
+        path = try InstalledProgram.path(name)
         // `taskset` becomes the program: the process stays the same.
         let pinning = try core.map { core throws(ProgramError) in
             [try InstalledProgram.path("taskset"), "--cpu-list", "\(core)"]
         }
-        let words = (pinning ?? []) + [path] + arguments
-        process.executableURL = URL(filePath: words[0])
-        process.arguments = Array(words.dropFirst())
-        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GATEWAY_") }
-        process.environment = inherited.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output == .standardOutput ? pipe : FileHandle.nullDevice
-        process.standardError = output == .standardError ? pipe : FileHandle.nullDevice
+        process = Process.of((pinning ?? []) + [path] + arguments, environment)
+        let pipe = Pipe()
+        (process.standardOutput, process.standardError) = (pipe, pipe)
         let (ended, ending) = AsyncStream<Void>.makeStream()
         process.terminationHandler = { _ in ending.finish() }
+        startedAt = .now
         do { try process.run() } catch { throw .notStarted(path: path) }
-        self.process = process
         exit = Task { for await _ in ended {} }
-        lines = Self.lines(of: pipe)
+        output = Output(pipe, keeping: Limits.outputBytes)
     }
 
     var processIdentifier: Int { Int(process.processIdentifier) }
 
-    /// Whether it has not ended.
-    var isRunning: Bool { process.isRunning }
+    /// Waits until the program accepts connections at these ports; stops it if that takes too long.
+    func listens(at ports: Int...) async throws {
+        let end = ContinuousClock.now + Limits.start
+        do {
+            for port in ports {
+                while await !FreePort.isTaken(port) {
+                    guard process.isRunning, ContinuousClock.now < end else {
+                        await stop()
+                        throw ProgramError.notListening(path: path, said: output.lastLine)
+                    }
+                    try await Task.sleep(for: Limits.pause)
+                }
+            }
+        } catch {
+            await stop()
+            throw error
+        }
+    }
 
     /// Ends the program at once, as a crash would, and waits until it is gone.
     func kill() async {
@@ -69,15 +110,7 @@ final class ChildProgram: Sendable {
         }.value
     }
 
-    /// The last line that nobody has read, once the program has ended.
-    func lastWords() async -> String {
-        await stop()
-        var last = ""
-        for await line in lines where !line.isEmpty { last = line }
-        return last
-    }
-
-    /// Tells the program to end and waits until it has, even in a task that was cancelled.
+    /// Sends SIGTERM and waits until the program has ended, even in a task that was cancelled.
     func stop() async {
         await Task { [self] in
             if process.isRunning { process.terminate() }
@@ -90,35 +123,85 @@ final class ChildProgram: Sendable {
         }.value
     }
 
-    /// Reads in a thread of its own, so that the program never waits for a reader.
-    private static func lines(of pipe: Pipe) -> AsyncStream<String> {
-        let reader = pipe.fileHandleForReading
-        return AsyncStream(bufferingPolicy: .bufferingNewest(Limits.lines)) { continuation in
+    /// The end of a program's output, read by a thread of its own, so that the program never waits for a reader.
+    private final class Output: Sendable {
+        private let tail = Mutex<[UInt8]>([])
+
+        init(_ pipe: Pipe, keeping limit: Int) {
+            let reader = pipe.fileHandleForReading
             Thread.detachNewThread {
-                // A gateway may log each of fifty thousand requests a second, and nothing is copied twice for it.
-                var rest: [UInt8] = []
                 while case let part = reader.availableData, !part.isEmpty {
-                    rest += part
-                    var unread = rest[...]
-                    while let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
-                        continuation.yield(String(decoding: unread[..<end], as: UTF8.self))
-                        unread = unread[(end + 1)...]
+                    self.tail.withLock { tail in
+                        tail += part
+                        if tail.count > 2 * limit { tail.removeFirst(tail.count - limit) }
                     }
-                    rest = Array(unread.suffix(Limits.lineBytes))
                 }
-                continuation.finish()
             }
+        }
+
+        var lastLine: String {
+            let lines = tail.withLock { $0 }.split(separator: UInt8(ascii: "\n"))
+            return String(decoding: lines.last ?? [], as: UTF8.self)
         }
     }
 }
 
-/// Why a program cannot be used.
+extension Process {
+    /// A process that inherits the environment, except for every `GATEWAY_` variable.
+    fileprivate static func of(_ words: [String], _ environment: [String: String]) -> Process {
+        let process = Process()
+        process.executableURL = URL(filePath: words[0])
+        process.arguments = Array(words.dropFirst())
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GATEWAY_") }
+        process.environment = inherited.merging(environment) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+
+    fileprivate func runToEnd() async throws {
+        let (ended, ending) = AsyncStream<Void>.makeStream()
+        terminationHandler = { _ in ending.finish() }
+        try run()
+        for await _ in ended {}
+        // A cancelled task does not wait, and then the program must not go on.
+        if isRunning {
+            terminate()
+            throw CancellationError()
+        }
+    }
+}
+
+/// The result of a program that ran to its end.
+struct FinishedProgram: Sendable {
+    let status: Int32
+    let output: String
+    let errors: String
+
+    /// Runs a program, found on the path unless it is named by one.
+    ///
+    /// - Parameter environment: replaces every `GATEWAY_` variable of this process.
+    static func run(
+        _ name: String, _ arguments: [String], environment: [String: String] = [:]
+    ) async throws -> FinishedProgram {
+        let folder = try ScratchFolder()
+        defer { folder.remove() }
+        let files = try ["output", "errors"].map { URL(filePath: try folder.write("", to: $0)) }
+        let process = Process.of(["/usr/bin/env", name] + arguments, environment)
+        // Files, because a full pipe would hold the program up.
+        process.standardOutput = try FileHandle(forWritingTo: files[0])
+        process.standardError = try FileHandle(forWritingTo: files[1])
+        try await process.runToEnd()
+        let texts = try files.map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
+        return FinishedProgram(status: process.terminationStatus, output: texts[0], errors: texts[1])
+    }
+}
+
+/// The reason for which a program cannot be used.
 enum ProgramError: Error, Hashable, CustomStringConvertible {
     /// The system cannot run it.
     case notStarted(path: String)
-    /// It ended, or said nothing of where it listens; what it said instead.
+    /// It ended or did not listen in time; the last line of its output.
     case notListening(path: String, said: String)
-    /// Nobody installed it.
     case notInstalled(String)
     /// The system has no port left.
     case noPort
@@ -131,5 +214,20 @@ enum ProgramError: Error, Hashable, CustomStringConvertible {
         case .notInstalled(let name): "'\(name)' is not installed. Run .ci/deps bench, or install it."
         case .noPort: "No port of 127.0.0.1 is free."
         }
+    }
+}
+
+/// Programs of the system.
+enum InstalledProgram {
+    /// Debian keeps servers outside the usual path.
+    private static let servers = ["/usr/local/sbin", "/usr/sbin", "/sbin"]
+
+    /// The path of a program; a path stays as it is.
+    static func path(_ name: String) throws(ProgramError) -> String {
+        guard !name.contains("/") else { return name }
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        let paths = (folders + servers).map { "\($0)/\(name)" }
+        guard let path = paths.first(where: FileManager.default.isExecutableFile) else { throw .notInstalled(name) }
+        return path
     }
 }

@@ -1,16 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which cores this process uses: the first of its own for what is measured, the second for itself.
+internal import FoundationEssentials
+internal import Glibc
+
+/// The cores of this process: the first for measured servers, the second for the generator.
 struct Cores: Hashable, Sendable {
-    /// Of this process when it began.
+    /// The cores that this process had when it began.
     let all: [Int]
 
     static let ofThisProcess = Cores(all: RunResult.Environment.current().allowedCores)
 
-    /// Where measured servers run; nil if there is only one core, which all then share.
+    /// The core of measured servers; nil if there is only one core, which all share.
     var server: Int? { all.count > 1 ? all[0] : nil }
-    /// Where load comes from.
     var generator: Int? { all.count > 1 ? all[1] : nil }
 
     /// Keeps all threads of this process, and those they start, to the generator's core.
@@ -18,7 +20,7 @@ struct Cores: Hashable, Sendable {
         if let generator { try await use("\(generator)") }
     }
 
-    /// Takes all cores again, for work that is not measured.
+    /// Uses all cores again, for work that is not measured.
     func useAll() async throws {
         if all.count > 1 { try await use(all.map(String.init).joined(separator: ",")) }
     }
@@ -35,5 +37,65 @@ struct Cores: Hashable, Sendable {
     private func taskset(_ list: String) async throws -> FinishedProgram {
         try await FinishedProgram.run(
             "taskset", ["--all-tasks", "--cpu-list", "--pid", list, "\(ThisProgram.processIdentifier)"])
+    }
+}
+
+/// A process and those it started, as the kernel sees them (proc(5)).
+struct ProcessTree: Sendable {
+    let root: Int
+
+    /// The processor time until now of all that still run.
+    var cpuSeconds: Double { entries.map(\.cpuSeconds).reduce(0, +) }
+
+    /// The memory in RAM of all together.
+    var residentBytes: Int {
+        entries.map { entry in
+            ProcessMemory(status: Self.text(of: "/proc/\(entry.process)/status"))?.resident ?? 0
+        }.reduce(0, +)
+    }
+
+    /// The number of files, connections among them, that the first of them has open.
+    var openFiles: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(root)/fd").count) ?? 0 }
+
+    private var entries: [ProcessEntry] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        let all = names.compactMap { Int($0) }.compactMap { ProcessEntry(stat: Self.text(of: "/proc/\($0)/stat")) }
+        return Self.descendants(of: root, among: all)
+    }
+
+    static func descendants(of root: Int, among all: [ProcessEntry]) -> [ProcessEntry] {
+        var family: Set<Int> = [root], size = 0
+        while size < family.count {
+            size = family.count
+            for entry in all where family.contains(entry.parent) { family.insert(entry.process) }
+        }
+        return all.filter { family.contains($0.process) }
+    }
+
+    private static func text(of path: String) -> String {
+        (try? ByteFile(path: path).text) ?? ""
+    }
+}
+
+/// A line of `/proc/PID/stat`.
+struct ProcessEntry: Hashable, Sendable {
+    let process: Int
+    let parent: Int
+    /// The time in user and in kernel mode.
+    let cpuSeconds: Double
+
+    private static let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
+
+    /// Reads `PID (NAME) STATE PPID ... UTIME STIME ...`; a name may hold spaces and brackets.
+    init?(stat: String, ticksPerSecond: Double = ticksPerSecond) {
+        guard let end = stat.lastIndex(of: ")"), let process = Int(stat.prefix { $0 != " " }) else { return nil }
+        let fields = stat[end...].split(separator: " ")
+        // Behind the bracket: state, parent, and eleven fields later the two times.
+        guard fields.count > 13, let parent = Int(fields[2]), let user = Double(fields[12]),
+            let system = Double(fields[13])
+        else { return nil }
+        self.process = process
+        self.parent = parent
+        cpuSeconds = (user + system) / ticksPerSecond
     }
 }

@@ -1,31 +1,62 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Progress on standard error: one line redrawn on a terminal, elsewhere at most a line per second.
+/// Progress on standard error: one line that is redrawn on a terminal, elsewhere at most a line per second.
 final class ProgressLine {
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
     private var meter: ProgressMeter
     private var isDrawn = false
 
-    /// Starts a job of this many units.
     init(unit: String, total: Int) {
         start = clock.now
         let interval: Duration = StandardError.isTerminal ? .milliseconds(100) : .seconds(1)
         meter = ProgressMeter(unit: unit, total: total, interval: interval)
     }
 
-    /// Shows the progress if the last line is old enough.
     func update(done: Int) {
         guard let line = meter.line(done: done, elapsed: clock.now - start) else { return }
-        // CSI K erases the rest of a longer line (ECMA-48 §8.3.41).
+        // CSI K erases what a longer line left (ECMA-48 §8.3.41).
         StandardError.write(StandardError.isTerminal ? "\r\(line)\u{1B}[K" : line + "\n")
         isDrawn = true
     }
 
-    /// Removes the line from a terminal.
+    /// Removes the line from a terminal, so that results stand alone.
     func finish() {
         if isDrawn, StandardError.isTerminal { StandardError.write("\r\u{1B}[K") }
         isDrawn = false
+    }
+}
+
+/// The texts of progress, at intervals. Time is an argument.
+struct ProgressMeter {
+    /// The counted things, in the plural.
+    let unit: String
+    let total: Int
+    let interval: Duration
+    /// Short jobs show nothing, and the first moments of a long one foretell nothing.
+    private var nextLine = Duration.seconds(1)
+
+    init(unit: String, total: Int, interval: Duration) {
+        self.unit = unit
+        self.total = total
+        self.interval = interval
+    }
+
+    /// Returns the text for so many done in so much time, or nil if the last text is recent.
+    mutating func line(done: Int, elapsed: Duration) -> String? {
+        guard done > 0, elapsed >= nextLine else { return nil }
+        nextLine = elapsed + interval
+        return text(done: done, elapsed: elapsed)
+    }
+
+    private func text(done: Int, elapsed: Duration) -> String {
+        let share = Int(100 * Double(done) / Double(total))
+        let remaining = elapsed.seconds / Double(done) * Double(total - done)
+        return "\(share) %, \(done.grouped) of \(total.grouped) \(unit), about \(Self.rough(remaining)) left"
+    }
+
+    private static func rough(_ seconds: Double) -> String {
+        seconds < 120 ? "\(Int(seconds.rounded(.up))) s" : "\(Int((seconds / 60).rounded())) min"
     }
 }

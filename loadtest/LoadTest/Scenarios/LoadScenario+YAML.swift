@@ -7,17 +7,10 @@ internal import FoundationEssentials
 internal import Yams
 
 extension LoadScenario {
-    /// Reads a file, and names it in what is wrong with it.
+    /// Reads a file; errors name it.
     static func read(_ path: String) throws(ScenarioFileError) -> LoadScenario {
-        guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
-            throw .notReadable(path: path)
-        }
         let name = URL(filePath: path).deletingPathExtension().lastPathComponent
-        do throws(ScenarioError) {
-            return try LoadScenario(yaml: text, name: name)
-        } catch {
-            throw .notScenario(path: path, error)
-        }
+        return try ScenarioFile.read(path) { text throws(ScenarioError) in try LoadScenario(yaml: text, name: name) }
     }
 
     private static let maximumBytes = 1 << 20
@@ -37,7 +30,14 @@ extension LoadScenario {
         events = try (fields.list("events") ?? []).prefix(Self.maximumEvents)
             .map { node throws(ScenarioError) in try Event(node, fleet) }
             .sorted { $0.seconds < $1.seconds }
-        thresholds = try (fields.list("thresholds") ?? []).map { node throws(ScenarioError) in try Wish(node) }
+        thresholds = try (fields.list("thresholds") ?? []).map(Self.threshold)
+    }
+
+    private static func threshold(_ node: Node) throws(ScenarioError) -> Threshold {
+        guard let threshold = Threshold(argument: try node.text(of: "thresholds")) else {
+            throw node.wrongValue(of: "thresholds", needed: "p99<25ms, errors<1%, questions<=100 and the like")
+        }
+        return threshold
     }
 }
 
@@ -52,7 +52,6 @@ extension FleetShape {
         if let node = fields["settings"] { settings = try Self.settings(node) }
     }
 
-    /// Names of the environment with their values.
     private static func settings(_ node: Node) throws(ScenarioError) -> [String: String] {
         guard let mapping = node.mapping else { throw node.wrongValue(of: "settings", needed: "names with values") }
         var settings: [String: String] = [:]
@@ -72,10 +71,10 @@ extension FleetShape {
 }
 
 extension HTTPCommand {
-    /// Options that a scenario's load has under the same names, with `_` for `-`.
+    /// The options of `http` for the load, with `_` for `-`.
     private static let scenarioOptions = [
         "rate", "stages", "duration", "requests", "warmup", "connections", "pipeline", "workers", "arrival", "keys",
-        "zipf", "mix", "fresh_receipts", "receipt_bytes", "mode", "seed", "timeout",
+        "zipf", "mix", "fresh_receipts", "receipt_bytes", "mode", "max_age", "seed", "timeout",
     ]
 
     /// The URL is not known before the fleet stands.
@@ -132,14 +131,5 @@ extension LoadScenario.Action {
 
     private enum Server: String, CaseIterable {
         case redis
-    }
-}
-
-extension LoadScenario.Wish {
-    fileprivate init(_ node: Node) throws(ScenarioError) {
-        guard let wish = Self(try node.text(of: "thresholds")) else {
-            throw node.wrongValue(of: "thresholds", needed: "p99<25ms, errors<1%, questions<=100 and the like")
-        }
-        self = wish
     }
 }

@@ -11,7 +11,7 @@ struct ScenarioCommand: AsyncParsableCommand {
         abstract: "Start a fleet, put load on it while something happens to it, and judge.",
         discussion: """
             Each file says which fleet is started on free ports of this machine (gateways, Redis, HAProxy, a simulated \
-            Apple), what its clients send, what happens when, and what is wanted. loadtest/scenarios/load has some, with \
+            Apple), what its clients send, what happens when, and which thresholds apply. loadtest/scenarios/load has some, with \
             every name explained in steady.yaml.
 
             Examples:
@@ -24,7 +24,7 @@ struct ScenarioCommand: AsyncParsableCommand {
             redis-server and haproxy must be installed (.ci/deps bench). Load and fleet share this machine. Everything \
             that was started is ended, also by ^C.
 
-            Exit status: 0 if all is as wanted, 99 if a threshold was missed, 98 if the generator could not keep its \
+            Exit status: 0 if no threshold was missed, 99 if a threshold was missed, 98 if the generator could not keep its \
             schedule, 64 for wrong usage, 130 after ^C.
             """)
 
@@ -72,7 +72,7 @@ struct ScenarioCommand: AsyncParsableCommand {
 
     private func result(of scenario: LoadScenario) async throws -> RunResult {
         let run = try await ScenarioRun.prepare(scenario, ScenarioScale(time: scale, rate: rateScale))
-        return try await ScenarioFleet.start(scenario.fleet, gatewayPath: gateway.path).whileRunning { fleet in
+        return try await RunningFleet.start(scenario.fleet, gatewayPath: gateway.path).whileRunning { fleet in
             try await run.run(on: fleet)
         }
     }

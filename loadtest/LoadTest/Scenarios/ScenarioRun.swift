@@ -4,21 +4,21 @@
 internal import ArgumentParser
 internal import Synchronization
 
-/// One scenario, from its first request to its verdict.
+/// One run of a scenario.
 struct ScenarioRun: Sendable {
     let scenario: LoadScenario
     let scale: ScenarioScale
     let source: TrafficSource
 
-    /// Makes what the clients will send.
+    /// Makes the requests of the clients.
     static func prepare(_ scenario: LoadScenario, _ scale: ScenarioScale) async throws -> ScenarioRun {
         let plan = scale.applied(to: try scenario.load.plan())
         let source = try await scenario.load.traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
         return ScenarioRun(scenario: scenario, scale: scale, source: source)
     }
 
-    /// Puts the load on a fleet, carries the events out, and judges.
-    func run(on fleet: ScenarioFleet) async throws -> RunResult {
+    /// Runs the load on a fleet, carries the events out, and judges.
+    func run(on fleet: RunningFleet) async throws -> RunResult {
         let plan = try await plan(on: fleet)
         let watch = MetricWatch(
             try await fleet.adminPorts.map { port in try LoadTarget("http://127.0.0.1:\(port)/metrics") })
@@ -39,20 +39,17 @@ struct ScenarioRun: Sendable {
             display.show(record.add(slice), slice.counts)
         }
         await log.end()
-        let thresholds = scenario.thresholds.compactMap { wish in
-            if case .load(let threshold) = wish { scale.applied(to: threshold) } else { nil }
-        }
-        let extras = RunRecord.Extras(thresholds: thresholds, marks: log.marks, metrics: watch.series)
+        var extras = RunRecord.Extras(thresholds: scenario.thresholds.map(scale.applied), marks: log.marks)
+        (extras.metrics, extras.questions) = (watch.series, await fleet.questions)
         var result = record.result(measurements, extras, wasInterrupted: wasInterrupted || Task.isCancelled)
-        result.judge(scenario.thresholds, questions: await fleet.questions)
         result.add(log.failures)
-        // Who ends a run early knows that the rest is missing.
+        // The user who ends a run early knows that the rest is missing.
         let missing = result.verdict == .interrupted ? [] : scenario.events.dropFirst(log.marks.count)
         result.add(missing.map { "\($0.action): the load ended before it began" })
         return result
     }
 
-    private func plan(on fleet: ScenarioFleet) async throws -> LoadPlan {
+    private func plan(on fleet: RunningFleet) async throws -> LoadPlan {
         var plan = scale.applied(to: try scenario.load.plan())
         plan.target = try LoadTarget("http://127.0.0.1:\(await fleet.clientPort)/v1/verify")
         return plan
@@ -69,16 +66,14 @@ struct ScenarioRun: Sendable {
     }
 }
 
-/// How much shorter and thinner a scenario is run than it is written.
+/// The factors by which a scenario is shortened and thinned.
 struct ScenarioScale: Hashable, Sendable {
-    /// Of all times.
     var time = 1.0
-    /// Of all rates.
     var rate = 1.0
 
     func seconds(_ seconds: Double) -> Double { seconds * time }
 
-    /// Of a thinner load a lower rate is wanted; shares and times stay.
+    /// Scales the bound of a rate; shares and times stay.
     func applied(to threshold: Threshold) -> Threshold {
         guard threshold.metric == .rate, rate != 1 else { return threshold }
         let bound = threshold.bound * rate
@@ -100,7 +95,7 @@ struct ScenarioScale: Hashable, Sendable {
     }
 }
 
-/// What was done to the fleet, and what of it failed.
+/// The events that were carried out, and their failures.
 final class EventLog: Sendable {
     private struct State {
         var marks: [RunResult.Mark] = []
@@ -113,9 +108,10 @@ final class EventLog: Sendable {
     var marks: [RunResult.Mark] { state.withLock(\.marks) }
     var failures: [String] { state.withLock(\.failures) }
 
-    /// Carries an action out to its end, even if the run ends meanwhile: half a restart is no state to leave a fleet in.
+    /// Carries an action out to its end, even if the run ends meanwhile: a half-done restart would leave the fleet
+    /// broken.
     func carryOut(
-        _ action: LoadScenario.Action, on fleet: ScenarioFleet, from origin: ContinuousClock.Instant
+        _ action: LoadScenario.Action, on fleet: RunningFleet, from origin: ContinuousClock.Instant
     ) async {
         let begun = max(0, (ContinuousClock.now - origin).seconds)
         state.withLock { $0.marks.append(.init(atSeconds: begun.rounded(toDecimals: 3), text: "\(action)")) }
@@ -130,26 +126,14 @@ final class EventLog: Sendable {
         await work.value
     }
 
-    /// Waits for what is under way.
+    /// Waits for the current action.
     func end() async {
         await state.withLock(\.underWay)?.value
     }
 }
 
 extension RunResult {
-    /// Adds what was wanted of Apple.
-    mutating func judge(_ wishes: [LoadScenario.Wish], questions: Int) {
-        for case .questions(let comparison, let bound, let expression) in wishes {
-            let isMet = comparison.holds(Double(questions), bound)
-            let threshold = Threshold(expression: expression, measured: Double(questions), unit: "", met: isMet)
-            thresholds.append(threshold)
-            guard !isMet else { continue }
-            let wanted = comparison.rawValue + PlainNumber.text(bound)
-            add(["\(questions.grouped) questions to Apple, wanted \(wanted)"])
-        }
-    }
-
-    /// Reasons for which the run did not pass.
+    /// Adds reasons for which the run did not pass.
     mutating func add(_ reasons: [String]) {
         guard !reasons.isEmpty else { return }
         verdictReasons += reasons

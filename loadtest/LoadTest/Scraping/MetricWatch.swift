@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import NIOCore
 internal import Synchronization
 
-/// Looks at servers' metrics once a second while a run goes on.
+/// Reads servers' metrics once a second during a run.
 final class MetricWatch: Sendable {
     private let targets: [LoadTarget]
+    private let trust: TLSTrust
     private let state = Mutex(State())
 
     private struct State {
@@ -15,18 +15,17 @@ final class MetricWatch: Sendable {
         var failures: [String: Int] = [:]
     }
 
-    init(_ targets: [LoadTarget]) {
+    init(_ targets: [LoadTarget], trust: TLSTrust = .system) {
         self.targets = targets
+        self.trust = trust
     }
 
-    /// Looks once at each and keeps nothing; throws what the user should know before the run.
+    /// Reads each once and keeps nothing; throws problems that the user should know before the run.
     func check() async throws(ScrapeError) {
-        for target in targets { _ = try await Self.look(at: target) }
+        for target in targets { _ = try await metrics(of: target) }
     }
 
-    /// Looks until the task is cancelled.
-    ///
-    /// - Parameter origin: where seconds are counted from.
+    /// Reads until the task is cancelled; seconds are counted from `origin`.
     func run(from origin: ContinuousClock.Instant) async {
         var second = 0
         while !Task.isCancelled {
@@ -40,10 +39,9 @@ final class MetricWatch: Sendable {
         }
     }
 
-    /// What was seen.
     var series: [RunResult.Series] { state.withLock { $0.collection.series } }
 
-    /// What went wrong, for readers; empty if nothing did.
+    /// Failures for readers; empty if there were none.
     var complaints: [String] {
         state.withLock { state in
             state.failures.sorted { $0.key < $1.key }.map {
@@ -55,7 +53,7 @@ final class MetricWatch: Sendable {
     private func look(at target: LoadTarget, from origin: ContinuousClock.Instant) async {
         let instance = targets.count > 1 ? target.authority : nil
         do throws(ScrapeError) {
-            let metrics = try await Self.look(at: target)
+            let metrics = try await metrics(of: target)
             let second = max(0, (ContinuousClock.now - origin).seconds)
             state.withLock { state in
                 state.looks += 1
@@ -71,37 +69,32 @@ final class MetricWatch: Sendable {
         }
     }
 
-    /// Each time over a new connection: one that waited too long may be closed.
-    private static func look(at target: LoadTarget) async throws(ScrapeError) -> MetricsText {
-        var limits = DriveLimits()
-        limits.maximumWait = .seconds(5)
-        limits.maximumAnswerBytes = MetricsLimits().bytes
-        let reply: Reply
-        do throws(DriveError) {
-            let connection = try await HTTPConnection.open(host: target.host, port: target.port, limits: limits)
-            let asked = await connection.result(of: .get(target.path, authority: target.authority))
-            await connection.close()
-            reply = try asked.get()
-            guard reply.status == 200 else { throw .status(reply.status) }
+    /// Uses a new connection each time: an idle one may be closed.
+    private func metrics(of target: LoadTarget) async throws(ScrapeError) -> MetricsText {
+        let reply: Exchange.Reply
+        do throws(LoadRunError) {
+            reply = try await Exchange(target: target, trust: trust, maximumBodyBytes: MetricsLimits().bytes).get()
         } catch {
-            throw .noAnswer(target.url, error)
+            throw .noAnswer(target.url, "\(error)")
         }
+        guard let answer = reply.answer else { throw .noAnswer(target.url, "There was no whole answer in time.") }
+        guard answer.status == 200 else { throw .noAnswer(target.url, "The answer has HTTP status \(answer.status).") }
         do throws(MetricsFault) {
-            return try MetricsText(Array(reply.body.readableBytesView))
+            return try MetricsText(reply.body)
         } catch {
             throw .notMetrics(target.url, error)
         }
     }
 }
 
-/// Why metrics were not read.
+/// The reason for which metrics were not read.
 enum ScrapeError: Error, Hashable, CustomStringConvertible {
-    case noAnswer(String, DriveError)
+    case noAnswer(String, String)
     case notMetrics(String, MetricsFault)
 
     var description: String {
         switch self {
-        case .noAnswer(let url, let error): "\(url): \(error)"
+        case .noAnswer(let url, let reason): "\(url): \(reason)"
         case .notMetrics(let url, let fault): "\(url): \(fault)"
         }
     }

@@ -1,14 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The Prometheus text format 0.0.4, read strictly and within limits: what a server says of itself.
+/// The Prometheus text format 0.0.4, read strictly and within limits.
 struct MetricsText: Hashable, Sendable {
-    let samples: [Scrape.Sample]
+    let samples: [Sample]
 
-    /// Reads the whole text, or throws what is wrong with it and where.
+    /// One line.
+    struct Sample: Hashable, Sendable {
+        let name: String
+        let labels: [String: String]
+        let value: Double
+    }
+
+    /// Reads the whole text; errors name the line.
     init(_ text: [UInt8], limits: MetricsLimits = MetricsLimits()) throws(MetricsFault) {
         guard text.count <= limits.bytes else { throw MetricsFault(line: 0, .tooLarge) }
-        var samples: [Scrape.Sample] = []
+        var samples: [Sample] = []
         for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             do throws(MetricsFault.Rule) {
                 var reader = MetricsLine(line, limits)
@@ -23,7 +30,6 @@ struct MetricsText: Hashable, Sendable {
     }
 }
 
-/// How much of a server's metrics is read.
 struct MetricsLimits: Hashable, Sendable {
     var bytes = 16 << 20
     var lineBytes = 16 << 10
@@ -31,7 +37,7 @@ struct MetricsLimits: Hashable, Sendable {
     var labels = 64
 }
 
-/// Which rule a text breaks, and where.
+/// A broken rule and its line.
 struct MetricsFault: Error, Hashable, CustomStringConvertible {
     /// Counted from 1; 0 stands for the whole.
     let line: Int
@@ -45,7 +51,6 @@ struct MetricsFault: Error, Hashable, CustomStringConvertible {
     enum Rule: Error, Hashable {
         case tooLarge, tooMany
         case malformedName, malformedLabels, malformedValue
-        /// A label twice.
         case repeatedLabel
         case notText
     }
@@ -63,15 +68,15 @@ struct MetricsLine {
         self.limits = limits
     }
 
-    /// The sample that the line holds; nil for comments and empty lines.
-    mutating func sample() throws(MetricsFault.Rule) -> Scrape.Sample? {
+    /// Reads the sample of the line; nil for comments and empty lines.
+    mutating func sample() throws(MetricsFault.Rule) -> MetricsText.Sample? {
         guard rest.count <= limits.lineBytes else { throw .tooLarge }
         skipBlanks()
         guard let first = rest.first, first != UInt8(ascii: "#") else { return nil }
         let name = try name(colons: true)
         let labels = try rest.drop(while: \.isBlank).first == UInt8(ascii: "{") ? self.labels() : [:]
         let value = try value()
-        return Scrape.Sample(name: name, labels: labels, value: value)
+        return MetricsText.Sample(name: name, labels: labels, value: value)
     }
 
     private mutating func name(colons: Bool) throws(MetricsFault.Rule) -> String {
@@ -102,7 +107,7 @@ struct MetricsLine {
         return labels
     }
 
-    /// The text up to the closing quote, which is taken.
+    /// Reads the text up to the closing quote.
     private mutating func quoted() throws(MetricsFault.Rule) -> String {
         var text: [UInt8] = []
         while let byte = rest.popFirst() {
@@ -123,7 +128,7 @@ struct MetricsLine {
         throw .malformedLabels
     }
 
-    /// A number, and a timestamp that nobody needs.
+    /// Reads a number, and skips a timestamp.
     private mutating func value() throws(MetricsFault.Rule) -> Double {
         let words = rest.split(whereSeparator: \.isBlank)
         guard let first = rest.first, first.isBlank, (1...2).contains(words.count) else { throw .malformedValue }

@@ -1,15 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// A metric that matters for a load run, and by which of its labels.
+/// A relevant metric of a load run, and its relevant labels.
 struct SeriesRule: Hashable, Sendable {
     let name: String
     let kind: RunResult.Series.Kind
     var unit: String?
-    /// What differs in other labels is added up.
+    /// The labels that are kept; values that differ in others are added up.
     var labels: [String] = []
 
-    /// A gateway's; of other servers those that all processes have.
+    /// The metrics of a gateway; of other servers those that all processes have.
     static let all = [
         SeriesRule(name: "receipt_gateway_http_requests_total", kind: .counter, labels: ["code"]),
         SeriesRule(name: "receipt_gateway_http_requests_in_flight", kind: .gauge),
@@ -33,7 +33,7 @@ struct SeriesRule: Hashable, Sendable {
     ]
 }
 
-/// What was seen of a server's metrics over time.
+/// The series of servers' metrics over time.
 struct SeriesCollection: Sendable {
     private var points: [Key: [RunResult.Point]] = [:]
     private let limits = RunResultLimits()
@@ -43,11 +43,7 @@ struct SeriesCollection: Sendable {
         let labels: [String: String]
     }
 
-    /// Adds one look.
-    ///
-    /// - Parameters:
-    ///   - second: of the run; later than at the last look.
-    ///   - instance: who said it; nil where only one is asked.
+    /// Adds the metrics of a second of the run, later than the last; `instance` names the server if there are several.
     mutating func add(_ metrics: MetricsText, second: Double, instance: String?) {
         var sums: [Key: Double] = [:]
         let rules = Dictionary(grouping: SeriesRule.all, by: \.name)
@@ -64,7 +60,7 @@ struct SeriesCollection: Sendable {
         }
     }
 
-    /// Everything that was not 0 all the time, in the order of the rules.
+    /// The series that were not 0 all the time, in the order of the rules.
     var series: [RunResult.Series] {
         SeriesRule.all.flatMap { rule in
             points.filter { $0.key.rule == rule && $0.value.contains { $0.y != 0 } }

@@ -3,8 +3,9 @@
 
 internal import Glibc
 
+/// Numbers as readers compare them.
 extension Double {
-    /// Returns the number with thousands separated: `12,345.67`.
+    /// Returns the number with commas between thousands: `12,345.67`.
     func grouped(_ decimals: Int) -> String {
         guard magnitude < 1e12 else { return scientific }
         let text = fixed(decimals)
@@ -15,17 +16,17 @@ extension Double {
         return sign + whole.grouped + parts.dropFirst().map { "." + $0 }.joined()
     }
 
-    /// Three significant digits, and no decimals from 100 on: `0.0123`, `1.23`, `123`, `12,345`.
+    /// Three significant digits, none after thousands: `0.0123`, `1.23`, `123`, `12,345`.
     var significant: String {
         guard magnitude > 0, isFinite else { return isFinite ? "0" : "–" }
         guard magnitude >= 1e-6 else { return scientific }
         return grouped(max(0, min(8, 2 - Int(floor(log10(magnitude))))))
     }
 
-    /// All digits up to six decimals: `60`, `2.5`.
+    /// As a person writes it: `60`, `2.5`.
     var plain: String { magnitude >= 1e-6 ? grouped(6).withoutTrailingZeros : significant }
 
-    /// For an axis, without trailing zeros, thousands as k, M and G.
+    /// The number on an axis: no superfluous digit, thousands as k, M and G.
     var compact: String {
         for (size, letter) in [(1e9, "G"), (1e6, "M"), (1e4, "k")] where magnitude >= size {
             let unit = letter == "k" ? 1e3 : size
@@ -48,7 +49,7 @@ extension Double {
         return percent < 0.01 ? "< 0.01 %" : percent.fixed(2) + " %"
     }
 
-    /// The number of decimals that distinguish numbers of this size.
+    /// The decimals that tell numbers of this size apart.
     var usefulDecimals: Int {
         switch magnitude {
         case ..<0.1: 3

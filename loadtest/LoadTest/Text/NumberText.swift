@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Int {
-    /// The number with a comma between thousands: `5,004,203`.
+    /// With a comma between thousands: `5,004,203`.
     var grouped: String {
         let digits = String(magnitude)
         let lead = (digits.count - 1) % 3 + 1
@@ -13,7 +13,7 @@ extension Int {
 }
 
 extension Double {
-    /// Returns the number with this many decimals, rounded half away from zero: `0.85`.
+    /// Returns the number with so many decimals, rounded half away from zero: `0.85`.
     func fixed(_ decimals: Int) -> String {
         let unit = (0..<decimals).reduce(1) { power, _ in power * 10 }
         let scaled = Int((magnitude * Double(unit)).rounded())
@@ -23,7 +23,6 @@ extension Double {
         return sign + String(scaled / unit) + "." + String(repeating: "0", count: decimals - fraction.count) + fraction
     }
 
-    /// Returns the number rounded to this many decimals.
     func rounded(toDecimals decimals: Int) -> Double {
         let unit = (0..<decimals).reduce(1.0) { power, _ in power * 10 }
         return (self * unit).rounded() / unit
@@ -31,6 +30,31 @@ extension Double {
 }
 
 extension Duration {
-    /// The number of seconds.
     var seconds: Double { self / .seconds(1) }
+    var milliseconds: Double { self / .milliseconds(1) }
+}
+
+/// A word as a POSIX shell reads it, quoted only where it must be (POSIX.1-2017, Shell Command Language §2.2.2).
+struct ShellWord: CustomStringConvertible {
+    private let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    var description: String {
+        if !text.isEmpty, text.utf8.allSatisfy(Self.isPlain) { return text }
+        // Nothing is special between single quotes but the quote itself, which is taken out and put in with a backslash.
+        let parts = text.split(separator: "'", omittingEmptySubsequences: false)
+        return "'" + parts.joined(separator: #"'\''"#) + "'"
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "/._-+@%".utf8.contains(byte)
+        }
+    }
 }

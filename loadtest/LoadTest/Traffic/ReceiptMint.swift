@@ -10,20 +10,18 @@ struct ReceiptMint: Sendable {
     private let pki: ForgedPKI
     private let form: RequestForm
     private let seed: UInt64
-    /// Purchases in each receipt.
+    private let receiptType: String?
     let purchases: Int
 
-    /// Chooses how many purchases a receipt has.
-    ///
-    /// - Parameters:
-    ///   - pki: signs them.
-    ///   - bodyBytes: how large the body of a request should be, about.
-    init(_ pki: ForgedPKI, seed: UInt64, form: RequestForm, bodyBytes: Int) {
+    /// Chooses the number of purchases for bodies of about `bodyBytes`. Receipts have `receiptType` instead of a random
+    /// one.
+    init(_ pki: ForgedPKI, seed: UInt64, form: RequestForm, bodyBytes: Int, receiptType: String? = nil) {
+        self.receiptType = receiptType
         self.seed = seed
         self.form = form
         self.pki = pki
         func size(_ purchases: Int) -> Int {
-            Self.receipt(pki, seed, "size", purchases).utf8.count + form.bodyOverhead
+            Self.receipt(pki, seed, "size", purchases, receiptType).utf8.count + form.bodyOverhead
         }
         let none = size(0), each = Double(size(16) - none) / 16
         purchases = max(0, min(Self.maximumPurchases, Int((Double(bodyBytes - none) / each).rounded())))
@@ -34,14 +32,14 @@ struct ReceiptMint: Sendable {
 
     /// Makes receipts that are sent again and again.
     func repeated(_ count: Int, minted: (Int) -> Void) async -> [PooledRequest] {
-        await mint(count, minted) { [self] in Self.receipt(pki, seed, "load \($0)", purchases) }
+        await mint(count, minted) { [self] in Self.receipt(pki, seed, "load \($0)", purchases, receiptType) }
     }
 
-    /// Makes receipts that are sent once.
-    ///
-    /// - Parameter first: the number of the first; each number is another receipt.
+    /// Makes receipts that are sent once, from the one with number `first` on.
     func fresh(_ count: Int, from first: Int = 0, minted: (Int) -> Void) async -> [PooledRequest] {
-        await mint(count, minted) { [self] in Self.receipt(pki, seed, "fresh \(first + $0)", purchases) }
+        await mint(count, minted) { [self] in
+            Self.receipt(pki, seed, "fresh \(first + $0)", purchases, receiptType)
+        }
     }
 
     /// Makes receipts whose last subscription ends in the seconds after a moment, evenly spread.
@@ -58,7 +56,7 @@ struct ReceiptMint: Sendable {
         let form = form
         var pool: [PooledRequest] = []
         pool.reserveCapacity(count)
-        // A few chunks at a time: who counts waits in the same line as who works.
+        // A few chunks at a time: progress waits for the same threads as the work.
         let turn = Self.chunk * ProcessInfo.processInfo.activeProcessorCount
         for start in stride(from: 0, to: count, by: turn) {
             let end = min(count, start + turn)
@@ -69,7 +67,6 @@ struct ReceiptMint: Sendable {
         return pool
     }
 
-    /// The results in the order of the chunks.
     private static func inParallel(
         _ chunks: [Range<Int>], _ make: @escaping @Sendable (Range<Int>) -> [PooledRequest]
     ) async -> [PooledRequest] {
@@ -81,12 +78,16 @@ struct ReceiptMint: Sendable {
         }
     }
 
-    /// A few hundredths of a second of work.
+    /// Work for a few hundredths of a second.
     private static let chunk = 32
 
-    private static func receipt(_ pki: ForgedPKI, _ seed: UInt64, _ purpose: String, _ purchases: Int) -> String {
+    private static func receipt(
+        _ pki: ForgedPKI, _ seed: UInt64, _ purpose: String, _ purchases: Int, _ receiptType: String?
+    ) -> String {
         var generator = SplitMix64(seed: seed, purpose: purpose)
-        return ForgedEvidence.der(pki.sign(.random(using: &generator, purchases: purchases))).base64
+        var contents = ReceiptContents.random(using: &generator, purchases: purchases)
+        if let receiptType { contents.receiptType = receiptType }
+        return ForgedEvidence.der(pki.sign(contents)).base64
     }
 
     private func expiring(_ number: Int, at end: UTCDate) -> String {

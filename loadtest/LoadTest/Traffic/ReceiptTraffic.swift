@@ -4,7 +4,30 @@
 internal import NIOCore
 internal import ReceiptForge
 
-/// What one worker sends of receipts; follows from the seed and the worker's number alone.
+/// The requests that workers choose from.
+struct ReceiptPools: Sendable {
+    var repeated: [PooledRequest]
+    /// Requests that are sent once each, as long as there are some.
+    var fresh: [PooledRequest] = []
+    var nearExpiry: [PooledRequest] = []
+
+    var byteCount: Int { (repeated + fresh + nearExpiry).reduce(0) { $0 + $1.bytes.readableBytes } }
+}
+
+/// A whole request, and the range of its receipt.
+struct PooledRequest: Sendable {
+    let bytes: ByteBuffer
+    let receipt: Range<Int>
+}
+
+extension PooledRequest {
+    init(_ receipt: String, _ form: RequestForm) {
+        bytes = form.request(receipt)
+        self.receipt = form.receiptRange(in: bytes, receiptBytes: receipt.utf8.count)
+    }
+}
+
+/// The requests of one worker about receipts; they follow from the seed and the worker's number alone.
 struct ReceiptTraffic: LoadTraffic {
     private let pools: ReceiptPools
     private let mix: RequestMix
@@ -41,18 +64,18 @@ struct ReceiptTraffic: LoadTraffic {
         pools.repeated[popularity.key(at: generator.fraction())]
     }
 
-    /// Workers take turns, and begin again at the end.
+    /// Takes the next; workers take turns, and begin again at the end.
     private static func take(_ pool: [PooledRequest], _ next: inout Int, _ workers: Int) -> ByteBuffer {
         defer { next += workers }
         return pool[next % pool.count].bytes
     }
 
-    /// Letters in the middle of the signature, which is the end of a receipt, are replaced by chance.
+    /// Replaces letters in the middle of the signature, which is the end of a receipt.
     private mutating func forged(_ request: PooledRequest) -> ByteBuffer {
         replace(request, at: request.receipt.upperBound - Self.signatureLetters / 2, count: 12)
     }
 
-    /// Either the outermost length is wrong, or there is a character that base64 does not have.
+    /// Damages either the outermost length or the alphabet of base64.
     private mutating func malformed(_ request: PooledRequest) -> ByteBuffer {
         guard generator.fraction() < 0.5 else { return replace(request, at: request.receipt.lowerBound + 2, count: 4) }
         var bytes = request.bytes

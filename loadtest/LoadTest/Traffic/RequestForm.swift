@@ -1,45 +1,43 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ArgumentParser
 internal import NIOCore
 
-/// How requests stand on the wire: everything but the receipt.
+/// The constant parts of requests on the wire: everything but the receipt.
 struct RequestForm: Sendable {
     private let head: String
     private let opening: String
     private let closing: String
 
-    /// A request that carries a receipt.
-    ///
-    /// - Parameters:
-    ///   - mode: whom the gateway is to ask; nil leaves it to the gateway.
-    ///   - fields: header fields beside those that every request has.
-    init(target: LoadTarget, mode: VerifyMode?, fields: [HeaderField]) {
+    /// A request that carries a receipt; without a mode and a maximum age (in seconds), the gateway's own apply.
+    init(target: LoadTarget, mode: VerifyMode?, maximumAge: Int? = nil, fields: [HeaderField]) {
         head = Self.head("POST", target, fields, type: "application/json")
         // Apple's form has another name for the member, and no modes.
         let isApples = target.path.hasSuffix("/verifyReceipt")
         opening = isApples ? #"{"receipt-data":""# : #"{"receipt":""#
-        closing = "\"" + (isApples ? "" : mode.map { #","mode":"\#($0.rawValue)""# } ?? "") + "}"
+        let modeMember = mode.map { #","mode":"\#($0.rawValue)""# } ?? ""
+        closing = "\"" + (isApples ? "" : modeMember + (maximumAge.map { #","max_age":\#($0)"# } ?? "")) + "}"
     }
 
-    /// The whole request that carries this receipt.
-    ///
-    /// - Parameter receipt: in base64.
+    /// Returns the whole request that carries this receipt in base64.
     func request(_ receipt: String) -> ByteBuffer {
-        let length = opening.utf8.count + receipt.utf8.count + closing.utf8.count
-        return ByteBuffer(string: head + "Content-Length: \(length)\r\n\r\n" + opening + receipt + closing)
+        let length = bodyOverhead + receipt.utf8.count
+        return ByteBuffer(string: head + "Content-Length: \(length)\r\n\r\n" + body(receipt))
     }
 
-    /// Bytes of a body beside its receipt.
+    func body(_ receipt: String) -> String { opening + receipt + closing }
+
+    /// The bytes of a body beside its receipt.
     var bodyOverhead: Int { opening.utf8.count + closing.utf8.count }
 
-    /// Where the receipt stands in one of these requests.
+    /// Returns the range of the receipt in one of these requests.
     func receiptRange(in request: ByteBuffer, receiptBytes: Int) -> Range<Int> {
         let end = request.writerIndex - closing.utf8.count
         return end - receiptBytes..<end
     }
 
-    /// A request with any body, or with none.
+    /// Returns a request with any body, or with none.
     static func request(
         _ method: String, _ target: LoadTarget, _ fields: [HeaderField], body: [UInt8]?
     ) -> ByteBuffer {
@@ -62,5 +60,28 @@ struct RequestForm: Sendable {
         }
         for field in fields { head += "\(field.name): \(field.value)\r\n" }
         return head
+    }
+}
+
+/// A header field of requests.
+struct HeaderField: Hashable, Sendable {
+    let name: String
+    let value: String
+
+    /// Returns true if this is the field's name, whatever its case.
+    func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
+}
+
+extension HeaderField: ExpressibleByArgument {
+    /// Reads `Name: value`, but no field that says where a request ends: those are this program's to write.
+    init?(argument: String) {
+        guard let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let name = String(argument[..<colon])
+        let value = String(argument[argument.utf8.index(after: colon)...].drop { $0 == " " })
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter),
+            value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }),
+            !["content-length", "transfer-encoding", "connection"].contains(name.lowercased())
+        else { return nil }
+        self.init(name: name, value: value)
     }
 }

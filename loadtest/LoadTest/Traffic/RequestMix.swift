@@ -2,20 +2,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import Glibc
+
+/// The kind of receipt that a request carries; the raw values are those of `--mix`.
+enum RequestKind: String, CaseIterable, Sendable {
+    /// One of the receipts that are sent again and again.
+    case repeated = "repeat"
+    /// Genuine, and never sent before.
+    case fresh
+    /// No receipt at all: bytes of it are damaged where the encoding shows it.
+    case malformed
+    /// Well formed, with a signature that does not fit. Each is another one.
+    case forged
+    /// Genuine, with a subscription that ends during the run.
+    case nearExpiry = "near-expiry"
+}
+
+/// The source that a request wants its answer from, as `POST /v1/verify` names it.
+enum VerifyMode: String, CaseIterable, Hashable, Sendable, ExpressibleByArgument {
+    /// Apple if it matters, else the receipt.
+    case auto
+    /// The receipt alone.
+    case local
+    /// Apple.
+    case apple
+}
 
 /// The share of each kind of request.
 struct RequestMix: Hashable, Sendable {
-    /// Of all kinds, in their order; together 1.
+    /// The shares of all kinds, in their order; together 1.
     private let shares: [Double]
 
-    /// Repeated receipts alone.
     static let repeated = RequestMix(shares: RequestKind.allCases.map { $0 == .repeated ? 1 : 0 })
 
     private init(shares: [Double]) {
         self.shares = shares
     }
 
-    /// Takes shares that make 1; what is missing is repeated, unless its share is given.
+    /// Takes shares that make 1; a missing rest is `repeated`, unless its share is given.
     init?(_ given: [RequestKind: Double]) {
         var given = given
         let sum = given.values.reduce(0, +)
@@ -31,7 +55,7 @@ struct RequestMix: Hashable, Sendable {
         zip(RequestKind.allCases, shares).first { $0.0 == kind }?.1 ?? 0
     }
 
-    /// The kind that a number from 0 to below 1 falls on.
+    /// Returns the kind that a number from 0 to below 1 falls on.
     func kind(at fraction: Double) -> RequestKind {
         var rest = fraction
         for (kind, share) in zip(RequestKind.allCases, shares) {
@@ -64,5 +88,38 @@ extension RequestMix: ExpressibleByArgument {
 
     var defaultValueDescription: String {
         RequestKind.allCases.filter { self[$0] > 0 }.map { "\($0.rawValue)=\(self[$0])" }.joined(separator: ",")
+    }
+}
+
+/// The popularity of keys: that of the k-th is in proportion to 1 / k to the power of an exponent (Zipf's law at 1).
+struct KeyPopularity: Sendable {
+    let keys: Int
+    /// The share of all keys up to each; empty where all are alike.
+    private let cumulated: [Double]
+
+    /// - Parameter exponent: 0 or more.
+    init(keys: Int, exponent: Double) {
+        self.keys = keys
+        guard exponent > 0 else {
+            cumulated = []
+            return
+        }
+        var sum = 0.0
+        let sums = (1...keys).map { key in
+            sum += pow(Double(key), -exponent)
+            return sum
+        }
+        cumulated = sums.map { $0 / sum }
+    }
+
+    /// Returns the key, counted from 0, that a number from 0 to below 1 falls on.
+    func key(at fraction: Double) -> Int {
+        guard !cumulated.isEmpty else { return min(keys - 1, Int(fraction * Double(keys))) }
+        var low = 0, high = keys - 1
+        while low < high {
+            let middle = (low + high) / 2
+            if fraction < cumulated[middle] { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

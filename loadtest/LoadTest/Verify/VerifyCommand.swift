@@ -80,7 +80,6 @@ struct VerifyCommand: ParsableCommand {
 }
 
 extension VerifyCommand {
-    /// The plan that the options describe.
     var plan: VerifyPlan {
         VerifyPlan(
             purchases: purchases.numbers, threads: threads.numbers, duration: .seconds(duration), receipts: receipts,
@@ -94,9 +93,9 @@ extension VerifyCommand {
     }
 
     private func measureMemory(byteCount: Int) throws {
-        let name = "receipt-loadtest-\(UUID().uuidString)"
-        let sample = MemorySample(folder: FileManager.default.temporaryDirectory.appending(path: name).path)
-        defer { sample.remove() }
+        let folder = try ScratchFolder()
+        defer { folder.remove() }
+        let sample = MemorySample(folder: folder.path)
         try sample.write(byteCount: byteCount, seed: seed)
         try MemoryProbeCommand.runInNewProcess(on: sample, format: format)
     }

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NIOCore
-internal import NIOHTTP1
 
 extension Bench {
-    /// What the most expensive bodies cost of those that are read on an event loop, where other connections wait.
+    /// Measures the most expensive of the bodies that are read on an event loop, where other connections wait.
     func measureBodies() async throws {
         try await startGateway().whileRunning { gateway in
             let contestant = Contestant(gateway)
@@ -24,16 +23,18 @@ extension Bench {
     }
 
     private func milliseconds(of body: ExpensiveBody, at contestant: Contestant) async throws -> Double {
-        let connection = try await HTTPConnection.open(port: contestant.port)
+        var load = try closedPlan(for: contestant.port, seconds: 600)
+        (load.connections, load.maximumRequests) = (1, Self.requestsOfEachBody)
+        let target = try LoadTarget("http://127.0.0.1:\(contestant.port)/verifyReceipt")
+        let request = RequestForm.request("POST", target, [], body: body.bytes)
         let before = contestant.processes.cpuSeconds
-        for _ in 0..<Self.requestsOfEachBody {
-            guard case .success(let reply) = await connection.result(of: body.request), reply.status == 200 else {
-                throw BenchError.failures("the gateway", count: 1, of: Self.requestsOfEachBody)
-            }
-        }
+        let answers = try await drive(load, .same(SameRequest(request: request))).counts[.ok]
         let seconds = contestant.processes.cpuSeconds - before
-        await connection.close()
-        return seconds * 1000 / Double(Self.requestsOfEachBody)
+        guard answers == Self.requestsOfEachBody else {
+            let failed = Self.requestsOfEachBody - answers
+            throw BenchError.failures("the gateway", count: failed, of: Self.requestsOfEachBody)
+        }
+        return seconds * 1000 / Double(answers)
     }
 
     private static let requestsOfEachBody = 500
@@ -42,13 +43,13 @@ extension Bench {
 /// A body that takes the most work for its bytes in one respect. It ends in a fault, so that no cache helps.
 private struct ExpensiveBody {
     let name: String
-    /// What is repeated between `start` and `end`.
+    /// The repeated part between `start` and `end`.
     let unit: String
     var start = #"{"x":["#
     var end = ""
 
-    /// As large as bodies may be that are read on an event loop.
-    private static let bytes = 64 << 10
+    /// The largest body that is read on an event loop.
+    private static let maximumBytes = 64 << 10
 
     static let all = [
         ExpensiveBody(name: "numbers", unit: "0,"), ExpensiveBody(name: "words", unit: "null,"),
@@ -61,14 +62,8 @@ private struct ExpensiveBody {
         ExpensiveBody(name: "base64 between spaces", unit: "A ", start: #"{"receipt-data":""#, end: #"*"}"#),
     ]
 
-    var request: PreparedRequest {
-        let count = (Self.bytes - start.utf8.count - end.utf8.count) / unit.utf8.count
-        let body = ByteBuffer(string: start + String(repeating: unit, count: count) + end)
-        let headers: HTTPHeaders = [
-            "Host": "127.0.0.1", "Content-Type": "application/json", "Content-Length": String(body.readableBytes),
-        ]
-        return PreparedRequest(
-            head: HTTPRequestHead(version: .http1_1, method: .POST, uri: "/verifyReceipt", headers: headers),
-            body: body)
+    var bytes: [UInt8] {
+        let count = (Self.maximumBytes - start.utf8.count - end.utf8.count) / unit.utf8.count
+        return Array((start + String(repeating: unit, count: count) + end).utf8)
     }
 }

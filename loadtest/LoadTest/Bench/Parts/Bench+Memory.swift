@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Bench {
-    /// What connections cost that have asked once and now wait.
+    /// Measures the memory of connections that were used once and now wait.
     func measureConnections() async throws {
         try OpenFiles.makeRoom(for: plan.idleConnections)
         let settings = [
@@ -28,7 +28,7 @@ extension Bench {
         try await cores.useAll()
     }
 
-    /// Asks once over each connection, and then hardly at all while the body looks.
+    /// Sends a request over each connection, and then hardly any while the body runs.
     private func whileIdle<Value: Sendable>(
         _ contestant: Contestant, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -45,25 +45,15 @@ extension Bench {
             ]), pattern: .constant, first: 1)
         let source = repeatedTraffic
         let run = LoadRun(plan: load) { [load] in source.traffic(worker: $0, load) }
-        let (begun, beginning) = AsyncStream<Void>.makeStream()
-        async let finished = run.run { if case .began = $0 { beginning.finish() } }
-        do {
-            for await _ in begun {}
+        return try await during(run) {
             try await Task.sleep(for: .seconds(asking + idle / 2))
-            let value = try await body()
-            _ = try await finished
-            return value
-        } catch {
-            run.stop()
-            _ = try? await finished
-            throw error
+            return try await body()
         }
     }
 
-    /// Requests in a second, each over another connection.
     private static let openingRate = 2000.0
 
-    /// Whether memory stays as it is under a load that stays the same.
+    /// Measures the growth of memory under a steady load.
     func measureGrowth() async throws {
         try await startGateway().whileRunning { gateway in
             let (contestant, saturation) = try await saturation(of: gateway)
@@ -71,24 +61,20 @@ extension Bench {
             let load = try openPlan(for: contestant.port, rate: saturation.requestsPerSecond / 2, seconds: seconds)
             let source = repeatedTraffic
             let run = LoadRun(plan: load) { source.traffic(worker: $0, load) }
-            async let finished = run.run()
-            var points: [MemoryPoint] = []
-            let start = ContinuousClock.now, interval = max(0.2, seconds / Double(Self.looks))
-            do {
+            let interval = max(0.2, seconds / Double(Self.looks))
+            let points = try await during(run) {
+                var points: [MemoryPoint] = []
+                let start = ContinuousClock.now
                 for number in 0..<Self.looks {
                     try await Task.sleep(until: start + .seconds(interval * Double(number)))
                     let now = (ContinuousClock.now - start).seconds
                     points.append(MemoryPoint(seconds: now, residentBytes: contestant.processes.residentBytes))
                     passed(interval)
                 }
-            } catch {
-                run.stop()
-                _ = try? await finished
-                throw error
+                return points
             }
-            _ = try await finished
-            let trend = MemoryTrend(points)
-            let percent = 100 * trend.bytesPerMinute / Double(max(1, points.last?.residentBytes ?? 1))
+            let growth = MemoryPoint.bytesPerMinute(points)
+            let percent = 100 * growth / Double(max(1, points.last?.residentBytes ?? 1))
             report.figures.append(
                 BenchFigure(
                     "growth of memory at half of saturation, over \(PlainNumber.text(plan.minutes)) min", percent,
@@ -101,7 +87,7 @@ extension Bench {
 
     private static let looks = 50
 
-    /// Whether many distinct receipts leave behind more than the cache may hold.
+    /// Measures the memory that many distinct receipts leave behind beyond the cache's size.
     func measureChurn() async throws {
         let size = plan.churnCacheMebibytes
         guard let mix = RequestMix([.fresh: 1]) else { return }
@@ -139,4 +125,22 @@ extension Bench {
     }
 
     private static let churnChunk = 5000
+}
+
+/// The memory of a process at one moment.
+struct MemoryPoint: Hashable, Sendable {
+    /// The time since the beginning.
+    let seconds: Double
+    let residentBytes: Int
+
+    /// The slope of the line that fits best through all points but the first fifth, when pools still fill (least squares);
+    /// 0 for fewer than two points.
+    static func bytesPerMinute(_ points: [MemoryPoint]) -> Double {
+        let settled = points.dropFirst(points.count / 5), count = Double(max(1, settled.count))
+        let meanTime = settled.map(\.seconds).reduce(0, +) / count
+        let meanBytes = settled.map { Double($0.residentBytes) }.reduce(0, +) / count
+        let spread = settled.map { ($0.seconds - meanTime) * ($0.seconds - meanTime) }.reduce(0, +)
+        let common = settled.map { ($0.seconds - meanTime) * (Double($0.residentBytes) - meanBytes) }.reduce(0, +)
+        return spread > 0 ? (60 * common / spread).rounded() : 0
+    }
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Bench {
-    /// Near-cache hits of the gateway beside servers that verify nothing, all with the same requests and answers; and
-    /// beside gateways that log fewer requests, or none.
+    /// Measures near-cache hits beside servers that verify nothing, all with the same requests and answers, and beside
+    /// gateways that log fewer requests or none.
     func measureNear() async throws {
         try await ProgramGroup().whileRunning { group in
             let gateway = Contestant(try await group.add(startGateway()))
@@ -33,7 +33,7 @@ extension Bench {
         try await cores.useAll()
     }
 
-    /// What an upstream that is not asked may use of its core.
+    /// The share of its core that an idle upstream may use.
     private static let idleShare = 0.05
 
     private func quieterGateways(in group: ProgramGroup) async throws -> [Contestant] {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Bench {
-    /// How long the slowest of a hundred waits at half of what can be done: for the gateway, and for a handler that does
-    /// nothing. What that one waits no gateway on this machine can avoid.
+    /// Measures p99 at half of saturation for the gateway and for a bare handler, whose wait no gateway on this machine
+    /// can avoid.
     func measureTail() async throws {
         try await ProgramGroup().whileRunning { group in
             let (gateway, saturation) = try await saturation(of: group.add(startGateway()))
@@ -51,7 +51,7 @@ extension Bench {
         ]
     }
 
-    /// How many near-cache hits a gateway answers in a second, once it is warm.
+    /// Measures the near-cache hits of a warm gateway in a second.
     func saturation(of gateway: RunningGateway) async throws -> (Contestant, BenchTurn) {
         let contestant = Contestant(gateway)
         try await cores.useGenerators()
@@ -61,7 +61,7 @@ extension Bench {
         return (contestant, turn)
     }
 
-    /// A thousand genuine requests a second, alone and beside twice as many forged ones as can be refused.
+    /// Measures a thousand genuine requests a second, alone and beside twice as many forged ones as can be rejected.
     func measureFlood() async throws {
         guard let forged = RequestMix([.forged: 1]) else { return }
         try await startGateway().whileRunning { gateway in
@@ -94,10 +94,10 @@ extension Bench {
     }
 
     private static let genuineRate = 1000.0
-    /// Of whoever floods: as many as it takes to keep the rate for a while.
+    /// As many as it takes to keep the rate for a while.
     private static let floodConnections = 512
 
-    /// The p99 of genuine requests in milliseconds, and how busy the generator's core was with all of them.
+    /// Measures the p99 of genuine requests in milliseconds, and the use of the generator's core by all requests.
     private func genuine(
         _ contestant: Contestant, beside flood: TrafficSource? = nil, rate: Double = 0
     ) async throws -> (tail: Double, generatorShare: Double) {
@@ -105,7 +105,7 @@ extension Bench {
         let flooding = try flood.map { flood in
             var load = try openPlan(for: contestant.port, rate: rate, seconds: 10 * seconds)
             load.connections = Self.floodConnections
-            // Else genuine requests would wait for the flood in the generator, and that is not what is asked.
+            // Else genuine requests would wait for the flood in the generator.
             load.givesWay = true
             return LoadRun(plan: load) { [load] in flood.traffic(worker: $0, load) }
         }
@@ -128,7 +128,7 @@ extension Bench {
     }
 }
 
-/// How long the requests of several runs waited, in milliseconds.
+/// The response times of several runs, in milliseconds.
 private struct Tails {
     private(set) var p50 = Rates(), p99 = Rates(), ratios = Rates(), lateShares = Rates()
 

@@ -1,8 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import NIOCore
+
 extension Bench {
-    /// Receipts that no cache knows, over HTTP, beside what the ceiling and the cryptography would take together.
+    /// Measures receipts that no cache knows, over HTTP, beside the ceiling and the cryptography together.
     func measureLocal() async throws {
         let pool = await mint.fresh(plan.distinctReceipts) { _ in }
         guard let mix = RequestMix([.fresh: 1]) else { return }
@@ -57,7 +59,7 @@ extension Bench {
         ]
     }
 
-    /// DER to a verified receipt in this process, three purchases, a chain that is known.
+    /// Measures DER to a verified receipt in this process: three purchases, a known chain.
     func measureVerify() async throws {
         try await cores.useGenerators()
         let plan = VerifyPlan(purchases: [3], threads: [1], duration: .seconds(Double(plan.runs) * plan.seconds / 5))
@@ -73,8 +75,41 @@ extension Bench {
 }
 
 extension Rates {
-    /// What is reached when each request passes both: the times add up, run by run.
+    /// Returns the rates of requests that pass both: the times add up, run by run.
     func combined(with other: Rates) -> Rates {
         Rates(zip(slices, other.slices).map { 1 / (1 / $0 + 1 / $1) })
     }
+}
+
+extension Bench {
+    /// Measures the time from the beginning of a process to its first verdict.
+    func measureStart() async throws {
+        var times = Rates()
+        // The first one reads the program from the disk.
+        for run in 0...plan.runs {
+            let milliseconds = try await coldStart()
+            if run > 0 { times.append(milliseconds) }
+            passed(1)
+        }
+        report.figures.append(
+            BenchFigure("cold start to the first verified receipt", times.median, "ms", .atMost(100)))
+    }
+
+    private func coldStart() async throws -> Double {
+        let gateway = try await RunningGateway.launch(gatewayPath, localSettings, core: cores.server)
+        return try await gateway.whileRunning { gateway in
+            let target = try LoadTarget("http://127.0.0.1:\(gateway.dataPort)/v1/verify")
+            let begin = gateway.program.startedAt
+            while ContinuousClock.now - begin < Self.longestStart {
+                try Task.checkCancellation()
+                let reply = try? await Exchange(target: target).send(repeated[0].bytes)
+                let took = ContinuousClock.now - begin
+                if reply?.answer?.outcome == .local { return took.milliseconds }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            throw BenchError.noStart
+        }
+    }
+
+    private static let longestStart = Duration.seconds(60)
 }

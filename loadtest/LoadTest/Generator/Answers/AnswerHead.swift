@@ -1,24 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a load tester reads of an answer's head.
+/// The parts of an answer's head that matter to a load tester.
 struct AnswerHead: Sendable {
     var status = 0
-    /// Whether no other answer follows.
+    /// True if no other answer follows.
     var isLast = false
     private(set) var cache: CacheStatus = []
     private var length: Int?
     private var isChunked = false
 
-    /// How an answer's body ends (RFC 9112 §6.3).
+    /// The end of an answer's body (RFC 9112 §6.3).
     enum Body: Hashable {
-        /// There is none.
         case none
-        /// After so many bytes, at least one.
         case length(Int)
-        /// With an empty chunk.
+        /// It ends with an empty chunk.
         case chunked
-        /// With the connection.
+        /// It ends with the connection.
         case untilEnd
     }
 
@@ -70,7 +68,7 @@ extension AnswerHead {
         }
     }
 
-    /// Returns where the colon stands.
+    /// Returns the position of the colon.
     @discardableResult
     static func checkField(_ line: Span<UInt8>) throws(AnswerFault) -> Int {
         guard let colon = line.index(of: UInt8(ascii: ":"), from: 0), colon > 0 else { throw .malformedField }
@@ -91,5 +89,25 @@ extension AnswerHead {
         }
         guard length == nil || length == number else { throw .malformedLength }
         length = number
+    }
+}
+
+/// The relevant parts of the field Cache-Status (RFC 9211).
+struct CacheStatus: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    static let hit = CacheStatus(rawValue: 1)
+    /// The request waited for another one's answer.
+    static let collapsed = CacheStatus(rawValue: 2)
+
+    init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// Reads a field's value: the parameters behind the cache's name that consist of a name alone.
+    init(field: Span<UInt8>) {
+        self = []
+        if field.containsText("; hit") { insert(.hit) }
+        if field.containsText("; collapsed") { insert(.collapsed) }
     }
 }

@@ -1,11 +1,11 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is kept of an answer.
+/// The kept parts of an answer.
 struct Answer: Hashable, Sendable {
     let status: Int
     let outcome: Outcome
-    /// Whether no other answer follows on this connection.
+    /// True if no other answer follows on this connection.
     let isLast: Bool
 }
 
@@ -16,33 +16,32 @@ struct AnswerReader: Sendable {
     private let limits: AnswerLimits
     private var state = State.statusLine
     private var head = AnswerHead()
-    /// Of a line whose end has not come yet.
+    /// The beginning of a line whose end has not come yet.
     private var line: [UInt8] = []
     private var headBytes = 0
     private var bodyBytes = 0
     private var interimAnswers = 0
-    private var opening: [UInt8] = []
+    /// The beginning of the last answer's body, until the next answer begins.
+    private(set) var opening: [UInt8] = []
 
     private enum State {
         case statusLine, fields, chunkSize, chunkEnd, trailer, untilEnd
         case body(remaining: Int), chunk(remaining: Int)
     }
 
-    /// Waits for the first byte of an answer.
     init(limits: AnswerLimits = AnswerLimits()) {
         self.limits = limits
-        opening.reserveCapacity(limits.openingBytes)
+        opening.reserveCapacity(min(limits.openingBytes, 4096))
     }
 
-    /// Whether no byte of the next answer has come.
+    /// True if no byte of the next answer has come.
     var isBetweenAnswers: Bool {
         if case .statusLine = state { line.isEmpty && interimAnswers == 0 } else { false }
     }
 
     /// Reads on until an answer is complete or the bytes are used up.
     ///
-    /// - Parameter position: where to begin, and then where the next call is to begin.
-    /// - Returns: an answer, or nil if more bytes are needed.
+    /// - Returns: an answer, or nil if more bytes are needed than those from `position` on, which is moved.
     mutating func next(_ bytes: Span<UInt8>, _ position: inout Int) throws(AnswerFault) -> Answer? {
         while position < bytes.count {
             let isComplete: Bool
@@ -55,7 +54,7 @@ struct AnswerReader: Sendable {
         return nil
     }
 
-    /// The connection has ended: that completes a body whose length nobody said.
+    /// Ends a body without a length, as the end of the connection does.
     mutating func end() throws(AnswerFault) -> Answer? {
         if case .untilEnd = state { return finished() }
         guard isBetweenAnswers else { throw .truncated }
@@ -67,7 +66,6 @@ struct AnswerReader: Sendable {
             status: head.status, outcome: Outcome(status: head.status, cache: head.cache, opening: opening.span),
             isLast: head.isLast)
         (state, head, headBytes, bodyBytes, interimAnswers) = (.statusLine, AnswerHead(), 0, 0, 0)
-        opening.removeAll(keepingCapacity: true)
         return answer
     }
 }
@@ -89,7 +87,6 @@ extension AnswerReader {
         return try take(whole.span)
     }
 
-    /// The part of a line that has come.
     private mutating func keep(_ bytes: Span<UInt8>, from start: Int, to end: Int) throws(AnswerFault) {
         guard line.count + end - start <= limits.maximumLineBytes else { throw .headTooLarge }
         for index in start..<end { line.append(bytes[index]) }
@@ -107,6 +104,7 @@ extension AnswerReader {
         switch state {
         case .statusLine:
             try head.readStatusLine(line)
+            opening.removeAll(keepingCapacity: true)
             state = .fields
         case .fields:
             if line.isEmpty { return try endHead() }
@@ -180,7 +178,6 @@ extension AnswerReader {
         return advance(by: taken)
     }
 
-    /// Returns whether the body is complete.
     private mutating func advance(by taken: Int) -> Bool {
         switch state {
         case .body(let remaining):
@@ -198,4 +195,31 @@ extension AnswerReader {
         guard wanted > 0 else { return }
         for index in start..<start + wanted { opening.append(bytes[index]) }
     }
+}
+
+/// The reason for which bytes are no answer in HTTP/1.1 (RFC 9112).
+enum AnswerFault: Error, Hashable, Sendable {
+    /// §4: `HTTP/1.x`, a space, three digits.
+    case malformedStatusLine
+    /// §5: a name, a colon, a value; no white space before the colon and no folded lines.
+    case malformedField
+    /// §2.2: lines end with CR and LF.
+    case bareLineFeed
+    /// §6.3: one number, or the same one again.
+    case malformedLength
+    /// §6.1: a length beside a transfer coding hides where an answer ends.
+    case lengthAndCoding
+    /// §6.1: a coding other than chunked.
+    case unknownCoding
+    /// §7.1: hexadecimal digits, then CR and LF; and CR and LF after each chunk.
+    case malformedChunk
+    /// RFC 9110 §15.2.2: no request asked for another protocol.
+    case switchedProtocol
+    /// A line, a head or a trailer exceeds its limit.
+    case headTooLarge
+    case bodyTooLarge
+    case tooManyInterimAnswers
+    case truncated
+    /// No request was under way.
+    case unasked
 }

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension UInt8 {
-    /// Of a decimal digit.
+    /// The value of a decimal digit.
     var decimalValue: Int? {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) ? Int(self - UInt8(ascii: "0")) : nil
     }
 
-    /// Of a hexadecimal digit.
+    /// The value of a hexadecimal digit.
     var hexadecimalValue: Int? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(self - UInt8(ascii: "0"))
@@ -33,12 +33,12 @@ extension UInt8 {
         }
     }
 
-    /// An ASCII letter made small; anything else as it is.
+    /// The small letter of an ASCII letter; anything else as it is.
     var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 
 extension Span<UInt8> {
-    /// The first place of a byte, from a place on.
+    /// Returns the first position of a byte, from a position on.
     func index(of byte: UInt8, from start: Int) -> Int? {
         var index = start
         while index < count {
@@ -48,10 +48,10 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// Whether the bytes begin with a text; capital letters among the bytes count as small ones, or as they are.
+    /// Returns true if the bytes begin with a text in small letters, whatever their own case.
     func starts(with text: StaticString) -> Bool { hasText(text, at: 0) }
 
-    /// The byte that follows the first occurrence of a text, if that begins within so many bytes.
+    /// Returns the byte behind the first occurrence of a text, if that begins within so many bytes.
     func letter(after text: StaticString, within: Int = .max) -> UInt8? {
         for start in 0..<Swift.min(count, within) where hasText(text, at: start) {
             let end = start + text.utf8CodeUnitCount
@@ -60,13 +60,12 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// Whether a text occurs anywhere.
     func containsText(_ text: StaticString) -> Bool {
         for start in 0..<count where hasText(text, at: start) { return true }
         return false
     }
 
-    /// Whether a text stands in a list of words (RFC 9110 §5.6.1), however its letters are written.
+    /// Returns true if a text stands in a list of words (RFC 9110 §5.6.1), whatever its case.
     func containsWord(_ text: StaticString) -> Bool {
         for start in 0..<count where hasText(text, at: start) {
             let end = start + text.utf8CodeUnitCount
@@ -76,7 +75,7 @@ extension Span<UInt8> {
         return false
     }
 
-    /// Without spaces and tabs at both ends.
+    /// The bytes without spaces and tabs at both ends.
     var trimmed: Span<UInt8> {
         @_lifetime(copy self)
         get {

@@ -1,19 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a request was answered, or that it was not; the raw values stand in results.
+/// The kind of an answer, or of its absence; the raw values stand in results.
 enum Outcome: String, CaseIterable, Codable, Sendable {
     /// From the memory of the node that was asked.
     case hitNear = "hit_near"
-    /// From what the fleet shares.
+    /// From the shared cache.
     case hitShared = "hit_shared"
     /// From the receipt alone.
     case local
     /// From Apple.
     case upstream
-    /// From a question that another request had put to Apple.
+    /// From another request to Apple about the same.
     case collapsed
-    /// From what Apple said some time ago.
+    /// From an earlier answer of Apple's.
     case stale
     /// The receipt is not genuine.
     case rejected
@@ -28,7 +28,7 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
     /// Another status, or no answer.
     case error
 
-    /// The place among all cases.
+    /// The position among all cases.
     var index: Int {
         // The synthesized search through `allCases` would cost more than reading the answer.
         switch self {
@@ -49,11 +49,7 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
 }
 
 extension Outcome {
-    /// What an answer amounts to.
-    ///
-    /// - Parameters:
-    ///   - cache: what the field Cache-Status said.
-    ///   - opening: the beginning of the body.
+    /// Classifies an answer by its status, its field Cache-Status and the beginning of its body.
     init(status: Int, cache: CacheStatus, opening: Span<UInt8>) {
         switch status {
         case 200..<300: self = Self.verdict(opening, cache) ?? (cache.contains(.hit) ? .hitShared : .ok)
@@ -82,4 +78,16 @@ extension Outcome {
         if cache.contains(.collapsed) { return .collapsed }
         return opening.letter(after: #""source":""#) == UInt8(ascii: "l") ? .local : .upstream
     }
+}
+
+/// The reason for which a request has no answer; the raw values stand in results.
+enum Failure: String, CaseIterable, Codable, Sendable {
+    case timeout
+    case connectionEnded = "connection_ended"
+    /// The bytes were no answer in HTTP/1.1, or exceeded a limit.
+    case badAnswer = "bad_answer"
+    /// All connections waited for answers, or none could be made, until the timeout. The request was not sent.
+    case noConnection = "no_connection"
+    /// More requests waited for a connection than may. The request was not sent.
+    case queueFull = "queue_full"
 }

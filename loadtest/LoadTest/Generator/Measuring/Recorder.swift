@@ -26,7 +26,7 @@ struct Recorder: Sendable {
         return turn(to: slice.second + 1)
     }
 
-    /// A request was due and is taken up so much later, in nanoseconds.
+    /// Records that a request was due and is taken up so many nanoseconds later.
     mutating func took(_ role: Role, lag: Int64) {
         let isLate = lag > late
         count(role) { counts in
@@ -48,7 +48,7 @@ struct Recorder: Sendable {
         count(role) { $0.receivedBytes += bytes }
     }
 
-    /// An answer is complete; times in nanoseconds.
+    /// Records a complete answer; times in nanoseconds.
     mutating func answered(_ role: Role, _ answer: Answer, response: Int64, service: Int64) {
         count(role) { counts in
             switch answer.outcome {
@@ -62,7 +62,8 @@ struct Recorder: Sendable {
         if role == .measured { measurements.statuses[answer.status, default: 0] += 1 }
     }
 
-    /// There will be no answer. Who waited in vain waited at least so long: a tail without them would look too short.
+    /// Records that there will be no answer. A vain wait counts with its length: a tail without it would look too
+    /// short.
     mutating func failed(_ role: Role, _ failure: Failure, after response: Int64, service: Int64?) {
         count(role) { counts in
             switch failure {
@@ -76,7 +77,7 @@ struct Recorder: Sendable {
         if role == .measured { measurements.failures[failure, default: 0] += 1 }
     }
 
-    /// The run ended early, and with it so many.
+    /// Records requests that the early end of the run cut off.
     mutating func abandoned(_ requests: Int) {
         count(.measured) { $0.abandoned += requests }
     }
@@ -100,9 +101,8 @@ struct Recorder: Sendable {
         if let service { measurements.service.record(service) }
     }
 
-    /// What a request is sent for.
+    /// The purpose of a request.
     enum Role {
-        /// To be measured.
         case measured
         /// To warm the server up: it stands in the seconds, and in no sum.
         case warmup
@@ -110,6 +110,6 @@ struct Recorder: Sendable {
 }
 
 extension Duration {
-    /// As a whole number of nanoseconds.
+    /// The number of whole nanoseconds.
     var nanoseconds: Int64 { Int64(self / .nanoseconds(1)) }
 }

@@ -3,8 +3,9 @@
 
 internal import FoundationEssentials
 
-/// Who is asked: an http URL.
+/// The server that receives the load: an http or https URL.
 struct LoadTarget: Hashable, Sendable {
+    var isSecure = false
     let host: String
     let port: Int
     /// The path and the query.
@@ -13,46 +14,47 @@ struct LoadTarget: Hashable, Sendable {
     /// The value of the field Host (RFC 9110 §7.2).
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
-        return port == 80 ? name : "\(name):\(port)"
+        return port == usualPort ? name : "\(name):\(port)"
     }
 
-    var url: String { "http://\(authority)\(path)" }
+    var url: String { "\(isSecure ? "https" : "http")://\(authority)\(path)" }
+
+    private var usualPort: Int { isSecure ? 443 : 80 }
 }
 
-/// Why a text is no URL to ask.
+/// The reason for which a text is no URL of a target.
 enum LoadTargetError: Error, Hashable, CustomStringConvertible {
-    /// Load over TLS would measure the generator's cryptography.
-    case https
-    /// It does not begin with `http://`.
+    /// It does not begin with `http://` or `https://`.
     case notHTTP(String)
     /// No host, a port out of range, a character that has no place in a request line.
     case malformed(String)
 
     var description: String {
         switch self {
-        case .https:
-            "https is not supported: TLS would cost this program as much as the server. Ask the server behind it, "
-                + "with http://."
         case .notHTTP(let text):
-            "'\(text)' is no URL that begins with http://, such as http://127.0.0.1:8080/v1/verify."
+            "'\(text)' is no URL that begins with http:// or https://, such as http://127.0.0.1:8080/v1/verify."
         case .malformed(let text): "'\(text)' is no URL of the form http://host[:port][/path]."
         }
     }
 }
 
 extension LoadTarget {
-    /// Reads `http://host[:port][/path][?query]`.
+    /// Reads `http://host[:port][/path][?query]`, or the same with https.
     ///
-    /// - Parameter defaultPath: where the URL has none.
+    /// - Parameter defaultPath: the path of a URL without one.
     init(_ text: String, defaultPath: String = "/") throws(LoadTargetError) {
-        guard !text.lowercased().hasPrefix("https://") else { throw .https }
-        guard text.lowercased().hasPrefix("http://") else { throw .notHTTP(text) }
+        let scheme = text.lowercased().prefix { $0 != ":" }
+        guard ["http", "https"].contains(scheme), text.dropFirst(scheme.count).hasPrefix("://") else {
+            throw .notHTTP(text)
+        }
+        isSecure = scheme == "https"
+        let usualPort = isSecure ? 443 : 80
         let visible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard visible, let url = URL(string: text), url.user == nil, let host = url.host(), !host.isEmpty,
-            (1...65535).contains(url.port ?? 80)
+            (1...65535).contains(url.port ?? usualPort)
         else { throw .malformed(text) }
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        port = url.port ?? 80
+        port = url.port ?? usualPort
         let path = url.path(percentEncoded: true)
         let query = url.query(percentEncoded: true).map { "?" + $0 } ?? ""
         self.path = (path.isEmpty ? defaultPath : path) + query

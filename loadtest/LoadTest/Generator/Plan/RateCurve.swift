@@ -1,17 +1,44 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many requests are due when, over all stages of a run.
+/// A stretch of a run in which the rate stays or changes evenly.
+struct RateStage: Hashable, Sendable {
+    /// The rate at the beginning.
+    let from: Double
+    /// The rate at the end.
+    let to: Double
+    /// The length; infinite for a run that only a number of requests ends.
+    let seconds: Double
+
+    /// The number of requests that are due in all of it.
+    var count: Double { (from + to) / 2 * seconds }
+
+    /// Returns the number of requests that are due in its first seconds.
+    func count(by elapsed: Double) -> Double {
+        guard seconds.isFinite, elapsed < seconds else { return min(elapsed, seconds) * (from + to) / 2 }
+        return from * elapsed + (to - from) * elapsed * elapsed / (2 * seconds)
+    }
+
+    /// Returns the time from its beginning until so many have been due.
+    func time(ofCount count: Double) -> Double {
+        guard count > 0 else { return 0 }
+        let growth = seconds.isFinite && seconds > 0 ? (to - from) / seconds : 0
+        // The root of `from * t + growth / 2 * t * t = count` in the form that does not cancel where growth is small.
+        return 2 * count / (from + (from * from + 2 * growth * count).squareRoot())
+    }
+}
+
+/// The rate over all stages of a run.
 struct RateCurve: Hashable, Sendable {
     let stages: [RateStage]
 
-    /// From the beginning to the end; infinite if only a number of requests ends it.
+    /// The length; infinite if only a number of requests ends it.
     var seconds: Double { stages.reduce(0) { $0 + $1.seconds } }
 
-    /// How many are due between two moments, in seconds from the beginning.
+    /// Returns the number of requests that are due between two times from the beginning.
     func count(from start: Double, to end: Double) -> Double { count(by: end) - count(by: start) }
 
-    /// How many are due until a moment.
+    /// Returns the number of requests that are due until a time.
     func count(by elapsed: Double) -> Double {
         var begin = 0.0, count = 0.0
         for stage in stages where elapsed > begin {
@@ -22,7 +49,7 @@ struct RateCurve: Hashable, Sendable {
     }
 }
 
-/// Turns counts into times; asked for growing counts only, so that no stage is looked at twice.
+/// Turns counts into times, for growing counts only, so that no stage is looked at twice.
 struct RateCursor: Sendable {
     private let stages: [RateStage]
     private var stage = 0
@@ -33,7 +60,7 @@ struct RateCursor: Sendable {
         stages = curve.stages
     }
 
-    /// When the request is due before which so many are, in seconds; nil when the curve has ended by then.
+    /// Returns the time of the request that so many precede, or nil if the curve ends earlier.
     mutating func time(ofCount count: Double) -> Double? {
         while stage < stages.count {
             let current = stages[stage]

@@ -1,15 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// When each request of one worker is due, in nanoseconds from the moment at which recording begins: what warms up is due
-/// before it.
+internal import ArgumentParser
+internal import Glibc
+internal import ReceiptForge
+
+/// The times of one worker's requests, in nanoseconds from the beginning of the recorded part; warm-up comes before it.
 struct Timetable: Sendable {
     private var warmup: Arrivals
     private var arrivals: Arrivals
     private let warmupSeconds: Double
     private var isWarm = false
 
-    /// The requests of one worker.
     init(_ plan: LoadPlan, worker: Int) {
         let schedule = plan.schedule
         warmupSeconds = plan.warmupSeconds
@@ -21,7 +23,6 @@ struct Timetable: Sendable {
             seed: plan.seed)
     }
 
-    /// The next, or nil if there are no more.
     mutating func next() -> Int64? {
         if !isWarm {
             if let time = warmup.next() { return Self.nanoseconds(time - warmupSeconds) }
@@ -31,4 +32,52 @@ struct Timetable: Sendable {
     }
 
     private static func nanoseconds(_ seconds: Double) -> Int64 { Int64((seconds * 1e9).rounded()) }
+}
+
+/// The distances between requests.
+enum ArrivalPattern: String, CaseIterable, Sendable, ExpressibleByArgument {
+    /// All alike.
+    case constant
+    /// Random, as of many independent customers.
+    case poisson
+}
+
+/// The times of one worker's requests. All workers together make the curve.
+struct Arrivals: Sendable {
+    private var cursor: RateCursor
+    private let pattern: ArrivalPattern
+    private let workers: Int
+    private var generator: SplitMix64
+    private var position: Double
+    private var remaining: Int
+
+    /// - Parameter limit: the most requests of all workers together.
+    init(_ curve: RateCurve, _ pattern: ArrivalPattern, worker: Int, of workers: Int, limit: Int, seed: UInt64) {
+        cursor = RateCursor(curve)
+        self.pattern = pattern
+        self.workers = workers
+        generator = SplitMix64(seed: seed, purpose: "arrivals of worker \(worker)")
+        position = Double(worker)
+        remaining = limit / workers + (worker < limit % workers ? 1 : 0)
+        if pattern == .poisson { position = step() }
+    }
+
+    /// Returns the time of the next in seconds from the curve's beginning; nil if there is none.
+    mutating func next() -> Double? {
+        guard remaining > 0, let time = cursor.time(ofCount: position) else { return nil }
+        remaining -= 1
+        position += step()
+        return time
+    }
+
+    /// Returns the distance to the next, in requests of all workers. Processes of Poisson add up to one.
+    private mutating func step() -> Double {
+        guard pattern == .poisson else { return Double(workers) }
+        return -log(1 - generator.fraction()) * Double(workers)
+    }
+}
+
+extension SplitMix64 {
+    /// Returns a number from 0 to below 1, of 53 random bits.
+    mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NIOCore
+internal import NIOTLS
 
 /// A request under way.
 struct SentRequest {
@@ -20,10 +21,13 @@ final class LoadConnection: ChannelInboundHandler {
     private var reader: AnswerReader
     private(set) var underWay = CircularBuffer<SentRequest>(initialCapacity: 4)
     private var isEnding = false
+    /// True since the connection can carry requests.
+    private var wasOpened = false
+    private var handshakeError: (any Error)?
     private(set) var hasAnswered = false
-    /// Whether the worker has it among those that are free.
+    /// True if the worker lists it as free.
     var isListed = false
-    /// Whether something is written and not flushed.
+    /// True if something is written and not flushed.
     var isDirty = false
 
     init(worker: LoadWorker) {
@@ -31,7 +35,7 @@ final class LoadConnection: ChannelInboundHandler {
         reader = AnswerReader(limits: worker.plan.limits.answer)
     }
 
-    /// Whether it takes another request.
+    /// True if it takes another request.
     var isFree: Bool { context != nil && !isEnding && underWay.count < worker.plan.pipelining }
 
     func send(_ bytes: ByteBuffer, _ request: SentRequest) {
@@ -54,7 +58,20 @@ final class LoadConnection: ChannelInboundHandler {
     // MARK: - ChannelInboundHandler
 
     func channelActive(context: ChannelHandlerContext) {
+        guard worker.isSecure else { return open(context) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(worker.plan.limits.connectTimeout)) { [self] in
+            if !wasOpened { context.close(promise: nil) }
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent { open(context) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func open(_ context: ChannelHandlerContext) {
         self.context = context
+        wasOpened = true
         worker.opened(self)
     }
 
@@ -73,9 +90,12 @@ final class LoadConnection: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        guard wasOpened else { return worker.connectFailed(handshakeError ?? ChannelError.eof) }
         do throws(AnswerFault) {
             // An answer without a length ends with its connection.
-            if let answer = try reader.end(), let request = underWay.popFirst() { worker.answered(answer, request) }
+            if let answer = try reader.end(), let request = underWay.popFirst() {
+                worker.answered(answer, request, reader)
+            }
             leave(.connectionEnded)
         } catch {
             leave(.connectionEnded)
@@ -83,7 +103,9 @@ final class LoadConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        end(.connectionEnded)
+        if wasOpened { return end(.connectionEnded) }
+        handshakeError = error
+        context.close(promise: nil)
     }
 
     // MARK: - Reading
@@ -94,13 +116,13 @@ final class LoadConnection: ChannelInboundHandler {
             guard !underWay.isEmpty else { throw .unasked }
             guard let answer = try reader.next(bytes, &position) else { return }
             hasAnswered = true
-            worker.answered(answer, underWay.removeFirst())
+            worker.answered(answer, underWay.removeFirst(), reader)
             if answer.isLast { return endWhenAnswered() }
             worker.freed(self)
         }
     }
 
-    /// The server closes after this answer; what was sent behind it is lost.
+    /// Closes after an answer behind which the server closes, too; what was sent after it is lost.
     private func endWhenAnswered() {
         isEnding = true
         end(.connectionEnded)

@@ -4,26 +4,33 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Why a run did not begin.
+/// The reason for which a run did not begin.
 enum LoadRunError: Error, Hashable, CustomStringConvertible {
-    /// The host has no address.
     case unknownHost(String)
-    /// Nobody listens there.
+    /// No program accepts connections there.
     case notConnected(String)
+    /// The TLS handshake failed, in the library's word for it.
+    case handshake(String, reason: String)
+    /// The certificates to trust cannot be read.
+    case noCertificates(String)
     /// The system does not let this process have so many (`ulimit -n`).
     case tooManyConnections(most: Int)
 
     var description: String {
         switch self {
         case .unknownHost(let host): "'\(host)' has no address."
-        case .notConnected(let authority): "Nobody listens at \(authority)."
+        case .notConnected(let authority): "No program accepts connections at \(authority)."
+        case .handshake(let authority, let reason):
+            "The TLS handshake with \(authority) failed: \(reason). Name the certificates to trust with --ca-file, or "
+                + "trust any with --insecure."
+        case .noCertificates(let source): "No certificates can be read from \(source)."
         case .tooManyConnections(let most):
             "The system allows \(most.grouped) connections: use fewer --connections, or raise ulimit -n."
         }
     }
 }
 
-/// What is told of a run while it goes on.
+/// News of a run in progress.
 enum LoadRunEvent: Sendable {
     /// All connections that can be made stand; the first request is due at this moment.
     case began(ContinuousClock.Instant)
@@ -34,12 +41,12 @@ enum LoadRunEvent: Sendable {
 /// Carries out a plan, once.
 struct LoadRun: Sendable {
     let plan: LoadPlan
-    /// What each worker sends.
+    /// The requests of each worker.
     private let traffic: @Sendable (_ worker: Int) -> any LoadTraffic
     private let events: AsyncStream<WorkerEvent>
     private let continuation: AsyncStream<WorkerEvent>.Continuation
 
-    /// - Parameter traffic: what the worker with this number sends.
+    /// - Parameter traffic: returns the requests of the worker with this number.
     init(plan: LoadPlan, traffic: @escaping @Sendable (_ worker: Int) -> any LoadTraffic) {
         self.plan = plan
         self.traffic = traffic
@@ -49,6 +56,11 @@ struct LoadRun: Sendable {
     /// Ends the run at once; what is under way stays unanswered, and what was recorded is returned.
     func stop() {
         continuation.yield(.stop)
+    }
+
+    /// Ends the run when all requests that were due are answered.
+    func drain() {
+        continuation.yield(.drain)
     }
 
     /// Runs from the first connection to the last answer.
@@ -70,14 +82,16 @@ struct LoadRun: Sendable {
         on group: MultiThreadedEventLoopGroup, _ tell: (LoadRunEvent) -> Void
     ) async throws -> LoadMeasurements {
         var crew = LoadCrew(plan: plan)
-        try await crew.gather(on: group, address: address(), traffic, continuation)
+        let tls = try TLSClient(plan.target, plan.trust)
+        try await crew.gather(on: group, address: address(), tls, traffic, continuation)
         defer { crew.stop() }
         for await event in events {
             switch event {
-            case .connected(let isConnected): try crew.connected(isConnected, tell)
+            case .connected(let failure): try crew.connected(failure, tell)
             case .second(let worker, let slice): crew.second(slice, of: worker, tell)
             case .finished(let worker, let measurements): crew.finished(measurements, worker, tell)
             case .stop: crew.stop()
+            case .drain: crew.drain()
             }
             if crew.isDone { break }
         }
@@ -94,8 +108,114 @@ struct LoadRun: Sendable {
 }
 
 extension MultiThreadedEventLoopGroup {
-    /// Has each thread run only when no other wants its core.
+    /// Lets each thread run only when no other wants its core.
     fileprivate func giveWay() async throws {
         for loop in makeIterator() { try await loop.submit(ThreadPriority.giveWay).get() }
+    }
+}
+
+/// An endless sequence of requests of one worker, whole as they go over the wire. The same seed and worker give the
+/// same.
+protocol LoadTraffic: Sendable {
+    mutating func next() -> ByteBuffer
+}
+
+struct SameRequest: LoadTraffic {
+    let request: ByteBuffer
+
+    func next() -> ByteBuffer { request }
+}
+
+/// All workers of a run, and their measurements.
+struct LoadCrew {
+    let plan: LoadPlan
+    private(set) var measurements = LoadMeasurements()
+    private var workers: [NIOLoopBound<LoadWorker>] = []
+    private var loops: [any EventLoop] = []
+    private var tried = 0
+    private var anyConnected = false
+    private var failure: LoadRunError?
+    /// The next second of each worker.
+    private var nextSeconds: [Int]
+    /// Seconds that not all workers have ended.
+    private var slices: [Int: SecondSlice] = [:]
+    private var toldSeconds = 0
+    private var finished = 0
+
+    init(plan: LoadPlan) {
+        self.plan = plan
+        nextSeconds = Array(repeating: 0, count: plan.workers)
+    }
+
+    var isDone: Bool { finished == plan.workers }
+
+    /// Gives each worker a loop, and lets it connect.
+    mutating func gather(
+        on group: MultiThreadedEventLoopGroup, address: SocketAddress, _ tls: TLSClient?,
+        _ traffic: @escaping @Sendable (Int) -> any LoadTraffic, _ events: AsyncStream<WorkerEvent>.Continuation
+    ) async throws {
+        loops = Array(group.makeIterator())
+        for (number, loop) in loops.enumerated() {
+            let plan = plan
+            let worker = try await loop.submit {
+                let worker = LoadWorker(
+                    plan, number: number, traffic: traffic(number), address: address, tls, loop: loop,
+                    events: events)
+                worker.connect()
+                return NIOLoopBound(worker, eventLoop: loop)
+            }.get()
+            workers.append(worker)
+        }
+    }
+
+    /// A worker has connected, or could not. When all have tried, all begin.
+    mutating func connected(_ failure: LoadRunError?, _ tell: (LoadRunEvent) -> Void) throws(LoadRunError) {
+        tried += 1
+        if let failure { self.failure = failure } else { anyConnected = true }
+        guard tried == plan.workers else { return }
+        guard anyConnected else { throw failure ?? .notConnected(plan.target.authority) }
+        let origin = Int64(NIODeadline.now().uptimeNanoseconds) + Self.runUp.nanoseconds
+        tell(.began(.now + Self.runUp))
+        each { $0.begin(at: origin) }
+    }
+
+    /// Long enough for all loops to be told.
+    private static let runUp = Duration.milliseconds(5)
+
+    /// Reports each second that all workers have ended, in order, also those without any event.
+    mutating func second(_ slice: SecondSlice, of worker: Int, _ tell: (LoadRunEvent) -> Void) {
+        slices[slice.second, default: SecondSlice(second: slice.second)].add(slice)
+        nextSeconds[worker] = slice.second + 1
+        tellOfEndedSeconds(tell)
+    }
+
+    mutating func finished(_ measurements: LoadMeasurements, _ worker: Int, _ tell: (LoadRunEvent) -> Void) {
+        self.measurements.add(measurements)
+        finished += 1
+        // A worker that has finished holds no second up.
+        nextSeconds[worker] = .max
+        tellOfEndedSeconds(tell)
+    }
+
+    func drain() {
+        each { $0.drain() }
+    }
+
+    /// Stops all workers that have not finished.
+    func stop() {
+        each { $0.stop() }
+    }
+
+    private mutating func tellOfEndedSeconds(_ tell: (LoadRunEvent) -> Void) {
+        let last = slices.keys.max() ?? -1
+        let end = min(nextSeconds.min() ?? 0, last + 1)
+        while toldSeconds < end {
+            tell(.second(slices.removeValue(forKey: toldSeconds) ?? SecondSlice(second: toldSeconds)))
+            toldSeconds += 1
+        }
+    }
+
+    private func each(_ body: @escaping @Sendable (LoadWorker) -> Void) {
+        for (worker, loop) in zip(workers, loops) { loop.execute { body(worker.value) } }
     }
 }

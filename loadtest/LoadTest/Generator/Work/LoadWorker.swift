@@ -4,21 +4,24 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Sends one worker's share of the load, on one event loop, with connections, histograms and chance of its own. Nothing
-/// of it is shared: all of it runs on that loop.
+/// Sends one worker's share of the load on one event loop, with its own connections, histograms and random numbers. All
+/// of it runs on that loop.
 final class LoadWorker {
     let plan: LoadPlan
     let number: Int
+    /// True if connections begin with a TLS handshake.
+    var isSecure: Bool { tls != nil }
     private let loop: any EventLoop
     private let address: SocketAddress
+    private let tls: TLSClient?
     private let events: AsyncStream<WorkerEvent>.Continuation
     private var traffic: any LoadTraffic
     private var timetable: Timetable
     private var recorder: Recorder
 
-    /// When measuring begins, in nanoseconds of `NIODeadline`; what is due before warms up.
+    /// The beginning of the recorded part, in nanoseconds of `NIODeadline`; warm-up comes before.
     private var start: Int64 = .max
-    /// When the first request is due; seconds are counted from it.
+    /// The time of the first request, from which seconds are counted.
     private var origin: Int64 = .max
     private var nextDue: Int64?
     /// The end of the recorded part, where no timetable ends it.
@@ -31,23 +34,25 @@ final class LoadWorker {
     private var connections: [LoadConnection] = []
     private var free = CircularBuffer<LoadConnection>()
     private var dirty: [LoadConnection] = []
-    /// When requests were due that wait for a connection. A request is made when it is sent: made when due, those beyond
-    /// saturation would fill memory and leave no time to read answers.
+    /// The due times of requests that wait for a connection. Requests are made when they are sent: made when due, those
+    /// beyond saturation would fill memory and leave no time to read answers.
     private var waiting = CircularBuffer<Int64>()
     /// Attempts whose end is not known, until all have been tried once.
     private var untried = 0
     private var failedConnects = 0
+    private var failure: LoadRunError?
 
     private enum State { case connecting, working, finished }
 
     init(
-        _ plan: LoadPlan, number: Int, traffic: any LoadTraffic, address: SocketAddress, loop: any EventLoop,
-        events: AsyncStream<WorkerEvent>.Continuation
+        _ plan: LoadPlan, number: Int, traffic: any LoadTraffic, address: SocketAddress, _ tls: TLSClient?,
+        loop: any EventLoop, events: AsyncStream<WorkerEvent>.Continuation
     ) {
         self.plan = plan
         self.number = number
         self.traffic = traffic
         self.address = address
+        self.tls = tls
         self.loop = loop
         self.events = events
         timetable = Timetable(plan, worker: number)
@@ -55,16 +60,16 @@ final class LoadWorker {
     }
 }
 
-/// What a worker tells whoever runs it.
+/// A message of a worker to its run.
 enum WorkerEvent: Sendable {
-    /// It has tried all its connections, and has some or none.
-    case connected(Bool)
+    /// It has tried all its connections, and has some, or none for this reason.
+    case connected(LoadRunError?)
     /// A second is over.
     case second(_ worker: Int, SecondSlice)
     /// It has no more to do.
     case finished(_ worker: Int, LoadMeasurements)
-    /// Somebody else wants the run to end.
-    case stop
+    /// The run is to end: at once, or with the last answer.
+    case stop, drain
 }
 
 // MARK: - From the beginning to the end
@@ -72,7 +77,7 @@ enum WorkerEvent: Sendable {
 extension LoadWorker {
     private static var now: Int64 { Int64(NIODeadline.now().uptimeNanoseconds) }
 
-    /// How many of all connections are this worker's.
+    /// The number of connections of this worker.
     private var connectionShare: Int {
         plan.connections / plan.workers + (number < plan.connections % plan.workers ? 1 : 0)
     }
@@ -83,9 +88,7 @@ extension LoadWorker {
         for _ in 0..<connectionShare { openConnection() }
     }
 
-    /// Sends from now on.
-    ///
-    /// - Parameter origin: when the first request is due.
+    /// Sends from `origin` on, when the first request is due.
     func begin(at origin: Int64) {
         guard state == .connecting else { return }
         self.origin = origin
@@ -107,6 +110,12 @@ extension LoadWorker {
         loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(moment)), work)
     }
 
+    /// Takes up no more requests, and waits for the answers to the others.
+    func drain() {
+        (nextDue, end) = (nil, .min)
+        state == .connecting ? finish() : finishIfDone()
+    }
+
     /// Sends nothing more; what is under way stays unanswered.
     func stop() {
         guard state != .finished else { return }
@@ -118,7 +127,7 @@ extension LoadWorker {
         finish()
     }
 
-    /// Once a tenth of a second: what waits too long has failed, and seconds end even if nothing happens.
+    /// Ten times a second: fails what waits too long, and ends seconds in which nothing happens.
     private func tick() {
         guard state == .working else { return }
         let now = Self.now
@@ -194,9 +203,7 @@ extension LoadWorker {
     private func take(_ due: Int64, _ now: Int64) {
         recorder.took(role(due), lag: now - due)
         if let connection = nextFree() { return send(due, over: connection) }
-        guard waiting.count < plan.limits.maximumWaiting else {
-            return recorder.failed(role(due), .queueFull, after: now - due, service: nil)
-        }
+        guard waiting.count < plan.limits.maximumWaiting else { return fail(.queueFull, due: due, sent: nil) }
         waiting.append(due)
     }
 
@@ -263,7 +270,7 @@ extension LoadWorker {
         work()
     }
 
-    /// A connection may take another request.
+    /// Lists a connection that may take another request.
     func freed(_ connection: LoadConnection) {
         guard connection.isFree, !connection.isListed else { return }
         connection.isListed = true
@@ -274,25 +281,34 @@ extension LoadWorker {
         recorder.received(role(Self.now), bytes: bytes)
     }
 
-    func answered(_ answer: Answer, _ request: SentRequest) {
+    func answered(_ answer: Answer, _ request: SentRequest, _ reader: borrowing AnswerReader) {
         guard state == .working else { return }
         let now = Self.now
         turn(at: now)
+        if let completion = plan.completion {
+            let latency = Duration.nanoseconds(now - request.intended)
+            completion(Completion(latency: latency, status: answer.status, opening: reader.opening))
+        }
         recorder.answered(role(request.intended), answer, response: now - request.intended, service: now - request.sent)
     }
 
     func failed(_ failure: Failure, _ request: SentRequest) {
         guard state == .working else { return }
+        fail(failure, due: request.intended, sent: request.sent)
+    }
+
+    private func fail(_ failure: Failure, due: Int64, sent: Int64?) {
         let now = Self.now
         turn(at: now)
-        recorder.failed(role(request.intended), failure, after: now - request.intended, service: now - request.sent)
+        plan.completion?(Completion(latency: .nanoseconds(now - due), status: nil, opening: []))
+        recorder.failed(role(due), failure, after: now - due, service: sent.map { now - $0 })
     }
 
     func closed(_ connection: LoadConnection) {
         connections.removeAll { $0 === connection }
         guard state != .finished else { return }
         recorder.reconnected()
-        // Who closes without a word would be asked without a pause for ever.
+        // A server that closes without an answer would get connections without a pause.
         connection.hasAnswered ? openConnection() : openLater()
     }
 
@@ -305,23 +321,27 @@ extension LoadWorker {
             .connectTimeout(TimeAmount(plan.limits.connectTimeout))
         let worker = NIOLoopBound(self, eventLoop: loop)
         bootstrap
-            .channelInitializer { channel in
+            .channelInitializer { [tls] channel in
                 channel.eventLoop.makeCompletedFuture {
+                    try tls?.add(to: channel)
                     try channel.pipeline.syncOperations.addHandler(LoadConnection(worker: worker.value))
                 }
             }
             .connect(to: address)
-            .whenFailure { _ in worker.value.connectFailed() }
+            .whenFailure { worker.value.connectFailed($0) }
     }
 
     private func tried() {
         guard untried > 0 else { return }
         untried -= 1
-        if untried == 0 { events.yield(.connected(!connections.isEmpty)) }
+        guard untried == 0 else { return }
+        events.yield(.connected(connections.isEmpty ? failure : nil))
     }
 
-    private func connectFailed() {
+    /// A connection did not come about.
+    func connectFailed(_ error: any Error) {
         guard state != .finished else { return }
+        failure = LoadRunError(error, connectingTo: plan.target)
         tried()
         openLater()
     }
@@ -335,14 +355,14 @@ extension LoadWorker {
         }
     }
 
-    /// Gives up what waits since before a moment: for an answer since it was sent, for a connection since it was due.
+    /// Fails what waits since before a time: for an answer since it was sent, for a connection since it was due.
     private func expire(before moment: Int64) {
         for connection in connections {
             if let oldest = connection.underWay.first, oldest.sent < moment { connection.end(.timeout) }
         }
         while let oldest = waiting.first, oldest < moment {
             waiting.removeFirst()
-            recorder.failed(role(oldest), .noConnection, after: Self.now - oldest, service: nil)
+            fail(.noConnection, due: oldest, sent: nil)
         }
     }
 }

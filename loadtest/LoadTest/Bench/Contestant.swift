@@ -1,0 +1,166 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import Glibc
+
+/// A server that is measured, on a core of its own.
+struct Contestant: Sendable {
+    /// The name in tables.
+    let name: Name
+    let port: Int
+    let processes: ProcessTree
+
+    enum Name: String, CaseIterable, Codable, Sendable {
+        /// With the default configuration, which logs each request.
+        case gateway = "receipt-gateway"
+        case gatewaySampled = "receipt-gateway, log sampled"
+        case gatewayUnlogged = "receipt-gateway, no log"
+        case nio = "bare SwiftNIO"
+        case nginx
+        case varnish = "Varnish"
+
+        var isGateway: Bool { [.gateway, .gatewaySampled, .gatewayUnlogged].contains(self) }
+    }
+
+    init(_ gateway: RunningGateway, as name: Name = .gateway) {
+        self.name = name
+        port = gateway.dataPort
+        processes = ProcessTree(root: gateway.program.processIdentifier)
+    }
+
+    init(_ name: Name, _ server: ListeningProgram) {
+        self.name = name
+        port = server.port
+        processes = ProcessTree(root: server.program.processIdentifier)
+    }
+}
+
+/// The way to start a contestant other than the gateway.
+struct PeerStart: Sendable {
+    let ceilingsPath: String
+    /// The folder loadtest/peers.
+    let templates: String
+    let folder: ScratchFolder
+    let core: Int?
+
+    /// Starts the ceiling, which answers everything with so many bytes, its head included.
+    func ceiling(answerBytes: Int, core: Int?) async throws -> ListeningProgram {
+        let port = try await FreePort.find()
+        let bytes = max(2, answerBytes - Self.headBytes)
+        return try await ListeningProgram.start(
+            ceilingsPath, ["nio", "--port", "\(port)", "--bytes", "\(bytes)"], port: port, core: core)
+    }
+
+    /// The approximate size of a ceiling's status line and two fields.
+    private static let headBytes = 75
+
+    func nginx(upstream: Int) async throws -> ListeningProgram {
+        let port = try await FreePort.find()
+        let home = try folder.makeFolder("nginx")
+        // Workers of a master that is root would run as a user that may not write here.
+        let user = getuid() == 0 ? "root" : "nobody"
+        let text = try PeerTemplate("nginx.conf", in: templates).filled([
+            "port": "\(port)", "upstream": "\(upstream)", "folder": home, "user": user,
+        ])
+        let file = try folder.write(text, to: "nginx.conf")
+        return try await ListeningProgram.start(
+            "nginx", ["-e", "stderr", "-p", home, "-c", file, "-g", "daemon off;"], port: port, core: core)
+    }
+
+    func varnish(upstream: Int) async throws -> ListeningProgram {
+        let port = try await FreePort.find()
+        let home = try folder.makeFolder("varnish")
+        let text = try PeerTemplate("varnish.vcl", in: templates).filled(["upstream": "\(upstream)"])
+        let file = try folder.write(text, to: "varnish.vcl")
+        let arguments = ["-F", "-j", "none", "-a", "127.0.0.1:\(port)", "-f", file, "-n", home, "-s", "malloc,256m"]
+        return try await ListeningProgram.start("varnishd", arguments, port: port, core: core)
+    }
+}
+
+/// A configuration in loadtest/peers with placeholders such as `{{name}}`.
+struct PeerTemplate: Sendable {
+    let text: String
+
+    init(_ name: String, in folder: String) throws(BenchError) {
+        let path = "\(folder)/\(name)"
+        guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else { throw .noPeers(path) }
+        self.init(text: text)
+    }
+
+    init(text: String) {
+        self.text = text
+    }
+
+    /// Throws unless each value has its placeholder, and each placeholder its value.
+    func filled(_ values: [String: String]) throws(BenchError) -> String {
+        var result = text
+        for (name, value) in values {
+            let place = "{{\(name)}}"
+            guard result.contains(place) else { throw .template(name) }
+            result = result.replacing(place, with: value)
+        }
+        if let open = result.firstMatch(of: /\{\{(\w+)\}\}/) { throw .template(String(open.output.1)) }
+        return result
+    }
+}
+
+/// One contestant in a closed loop for a while.
+struct BenchTurn: Hashable, Sendable {
+    let name: Contestant.Name
+    let requests: Int
+    let seconds: Double
+    let serverCPUSeconds: Double
+    /// The share of the generator's core that was used; near 1 it is the limit.
+    let generatorShare: Double
+    /// Answers by outcome, in the order of all cases.
+    let outcomes: [Int]
+    /// The mean size of an answer, its head included.
+    let answerBytes: Int
+
+    var requestsPerSecond: Double { Double(requests) / seconds }
+    /// Requests for each second of the server's own processor time. Other users of the machine change it less than the
+    /// rate.
+    var requestsPerBusySecond: Double { Double(requests) / max(serverCPUSeconds, 0.001) }
+
+    /// The share beyond which the generator's core had nothing left to give.
+    static let saturation = 0.95
+}
+
+extension BenchTurn {
+    init(_ name: Contestant.Name, _ measurements: LoadMeasurements, serverCPUSeconds: Double) {
+        let counts = measurements.counts
+        self.init(
+            name: name, requests: counts.answered, seconds: max(measurements.seconds, 0.001),
+            serverCPUSeconds: serverCPUSeconds, generatorShare: measurements.cpuShare(workers: 1),
+            outcomes: counts.outcomes, answerBytes: counts.receivedBytes / max(1, counts.answered))
+    }
+}
+
+/// All turns of contestants that were measured together, run by run.
+struct BenchTurns: Hashable, Sendable {
+    private(set) var all: [BenchTurn] = []
+
+    mutating func append(_ turn: BenchTurn) {
+        all.append(turn)
+    }
+
+    func rates(_ name: Contestant.Name, _ value: (BenchTurn) -> Double) -> Rates {
+        Rates(all.filter { $0.name == name }.map(value))
+    }
+
+    /// Returns the ratio of requests per second of processor time: the median of the ratios within each run.
+    func ratio(_ name: Contestant.Name, to other: Contestant.Name) -> Double {
+        rates(name, \.requestsPerBusySecond).ratio(to: rates(other, \.requestsPerBusySecond))
+    }
+
+    /// A row for each contestant, in the order of all names.
+    var rows: [BenchReport.Contestant] {
+        LoadTest.Contestant.Name.allCases.filter { name in all.contains { $0.name == name } }.map { name in
+            BenchReport.Contestant(
+                name: name, requestsPerSecond: rates(name, \.requestsPerSecond).median.rounded(toDecimals: 0),
+                requestsPerBusySecond: rates(name, \.requestsPerBusySecond).median.rounded(toDecimals: 0),
+                generatorShare: rates(name, \.generatorShare).median.rounded(toDecimals: 2))
+        }
+    }
+}

@@ -1,0 +1,166 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppleSimulator
+
+extension Bench {
+    /// Measures shared-cache hits beside redis-benchmark with the same commands. Gateway, Redis and load share all cores,
+    /// as redis-benchmark and Redis do.
+    func measureShared() async throws {
+        var hits = Rates(), alone = Rates(), depths = Rates()
+        for _ in 0..<plan.runs {
+            try await withFleet(limits: "") { fleet in
+                try await fleet.once(.upstream)
+                let sent = try await fleet.redis.commands { try await fleet.once(.hitShared) }
+                let cost = try await fleet.load(.hitShared, connections: plan.connections)
+                let depth = max(1, (Double(cost.operations) / Double(max(1, cost.reads))).rounded())
+                let microseconds = try await fleet.redis.microseconds(
+                    of: sent, pipeline: Int(depth), seconds: plan.seconds)
+                hits.append(cost.perSecond)
+                alone.append(Double(fleet.receipts) / microseconds * 1e6)
+                depths.append(depth)
+            }
+            passed(3 * plan.seconds + 2)
+        }
+        report.figures.append(
+            BenchFigure(
+                "shared-cache hit over Redis / redis-benchmark doing the same", hits.ratio(to: alone), "ratio",
+                .atLeast(0.6)))
+        report.measurements += [
+            .init("shared-cache hits", hits.median, "/s"),
+            .init("redis-benchmark with the same commands", alone.median, "/s"),
+            .init("commands that Redis read at once", depths.median, ""),
+        ]
+    }
+
+    /// Measures the processor time of the gateways and the operations of Redis for a request, by the source of its answer
+    /// and by the number of gateways. The client has limits in three tiers, whose tokens gateways lease.
+    func measureFleet() async throws {
+        try await withFleet(nearCache: true, limits: Self.limits) { fleet in
+            try await add(fleet.once(.upstream), "an answer from Apple")
+            // Redis sends a node its own writing as well: it may look a new result up once more.
+            try await fleet.once(nil)
+            try await add(fleet.once(.hitNear), "a near-cache hit")
+        }
+        for count in 1...Self.mostGateways {
+            try await withFleet(gateways: count, limits: Self.limits) { fleet in
+                try await fleet.once(.upstream)
+                let cost = try await fleet.load(.hitShared, connections: Self.connections)
+                add(cost, "a shared-cache hit with \(count) \(count > 1 ? "gateways" : "gateway")")
+            }
+            passed(plan.seconds)
+        }
+    }
+
+    static let mostGateways = 3
+    /// Of all gateways together. So few that Redis answers in time, also where all share two cores.
+    private static let connections = 12
+
+    /// So much that no request is rejected.
+    private static let limits = """
+            limits:
+              - {name: second, quota: 1000000, window: 1s}
+              - {name: minute, quota: 10000000, window: 60s}
+              - {name: day, quota: 10000000, window: 86400s, burst: 10000000}
+
+        """
+
+    private func add(_ cost: MeasuredFleet.Cost, _ name: String) {
+        report.measurements += [
+            .init("operations in Redis for \(name)", Double(cost.operations) / Double(cost.requests), ""),
+            .init("CPU of the gateways for \(name)", 1e6 * cost.cpuSeconds / Double(cost.requests), "us"),
+        ]
+    }
+
+    /// Runs the body with a fleet and receipts of paying customers.
+    private func withFleet(
+        gateways: Int = 1, nearCache: Bool = false, limits: String, _ body: (MeasuredFleet) async throws -> Void
+    ) async throws {
+        var shape = FleetShape(gateways: gateways, hasRedis: true, limits: limits)
+        // A latest receipt is signed once and given out for an hour.
+        shape.apple = try Scenario(yaml: "reissue_seconds: 3600\nstories: {default: renewed}\n")
+        // As shipped, with the log of all requests.
+        shape.settings["GATEWAY_LOG_REQUESTS"] = "all"
+        if !nearCache { shape.settings["GATEWAY_CACHE_NEAR_SIZE"] = "0B" }
+        try await RunningFleet.start(shape, gatewayPath: gatewayPath).whileRunning { fleet in
+            guard let redis = await fleet.redis, let mix = RequestMix([.fresh: 1]) else { return }
+            let fields = await fleet.key.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? []
+            let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: .auto, fields: fields)
+            let mint = ReceiptMint(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes, receiptType: "Production")
+            let pool = await mint.fresh(min(500, plan.keys)) { _ in }
+            try await body(
+                MeasuredFleet(
+                    bench: self, gateways: await fleet.contestants, redis: redis, receipts: pool.count,
+                    source: traffic(ReceiptPools(repeated: pool, fresh: pool), mix)))
+        }
+    }
+}
+
+/// Gateways that share a Redis, and requests about each of some receipts in turn.
+private struct MeasuredFleet {
+    let bench: Bench
+    let gateways: [Contestant]
+    let redis: RunningRedis
+    let receipts: Int
+    let source: TrafficSource
+
+    /// The cost of all requests together.
+    struct Cost {
+        let requests: Int
+        let seconds: Double
+        let cpuSeconds: Double
+        let operations: Int
+        let reads: Int
+        var perSecond: Double { Double(requests) / seconds }
+    }
+
+    /// Requests an answer about each receipt from the first gateway, one after the other.
+    ///
+    /// - Parameter outcome: the source of nearly all answers, or the measurement is refused; nil for any.
+    @discardableResult
+    func once(_ outcome: Outcome?) async throws -> Cost {
+        try await cost(outcome) {
+            var load = try bench.closedPlan(for: gateways[0].port, seconds: 600)
+            (load.connections, load.maximumRequests) = (1, receipts)
+            return try await bench.drive(load, source)
+        }
+    }
+
+    /// Has all gateways answer as fast as they can.
+    ///
+    /// - Parameter connections: of all gateways together.
+    func load(_ outcome: Outcome, connections: Int) async throws -> Cost {
+        let runs = try gateways.map { gateway in
+            var load = try bench.closedPlan(for: gateway.port, seconds: bench.plan.seconds)
+            load.connections = max(1, connections / gateways.count)
+            return LoadRun(plan: load) { [load, source] in source.traffic(worker: $0, load) }
+        }
+        return try await cost(outcome) {
+            try await withThrowingTaskGroup { group in
+                for run in runs { group.addTask { try await run.run() } }
+                return try await group.reduce(into: LoadMeasurements()) { $0.add($1) }
+            }
+        }
+    }
+
+    /// A store that was slow for a moment is no reason to begin anew; one that is not used is.
+    private static let neededShare = 0.8
+
+    private func cost(_ outcome: Outcome?, _ drive: () async throws -> LoadMeasurements) async throws -> Cost {
+        let before = try await redis.counts(), cpu = cpuSeconds
+        let measurements = try await drive()
+        let used = cpuSeconds - cpu, after = try await redis.counts()
+        let requests = max(1, measurements.counts.intended)
+        if let outcome {
+            let share = Double(measurements.counts[outcome]) / Double(requests)
+            guard share >= Self.neededShare else {
+                throw BenchError.otherwiseAnswered("the fleet", wanted: outcome.rawValue, share: share)
+            }
+        }
+        return Cost(
+            requests: requests, seconds: max(0.001, measurements.seconds), cpuSeconds: used,
+            operations: after.operations - before.operations, reads: after.reads - before.reads)
+    }
+
+    private var cpuSeconds: Double { gateways.map(\.processes.cpuSeconds).reduce(0, +) }
+}

@@ -1,0 +1,180 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppleSimulator
+internal import ReceiptForge
+
+/// The servers of a fleet.
+struct FleetShape: Hashable, Sendable {
+    var gateways = 1
+    /// True if the gateways share a Redis.
+    var hasRedis = false
+    /// True if HAProxy stands in front of the gateways; without it clients use the first gateway.
+    var hasBalancer = false
+    /// The behaviour of Apple's servers; nil if gateways send them no requests.
+    var apple: Scenario? = Scenario.healthy
+    /// Further settings of the gateways, by the names of their environment variables.
+    var settings: [String: String] = [:]
+    /// The limits of the one client, as `FleetClients` takes them; nil if clients need no API key.
+    var limits: String?
+
+    /// Sealing and naming of what gateways keep in Redis; any 32 bytes in base64 will do.
+    static let cacheKeys = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+    /// The settings of a gateway that trusts a root and uses these servers.
+    ///
+    /// - Parameter root: the root's file.
+    static func settings(root: String, apple: AppleSimulator?, redisURL: String?) -> [String: String] {
+        var settings = ["GATEWAY_TRUST_ROOTS": root + "=Sandbox+Production"]
+        if let redisURL { settings += ["GATEWAY_REDIS_URL": redisURL, "GATEWAY_CACHE_KEYS": cacheKeys] }
+        guard let apple else { return settings + ["GATEWAY_APPLE_ENABLED": "false"] }
+        return settings + [
+            "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
+            // The simulated Apple accepts any.
+            "GATEWAY_APPLE_SHARED_SECRET": "0123456789abcdef0123456789abcdef",
+        ]
+    }
+}
+
+extension [String: String] {
+    /// Both, where the second decides about what both have.
+    static func + (first: [String: String], second: [String: String]) -> [String: String] {
+        first.merging(second) { $1 }
+    }
+
+    static func += (first: inout [String: String], second: [String: String]) {
+        first = first + second
+    }
+}
+
+/// A fleet on free ports of this machine: gateways, Redis, HAProxy and a simulated Apple.
+actor RunningFleet: RunningProgram {
+    private let shape: FleetShape
+    private let gatewayPath: String
+    private let folder: ScratchFolder
+    private var settings: [String: String] = [:]
+    private var gateways: [RunningGateway] = []
+    private(set) var redis: RunningRedis?
+    private var balancer: ListeningProgram?
+    private var apple: AppleSimulator?
+    /// The API key of the client, if clients need one.
+    private(set) var key: String?
+
+    /// Starts all servers.
+    static func start(_ shape: FleetShape, gatewayPath: String) async throws -> RunningFleet {
+        let fleet = RunningFleet(shape, gatewayPath, try ScratchFolder())
+        do {
+            try await fleet.begin()
+        } catch {
+            await fleet.stop()
+            throw error
+        }
+        return fleet
+    }
+
+    private init(_ shape: FleetShape, _ gatewayPath: String, _ folder: ScratchFolder) {
+        self.shape = shape
+        self.gatewayPath = gatewayPath
+        self.folder = folder
+    }
+
+    private func begin() async throws {
+        let pki = ForgedPKI(seed: CorpusCommand.defaultSeed)
+        if let scenario = shape.apple {
+            var configuration = AppleSimulator.Configuration(pki: pki)
+            configuration.scenario = scenario
+            apple = try await AppleSimulator.start(configuration)
+        }
+        if shape.hasRedis { redis = try await RunningRedis.start() }
+        settings = FleetShape.settings(
+            root: try folder.write(pki.rootPEM, to: "root.pem"), apple: apple,
+            redisURL: redis.map { "redis://127.0.0.1:\($0.port)" })
+        if shape.hasBalancer { settings += Self.drain }
+        if let limits = shape.limits {
+            let clients = try await FleetClients(
+                [("loadtest", limits)], gatewayPath: gatewayPath, file: folder.path("clients.yaml"))
+            key = clients.keys["loadtest"]
+            settings += clients.settings
+        }
+        settings += ["GATEWAY_LOG_REQUESTS": "none"] + shape.settings
+        for _ in 0..<shape.gateways { gateways.append(try await RunningGateway.start(gatewayPath, settings)) }
+        if shape.hasBalancer { balancer = try await startBalancer() }
+    }
+
+    /// Ends all servers.
+    func stop() async {
+        await balancer?.stop()
+        for gateway in gateways { await gateway.stop() }
+        await redis?.stop()
+        await apple?.stop()
+        folder.remove()
+    }
+
+    /// The port for clients.
+    var clientPort: Int { balancer?.port ?? gateways[0].dataPort }
+    /// The ports of the gateways' metrics.
+    var adminPorts: [Int] { gateways.map(\.adminPort) }
+    /// The gateways as servers to be measured.
+    var contestants: [Contestant] { gateways.map { Contestant($0) } }
+    /// The number of requests to both endpoints of Apple's until now.
+    var questions: Int { (apple?.stats).map { $0.production + $0.sandbox } ?? 0 }
+
+    /// Carries an event out, and returns when it is done.
+    func carryOut(_ action: LoadScenario.Action) async throws {
+        switch action {
+        case .killRedis: await redis?.kill()
+        case .startRedis:
+            await redis?.kill()
+            if let port = redis?.port { redis = try await RunningRedis.start(port: port) }
+        case .restartGateway(let number):
+            let old = gateways[number - 1]
+            await old.stop()
+            let ports = ["GATEWAY_HTTP_PORT": "\(old.dataPort)", "GATEWAY_ADMIN_PORT": "\(old.adminPort)"]
+            gateways[number - 1] = try await RunningGateway.start(gatewayPath, settings + ports)
+        case .apple(let scenario): apple?.play(scenario)
+        }
+    }
+
+    /// Longer than the balancer takes to notice: two checks, 300 ms each.
+    private static let drain = ["GATEWAY_SHUTDOWN_DRAIN_DELAY": "1s", "GATEWAY_SHUTDOWN_GRACE": "5s"]
+
+    private func startBalancer() async throws -> ListeningProgram {
+        let port = try await FreePort.find()
+        let backends = gateways.map { (data: $0.dataPort, admin: $0.adminPort) }
+        let file = try folder.write(Balancer.configuration(port: port, backends), to: "haproxy.cfg")
+        return try await ListeningProgram.start("haproxy", ["-db", "-f", file], port: port)
+    }
+}
+
+extension AppleSimulator: RunningProgram {}
+
+/// HAProxy in front of gateways.
+enum Balancer {
+    /// A configuration that sends requests to each gateway in turn, as long as its `/readyz` says 200. A request is
+    /// retried at another gateway if its own went away before the answer: a second verification does no harm.
+    static func configuration(port: Int, _ backends: [(data: Int, admin: Int)]) -> String {
+        let servers = backends.enumerated().map { number, ports in
+            "    server gateway\(number + 1) 127.0.0.1:\(ports.data) check port \(ports.admin)"
+        }
+        return """
+            global
+                maxconn 4000
+            defaults
+                mode http
+                timeout connect 1s
+                timeout client 60s
+                timeout server 60s
+                timeout check 1s
+                option redispatch 1
+                retries 2
+                retry-on conn-failure empty-response
+            listen gateways
+                bind 127.0.0.1:\(port)
+                balance roundrobin
+                option httpchk GET /readyz
+                default-server inter 300ms fall 2 rise 1
+            \(servers.joined(separator: "\n"))
+
+            """
+    }
+}

@@ -1,0 +1,167 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ArgumentParser
+
+/// Whole numbers on the command line, separated by commas, such as `1,3,9,187`.
+struct NumberList: Hashable, Sendable {
+    let numbers: [Int]
+
+    init(_ numbers: [Int]) {
+        self.numbers = numbers
+    }
+
+    /// Throws unless there is at least one number, none twice, all of them in `range`.
+    func check(_ option: String, in range: ClosedRange<Int>) throws(ValidationError) {
+        guard !numbers.isEmpty, Set(numbers).count == numbers.count, numbers.allSatisfy(range.contains) else {
+            throw ValidationError(
+                "\(option) takes different numbers from \(range.lowerBound) to \(range.upperBound), "
+                    + "separated by commas, not '\(self)'.")
+        }
+    }
+}
+
+extension NumberList: ExpressibleByArgument {
+    init?(argument: String) {
+        let numbers = argument.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+        guard !numbers.contains(nil) else { return nil }
+        self.init(numbers.compactMap(\.self))
+    }
+}
+
+extension NumberList: CustomStringConvertible {
+    var description: String { numbers.map(String.init).joined(separator: ",") }
+}
+
+/// `--mark`: an event of the run, for readers of the result.
+struct MarkOption: Hashable, Sendable {
+    let seconds: Double
+    let text: String
+}
+
+extension MarkOption: ExpressibleByArgument {
+    /// Reads `30s=kill redis`.
+    init?(argument: String) {
+        guard let sign = argument.firstIndex(of: "="), let span = TimeSpan(argument: String(argument[..<sign])) else {
+            return nil
+        }
+        let text = String(argument[argument.index(after: sign)...])
+        guard !text.isEmpty, text.utf8.count <= 200, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            return nil
+        }
+        self.init(seconds: span.seconds, text: text)
+    }
+}
+
+/// A length of time on the command line: `500ms`, `30s`, `2m`, `1h`, or seconds without a unit.
+struct TimeSpan: Hashable, Sendable {
+    let seconds: Double
+
+    init(seconds: Double) {
+        self.seconds = seconds
+    }
+
+    /// The units in the order in which they are tried: `ms` ends with `s`, too.
+    private static let units: [(name: String, seconds: Double)] = [
+        ("us", 1e-6), ("ms", 1e-3), ("s", 1), ("m", 60), ("h", 3600), ("", 1),
+    ]
+
+    /// A year; more is a mistake.
+    private static let longest = 366.0 * 86_400
+}
+
+extension TimeSpan: ExpressibleByArgument {
+    init?(argument: String) {
+        guard let unit = Self.units.first(where: { argument.hasSuffix($0.name) }),
+            let number = PlainNumber.read(argument.dropLast(unit.name.count)), number * unit.seconds <= Self.longest
+        else { return nil }
+        self.init(seconds: number * unit.seconds)
+    }
+}
+
+extension TimeSpan: CustomStringConvertible {
+    var description: String {
+        guard seconds < 1, seconds > 0 else { return "\(PlainNumber.text(seconds))s" }
+        return "\(PlainNumber.text(seconds * 1000))ms"
+    }
+}
+
+/// Numbers in the form that people type: digits and at most one point; no signs, exponents, infinities.
+enum PlainNumber {
+    static func read(_ text: some StringProtocol) -> Double? {
+        guard !text.isEmpty, text.count <= 15,
+            text.utf8.allSatisfy({ $0.decimalValue != nil || $0 == UInt8(ascii: ".") })
+        else { return nil }
+        return Double(String(text))
+    }
+
+    static func text(_ number: Double) -> String {
+        number == number.rounded() && number < 1e15 ? String(Int(number)) : String(number.rounded(toDecimals: 6))
+    }
+}
+
+/// `--rate`: requests per second over all workers, or as many as are answered.
+enum RateOption: Hashable, Sendable {
+    case perSecond(Double)
+    /// A closed loop: each connection sends as soon as its answer is there.
+    case max
+}
+
+extension RateOption: ExpressibleByArgument {
+    /// Reads `5000`, `2.5`, `10k` or `max`.
+    init?(argument: String) {
+        if argument == "max" {
+            self = .max
+            return
+        }
+        let isThousands = argument.hasSuffix("k")
+        guard let number = PlainNumber.read(argument.dropLast(isThousands ? 1 : 0)), number > 0 else { return nil }
+        self = .perSecond(isThousands ? number * 1000 : number)
+    }
+}
+
+/// `--stages`: the times and rates of stages.
+struct StagesOption: Hashable, Sendable {
+    let steps: [Step]
+
+    struct Step: Hashable, Sendable {
+        let seconds: Double
+        /// The rate at the end.
+        let rate: Double
+    }
+
+    /// Returns stages that each begin with the rate at the end of the one before, the first with `rate`.
+    func curve(from rate: Double) -> RateCurve {
+        var rate = rate
+        return RateCurve(
+            stages: steps.map { step in
+                defer { rate = step.rate }
+                return RateStage(from: rate, to: step.rate, seconds: step.seconds)
+            })
+    }
+
+    private static let maximumSteps = 1000
+}
+
+extension StagesOption: ExpressibleByArgument {
+    /// Reads `10s:1000,30s:5000`.
+    init?(argument: String) {
+        let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
+        let steps = parts.compactMap { Step($0) }
+        guard steps.count == parts.count, steps.count <= Self.maximumSteps else { return nil }
+        self.init(steps: steps)
+    }
+}
+
+extension StagesOption.Step {
+    fileprivate init?(_ text: Substring) {
+        let words = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard words.count == 2, let span = TimeSpan(argument: String(words[0])), span.seconds > 0 else { return nil }
+        guard words[1] != "0" else {
+            self.init(seconds: span.seconds, rate: 0)
+            return
+        }
+        guard case .perSecond(let rate) = RateOption(argument: String(words[1])) else { return nil }
+        self.init(seconds: span.seconds, rate: rate)
+    }
+}

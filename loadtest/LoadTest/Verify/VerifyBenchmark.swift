@@ -1,0 +1,165 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+/// The measurements of `verify`.
+struct VerifyPlan: Hashable, Sendable {
+    /// The sizes of receipts, in purchases.
+    var purchases = [1, 3, 9, 187]
+    var threads = [1]
+    /// The time of each contender in each case.
+    var duration = Duration.seconds(1)
+    /// The number of distinct receipts of each size.
+    var receipts = 64
+    /// The origin of authority and receipts.
+    var seed: UInt64 = 1
+
+    /// The number of turns of each contender. Never fewer than nine, so that the median stands on something.
+    var rounds: Int { max(9, Int(duration / .milliseconds(80))) }
+
+    var slice: Duration { duration / rounds }
+
+    var entrants: [Entrant] {
+        threads.flatMap { threads in Contender.allCases.map { Entrant(contender: $0, threads: threads) } }
+    }
+
+    var turns: Int { purchases.count * entrants.count * rounds }
+}
+
+/// A contender on a number of threads.
+struct Entrant: Hashable, Sendable {
+    let contender: Contender
+    let threads: Int
+}
+
+/// Mints, checks and measures as a plan says.
+struct VerifyBenchmark {
+    let plan: VerifyPlan
+
+    /// - Parameter progress: called after each turn with the number of turns taken so far.
+    func run(progress: (_ turns: Int) -> Void = { _ in }) throws -> VerifyReport {
+        let bench = try TestBench(seed: plan.seed)
+        var turns = 0
+        let cases = try plan.purchases.flatMap { purchases in
+            try measure(purchases: purchases, on: bench) {
+                turns += 1
+                progress(turns)
+            }
+        }
+        return VerifyReport(cases: cases)
+    }
+
+    private func measure(purchases: Int, on bench: TestBench, afterEachTurn: () -> Void) throws -> [VerifyCase] {
+        let samples = try SampleReceipts(
+            count: plan.receipts, purchases: purchases, signedBy: bench.pki, seed: plan.seed)
+        try bench.checkAcceptance(of: samples)
+        let measurements = try Slice(bench: bench, samples: samples, duration: plan.slice)
+            .measure(plan.entrants, rounds: plan.rounds, afterEachTurn: afterEachTurn)
+        return plan.threads.flatMap { threads in
+            ChainState.allCases.map { chain in VerifyCase(samples, measurements, threads: threads, chain: chain) }
+        }
+    }
+}
+
+/// The rates of one entrant, round by round, in receipts per second.
+struct Rates: Hashable, Sendable {
+    private(set) var slices: [Double]
+
+    init(_ slices: [Double] = []) {
+        self.slices = slices
+    }
+
+    mutating func append(_ rate: Double) {
+        slices.append(rate)
+    }
+
+    /// The middle one, or the mean of the two in the middle: unmoved by turns that the machine spent on others.
+    var median: Double {
+        let sorted = slices.sorted()
+        guard let last = sorted.indices.last else { return 0 }
+        return (sorted[last / 2] + sorted[(last + 1) / 2]) / 2
+    }
+
+    /// Returns the median of the ratios within each round.
+    ///
+    /// A shared machine may be fast in some rounds and slow in others; the medians of two entrants can then stem from
+    /// different ones, and their ratio from neither.
+    func ratio(to other: Rates) -> Double {
+        Rates(zip(slices, other.slices).map { $0 / $1 }).median
+    }
+
+    var lowest: Double { slices.min() ?? 0 }
+    var highest: Double { slices.max() ?? 0 }
+}
+
+/// The rates of all entrants for receipts of one size.
+struct Measurements: Sendable {
+    private var rates: [Entrant: Rates]
+
+    init(_ rates: [Entrant: Rates] = [:]) {
+        self.rates = rates
+    }
+
+    mutating func append(_ rate: Double, of entrant: Entrant) {
+        rates[entrant, default: Rates()].append(rate)
+    }
+
+    /// The rates of an entrant; none if it took no turn.
+    subscript(contender: Contender, threads threads: Int) -> Rates {
+        rates[Entrant(contender: contender, threads: threads), default: Rates()]
+    }
+}
+
+struct Slice: Sendable {
+    let bench: TestBench
+    let samples: SampleReceipts
+    let duration: Duration
+
+    /// Lets the entrants take turns.
+    ///
+    /// Turns are short, so that drift of the machine affects all alike; and each round begins with another entrant, so that
+    /// none always follows the same neighbour.
+    ///
+    /// - Parameter afterEachTurn: called once for each entrant and round.
+    func measure(_ entrants: [Entrant], rounds: Int, afterEachTurn: () -> Void) throws -> Measurements {
+        var measurements = Measurements()
+        for round in 0..<rounds {
+            for position in entrants.indices {
+                let entrant = entrants[(position + round) % entrants.count]
+                measurements.append(try receiptsPerSecond(of: entrant), of: entrant)
+                afterEachTurn()
+            }
+        }
+        return measurements
+    }
+
+    /// Returns the rate of all threads together.
+    func receiptsPerSecond(of entrant: Entrant) throws -> Double {
+        let rates = try Threads(count: entrant.threads).run { thread in
+            // Each thread begins elsewhere, so that two do not pull at one receipt.
+            try receiptsPerSecond(of: entrant.contender, from: samples.all.count * thread / entrant.threads)
+        }
+        return rates.reduce(0, +)
+    }
+
+    private func receiptsPerSecond(of contender: Contender, from offset: Int) throws -> Double {
+        let worker = bench.worker(for: contender)
+        guard let (count, elapsed) = turn(of: worker, from: offset) else {
+            throw RefusedReceipt(contender: contender, purchases: samples.purchases)
+        }
+        return Double(count) / elapsed.seconds
+    }
+
+    /// Works for the length of the slice; nil if a receipt was rejected.
+    private func turn(of worker: some ContenderWorker, from offset: Int) -> (count: Int, elapsed: Duration)? {
+        // Contexts are filled before the clock starts.
+        guard worker.accepts(samples.all[offset]) else { return nil }
+        let clock = ContinuousClock(), start = clock.now
+        var count = 0, elapsed = Duration.zero
+        while elapsed < duration || count == 0 {
+            guard worker.accepts(samples.all[(offset + count) % samples.all.count]) else { return nil }
+            count += 1
+            elapsed = clock.now - start
+        }
+        return (count, elapsed)
+    }
+}
