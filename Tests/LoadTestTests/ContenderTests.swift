@@ -22,7 +22,7 @@ struct ContenderTests {
 
     @Test(arguments: verifying)
     func `a flipped bit of the signed content is refused`(_ contender: Contender) throws {
-        // The last octets of the content are text of an attribute: the receipt stays well formed.
+        // The last bytes of the content are text of an attribute: the receipt stays well formed.
         let position = try #require(Self.receipt.positionOfContent) + Self.receipt.content.count - 1
         let tampered = try #require(Self.receipt.flippingBit(at: position))
         #expect(tampered.content != Self.receipt.content)
@@ -70,7 +70,7 @@ struct ContenderTests {
 }
 
 extension SampleReceipt {
-    /// Where the signed content begins in the receipt.
+    /// The position of the signed content in the receipt.
     fileprivate var positionOfContent: Int? {
         der.indices.first { der[$0...].starts(with: content) }
     }

@@ -42,7 +42,7 @@ struct CorpusCommandTests {
     }
 
     @Test(arguments: ["notes.txt", "index.json"])
-    func `a folder of somebody else is refused and left alone`(file: String) async throws {
+    func `a folder with other files is refused and left alone`(file: String) async throws {
         try await withFolder {
             try put(#"[{"file": "notes.txt"}]"#, in: file)
             await #expect(throws: CorpusFolderError.holdsOtherFiles(path: folder.path, example: file)) {
@@ -52,7 +52,7 @@ struct CorpusCommandTests {
         }
     }
 
-    @Test func `force takes a folder of somebody else and removes nothing`() async throws {
+    @Test func `force takes a folder with other files and removes nothing`() async throws {
         try await withFolder {
             try put("mine", in: "notes.txt")
             try makeRoom(force: true)

@@ -127,7 +127,7 @@ struct BenchTests {
         #expect(throws: BenchError.noPeers("/nowhere/nginx.conf")) { try PeerTemplate("nginx.conf", in: "/nowhere") }
     }
 
-    @Test func `a program that nobody installed is named, with what to do`() {
+    @Test func `a program that is not installed is named, with what to do`() {
         #expect(throws: ProgramError.notInstalled("no-such-server")) { try InstalledProgram.path("no-such-server") }
         #expect("\(ProgramError.notInstalled("varnishd"))".contains(".ci/deps bench"))
     }

@@ -9,7 +9,7 @@ import Testing
 struct AnswerReaderTests {
     private static let verdict = #"{"verdict":"genuine","provenance":{"source":"local","cache":"near"}}"#
 
-    /// What a server may send, and what of it is kept: status, outcome, whether the connection ends.
+    /// Answers of a server, and what is kept of them: status, outcome, and the end of the connection.
     private static let conversations: [(text: String, answers: [Answer])] = [
         (
             "HTTP/1.1 200 OK\r\nContent-Length: \(verdict.utf8.count)\r\n\r\n" + verdict,

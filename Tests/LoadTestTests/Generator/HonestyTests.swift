@@ -5,7 +5,7 @@ import Testing
 
 @testable import LoadTest
 
-/// When a run says of itself that its figures are not about the server.
+/// The cases in which a run reports that its figures are not about the server.
 struct HonestyTests {
     /// A run of 10 seconds at 100 a second.
     private static func measurements(

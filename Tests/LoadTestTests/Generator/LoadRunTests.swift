@@ -189,7 +189,7 @@ struct LoadRunTests {
         } _: { server in
             let result = try await Self.measure(try Self.plan(server, rate: 50, seconds: 0.4))
             #expect(Self.isBalanced(result.counts) && result.counts.intended == 20)
-            // What follows a good answer is nobody's: its request was answered.
+            // Bytes after a good answer belong to no request.
             #expect(text.hasPrefix(PlayServer.ok) ? result.counts.answered == 20 : result.failures == [.badAnswer: 20])
         }
     }
@@ -221,7 +221,7 @@ struct LoadRunTests {
         }
     }
 
-    @Test func `a rate that nobody can send fails in good order, and answers are read meanwhile`() async throws {
+    @Test func `a rate beyond the generator fails in good order, and answers are read meanwhile`() async throws {
         try await PlayServer.with { _ in
             .answer(PlayServer.ok)
         } _: { server in
@@ -236,7 +236,7 @@ struct LoadRunTests {
 
     // MARK: - Beginning and ending
 
-    @Test func `nobody there is said before anything is sent`() async throws {
+    @Test func `a closed port is reported before anything is sent`() async throws {
         let port = try await PlayServer.with { _ in
             .silence
         } _: {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LoadTest
 
-/// What an answer amounts to.
+/// The outcome of an answer.
 struct OutcomeTests {
     private static func body(_ source: String, _ cache: String) -> String {
         #"{"verdict":"genuine","environment":"Sandbox","provenance":{"source":"\#(source)","cache":"\#(cache)","#

@@ -11,7 +11,7 @@ struct PlayServer {
     private let channel: any Channel
     private let group: MultiThreadedEventLoopGroup
 
-    /// What it does when a request has come.
+    /// The reaction to a request.
     enum Move: Sendable {
         case answer(String)
         case answerAfter(Duration, String)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LoadTest
 
-/// When requests are due.
+/// The due times of requests.
 struct ScheduleTests {
     private static func curve(_ stages: (Double, Double, Double)...) -> RateCurve {
         RateCurve(stages: stages.map { RateStage(from: $0.0, to: $0.1, seconds: $0.2) })

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LoadTest
 
-/// What is looked at beside the load: metrics, and one exchange.
+/// Metrics watched during a load, and one printed exchange.
 struct LookTests {
     private static func answer(_ body: String, status: Int = 200) -> String {
         "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body

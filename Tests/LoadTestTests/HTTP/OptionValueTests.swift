@@ -6,7 +6,7 @@ import Testing
 
 @testable import LoadTest
 
-/// What can be said on the command line of a load run.
+/// The option values of a load run.
 struct OptionValueTests {
     @Test(arguments: [
         ("30s", 30.0), ("500ms", 0.5), ("2m", 120), ("1h", 3600), ("10", 10), ("1.5s", 1.5), ("250us", 0.00025),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LoadTest
 
-/// How a result is put together from what was measured.
+/// The result of a run, built from its measurements.
 struct RunRecordTests {
     /// 60 requests at 30 a second, of which one waited in vain, as two workers would tell of them.
     private static func result(wasInterrupted: Bool = false) throws -> RunResult {

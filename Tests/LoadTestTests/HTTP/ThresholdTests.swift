@@ -5,7 +5,7 @@ import Testing
 
 @testable import LoadTest
 
-/// What is wanted of a run, and whether it was met.
+/// Thresholds of a run, and their judgement.
 struct ThresholdTests {
     private static let measurements: LoadMeasurements = {
         var measurements = LoadMeasurements()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import LoadTest
 
-/// What is sent, how often, and in which order.
+/// The requests of a run: forms, shares and order.
 struct TrafficTests {
     // MARK: - Mixes
 
