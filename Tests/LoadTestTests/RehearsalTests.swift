@@ -106,11 +106,11 @@ struct RehearsalTests {
     }
 
     @Test func `the day of 24 January 2020 fits into a minute`() throws {
-        let start = SystemClock.now()
-        var play = Play(try OutageStory(duration: 60).scenario(), startingAt: start)
+        let start = Timestamp.now()
+        var state = ScenarioState(try OutageStory(duration: 60).scenario(), startingAt: start)
         func failures(after seconds: Int) -> Int {
             let now = start.advanced(by: .seconds(seconds))
-            return (0..<1000).filter { _ in play.treatment(at: .production, now).fault != nil }.count
+            return (0..<1000).filter { _ in state.effects(at: .production, now).fault != nil }.count
         }
         #expect(failures(after: 9) == 0)
         #expect((400...500).contains(failures(after: 11)))
