@@ -75,7 +75,7 @@ import Testing
                 try await Self.expectNothing(search, from: gateway)
                 let lines = gateway.transcript.lines
                 #expect(lines.contains { $0.contains("(contains request data)") })
-                #expect(lines.contains { $0.contains("Redis is unavailable") && $0.contains("repeat the password") })
+                #expect(lines.contains { $0.contains("Redis is unavailable") && $0.contains("repeats the password") })
             }
         }
         try await apple.close()
