@@ -185,7 +185,7 @@ let package = Package(
         .target(
             name: "AppleSimulator",
             dependencies: [
-                "ReceiptForge", "Receipts",
+                "JSON", "ReceiptForge", "Receipts",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -227,6 +227,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: house),
+        .target(name: "RealCorpus", path: "Tests/RealCorpus", swiftSettings: house),
         .target(
             name: "RealServers",
             dependencies: [
@@ -255,7 +256,7 @@ let package = Package(
             swiftSettings: house),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: house),
         .testTarget(
-            name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge", "ReceiptsFoundation"],
+            name: "ReceiptsTests", dependencies: ["RealCorpus", "Receipts", "ReceiptForge", "ReceiptsFoundation"],
             swiftSettings: house),
         .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: house),
         .testTarget(
@@ -284,8 +285,8 @@ let package = Package(
             name: "ServerTests",
             dependencies: [
                 "AppStore", "AppleSimulator", "Cryptography", "Endpoints", "Gateway", "HTTPServer", "JSON",
-                "Operations", "PrometheusExport", "RateLimits", "RealServers", "ReceiptForge", "Receipts", "Redis",
-                "RedisStore", "Resilience", "Secrets", "Server", "Settings", "Telemetry",
+                "Operations", "PrometheusExport", "RateLimits", "RealCorpus", "RealServers", "ReceiptForge", "Receipts",
+                "Redis", "RedisStore", "Resilience", "Secrets", "Server", "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
@@ -315,7 +316,7 @@ let package = Package(
         .testTarget(
             name: "AppleSimulatorTests",
             dependencies: [
-                "AppleSimulator", "ReceiptForge", "Receipts",
+                "AppleSimulator", "RealCorpus", "ReceiptForge", "Receipts",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -335,7 +336,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "AppleSimulator", "LoadTest", "RealServers", "ReceiptForge", "Receipts", "Server",
+                "AppleSimulator", "LoadTest", "RealCorpus", "RealServers", "ReceiptForge", "Receipts", "Server",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

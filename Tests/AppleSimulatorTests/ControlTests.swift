@@ -42,7 +42,9 @@ struct ControlTests {
             let wire = Wire(apple.productionURL)
             _ = try await wire.verify("{}")
             let exchange = try await wire.ask("GET", "/stats/details")
-            let details = try JSONDecoder().decode(StatsDetails.self, from: Data(exchange.body.utf8))
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            let details = try decoder.decode(StatsDetails.self, from: Data(exchange.body.utf8))
             #expect(details.inFlight == 0 && details.maximumInFlight == 1 && details.connections == 2)
             #expect(details.outcomes == ["production": ["status_21002": 1]])
         }

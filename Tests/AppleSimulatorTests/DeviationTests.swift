@@ -23,7 +23,7 @@ struct DeviationTests {
     @Test(arguments: ["is_retryable: true", "is_retryable: 1", "is-retryable: false", "is-retryable: 0"])
     func `the retry flag is spelled as in the scenario`(spelling: String) throws {
         let store = try TestStore("faults: [{fault: {receipt_status: {status: 21104, \(spelling)}}}]")
-        guard case .answer(let answer) = store.performance(of: "{}").reply else { throw NoAnswer() }
+        guard case .answer(let answer) = store.response(to: "{}").reply else { throw NoAnswer() }
         let (name, value) = (spelling.prefix(12), spelling.dropFirst(14))
         #expect(String(buffer: answer.body) == "{\"status\":21104,\"\(name)\":\(value)}")
     }

@@ -41,13 +41,13 @@ struct ScenarioTests {
 
     @Test func `on 24 January 2020 almost half of the calls fail at first, and all are pages later`() throws {
         let clock = ManualClock()
-        var play = Play(try Self.example("outage-2020-01-24.yaml"), startingAt: clock.now)
-        let failures = (0..<2000).filter { _ in play.treatment(at: .production, clock.now).fault != nil }
+        var state = ScenarioState(try Self.example("outage-2020-01-24.yaml"), startingAt: clock.now)
+        let failures = (0..<2000).filter { _ in state.effects(at: .production, clock.now).fault != nil }
         #expect((800...1000).contains(failures.count))
         clock.advance(bySeconds: 60)
-        let later = play.treatment(at: .sandbox, clock.now)
+        let later = state.effects(at: .sandbox, clock.now)
         clock.advance(bySeconds: 180)
-        let atLast = play.treatment(at: .production, clock.now)
+        let atLast = state.effects(at: .production, clock.now)
         #expect(later.fault == .html && atLast.fault == nil)
     }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import RealCorpus
 import ReceiptForge
 import Testing
 
@@ -52,7 +53,7 @@ import Testing
         #expect((json["transactions"] as? [Any])?.count == entry.purchases ?? 0, "\(entry.file)")
     }
 
-    @Test(.enabled(if: RealReceipts.folder != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
+    @Test(.enabled(if: RealCorpus.receipts != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
     func `real receipts get their verdicts over HTTP`() async throws {
         let gateway = try await RunningGateway()
         let api = try APIDescription()
@@ -102,7 +103,7 @@ import Testing
     @Test func `a repeated request is answered from the near cache, unless the client requires a new answer`()
         async throws
     {
-        let (gateway, sample) = try await Self.gatewayWithSample()
+        let (gateway, sample) = try await RunningGateway.withSample()
         func cache(_ more: [String: Any]) async throws -> String? {
             let provenance = try await gateway.verify(sample, more).json["provenance"] as? [String: Any]
             return provenance?["cache"] as? String
@@ -140,7 +141,7 @@ import Testing
     }
 
     @Test func `a receipt of another app is rejected`() async throws {
-        let (gateway, sample) = try await Self.gatewayWithSample()
+        let (gateway, sample) = try await RunningGateway.withSample()
         let json = try await gateway.verify(sample, ["bundle_id": "com.example.another-app"]).json
         #expect(json["verdict"] as? String == "rejected")
         #expect(json["reason"] as? String == "bundle_id_mismatch")
@@ -216,19 +217,17 @@ import Testing
 
     @Test func `a key permits its own apps, and nothing else`() async throws {
         let folder = try ScratchFolder()
-        let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
-        let made = try await Program.gateway.run(["hash-key"], environment: pepper)
-        let key = try #require(made.errors.split(separator: "\n").last.map { $0.drop { $0 == " " } })
+        let made = try await APIKey(), key = made.text
         let clients = """
             clients:
               - name: backend
                 apps: ["com.example.app"]
                 keys:
-            \(made.output)
+            \(made.lines)
             """
-        let (_, sample) = try await Self.gatewayWithSample(in: folder)
+        let (_, sample) = try await RunningGateway.withSample(in: folder)
         let gateway = try await RunningGateway(
-            pepper.merging([
+            APIKey.pepper.merging([
                 "GATEWAY_CLIENTS_FILE": try folder.write(clients, to: "clients.yaml"),
                 "GATEWAY_TRUST_ROOTS": folder.url.appending(path: "corpus/root.pem").path,
             ]) { $1 })
@@ -237,8 +236,8 @@ import Testing
         #expect(none.status == 401 && wrong.status == 401)
         #expect(try APIDescription().faults(of: none, to: "POST", "/v1/verify") == [])
         #expect(try none.json["detail"] as? String == wrong.json["detail"] as? String)
-        #expect(try await gateway.verify(sample, key: String(key)).status == 403)
-        let named = try await gateway.verify(sample, ["bundle_id": "com.example.app"], key: String(key))
+        #expect(try await gateway.verify(sample, key: key).status == 403)
+        let named = try await gateway.verify(sample, ["bundle_id": "com.example.app"], key: key)
         #expect(try named.json["reason"] as? String == "bundle_id_mismatch")
     }
 
@@ -305,17 +304,5 @@ import Testing
             #expect(outcome.status == 78, "\(outcome.errors)")
             for word in ["OpenSSL", "SHA-1", "OPENSSL_CONF"] { #expect(outcome.errors.contains(word)) }
         }
-    }
-
-    private static func gatewayWithSample(
-        in folder: ScratchFolder? = nil
-    ) async throws -> (RunningGateway, sample: String) {
-        let folder = try folder ?? ScratchFolder()
-        let samples = folder.url.appending(path: "corpus")
-        let made = try await Program.loadTest.run(["corpus", "--out", samples.path, "--count", "1", "--seed", "3"])
-        #expect(made.status == 0, "\(made.errors)")
-        let sample = try String(contentsOf: samples.appending(path: "genuine-1.b64"), encoding: .utf8)
-        let root = samples.appending(path: "root.pem").path
-        return (try await RunningGateway(["GATEWAY_TRUST_ROOTS": root]), sample)
     }
 }

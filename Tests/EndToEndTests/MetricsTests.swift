@@ -8,7 +8,7 @@ import Testing
 struct MetricsTests {
     @Test func `a scrape counts the answers that clients got`() async throws {
         let folder = try ScratchFolder()
-        let (gateway, sample) = try await Self.gatewayWithSample(in: folder)
+        let (gateway, sample) = try await RunningGateway.withSample(in: folder)
         for _ in 0..<3 { #expect(try await gateway.verify(sample).status == 200) }
         #expect(try await gateway.verify(sample, ["bundle_id": "com.example.another-app"]).status == 200)
         #expect(try await gateway.verify(sample, ["mode": "apple"]).status == 200)
@@ -69,15 +69,5 @@ struct MetricsTests {
         let file = try folder.write(try await Scrape(RunningGateway()).text, to: "metrics")
         let opinion = try await Program.shell.run(["-c", "promtool check metrics <'\(file)'"])
         #expect(opinion.status == 0 && opinion.output == "" && opinion.errors == "", "\(opinion)")
-    }
-
-    private static func gatewayWithSample(in folder: ScratchFolder) async throws -> (RunningGateway, sample: String) {
-        let samples = folder.url.appending(path: "corpus")
-        let made = try await Program.loadTest.run(["corpus", "--out", samples.path, "--count", "1", "--seed", "3"])
-        #expect(made.status == 0, "\(made.errors)")
-        let sample = try String(contentsOf: samples.appending(path: "genuine-1.b64"), encoding: .utf8)
-        let root = samples.appending(path: "root.pem").path
-        // Apple is disabled: its answers must not affect this test.
-        return (try await RunningGateway(["GATEWAY_TRUST_ROOTS": root, "GATEWAY_APPLE_ENABLED": "false"]), sample)
     }
 }

@@ -6,11 +6,9 @@ import Testing
 
 /// The limits of the clients file, enforced by the real binary.
 struct RateLimitTests {
-    private static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
-
     @Test func `the sixth request of a minute is refused, and other clients are not affected`() async throws {
         let folder = try ScratchFolder()
-        let shop = try await Self.key(), other = try await Self.key()
+        let shop = try await APIKey(), other = try await APIKey()
         let clients = """
             clients:
               - name: shop
@@ -26,24 +24,24 @@ struct RateLimitTests {
             \(other.lines)
             """
         let gateway = try await RunningGateway(
-            Self.pepper.merging(["GATEWAY_CLIENTS_FILE": try folder.write(clients, to: "clients.yaml")]) { $1 })
+            APIKey.pepper.merging(["GATEWAY_CLIENTS_FILE": try folder.write(clients, to: "clients.yaml")]) { $1 })
         let api = try APIDescription()
         for left in [4, 3, 2, 1, 0] {
-            let answer = try await gateway.verify("AQID", key: shop.key)
+            let answer = try await gateway.verify("AQID", key: shop.text)
             #expect(answer.status == 200 && answer.headers["ratelimit"]?.hasPrefix("\"minute\";r=\(left);t=") == true)
             #expect(answer.headers["ratelimit-policy"] == #""minute";q=5;w=60, "day";q=1000;w=86400"#)
             #expect(try api.faults(of: answer, to: "POST", "/v1/verify") == [])
         }
-        let refusal = try await gateway.verify("AQID", key: shop.key)
+        let refusal = try await gateway.verify("AQID", key: shop.text)
         #expect(refusal.status == 429 && refusal.contentType == "application/problem+json")
         #expect(try api.faults(of: refusal, to: "POST", "/v1/verify") == [])
         #expect(try refusal.json["violated-policies"] as? [String] == ["minute"])
         // A token arrives every twelve seconds.
         #expect((1...12).contains(Int(refusal.headers["retry-after"] ?? "") ?? 0))
-        let unlimited = try await gateway.verify("AQID", key: other.key)
+        let unlimited = try await gateway.verify("AQID", key: other.text)
         #expect(unlimited.status == 200 && unlimited.headers["ratelimit"] == nil)
         let body = try JSONSerialization.data(withJSONObject: ["receipt-data": "AQID"])
-        let asApple = try await gateway.post(body, to: "/verifyReceipt", key: shop.key)
+        let asApple = try await gateway.post(body, to: "/verifyReceipt", key: shop.text)
         #expect(asApple.status == 429)
         #expect(try api.faults(of: asApple, to: "POST", "/verifyReceipt") == [])
         let scrape = try await Scrape(gateway)
@@ -57,17 +55,11 @@ struct RateLimitTests {
         let file = try folder.write(clients, to: "clients.yaml")
         let outcome = try await Program.gateway.run(
             ["check-config"],
-            environment: Self.pepper.merging([
+            environment: APIKey.pepper.merging([
                 "GATEWAY_CLIENTS_FILE": file, "GATEWAY_HTTP_TRUSTED_PROXIES": "10.0.0.1/8",
             ]) { $1 })
         #expect(outcome.status == 78)
         #expect(outcome.errors.contains("clients.yaml:2: windows is not a field here"), "\(outcome.errors)")
         #expect(outcome.errors.contains("\"10.0.0.1/8\" has bits set after its prefix"), "\(outcome.errors)")
-    }
-
-    private static func key() async throws -> (key: String, lines: String) {
-        let made = try await Program.gateway.run(["hash-key"], environment: pepper)
-        let key = try #require(made.errors.split(separator: "\n").last.map { $0.drop { $0 == " " } })
-        return (String(key), made.output)
     }
 }

@@ -8,12 +8,10 @@ import Testing
 
 /// New keys, secrets and limits for the real binary while it serves.
 @Suite(.timeLimit(.minutes(5))) struct ReloadTests {
-    private static let pepper = "a pepper of at least thirty-two bytes"
-
     // MARK: - Keys
 
     @Test func `a key is replaced under load, and other clients are not affected`() async throws {
-        let steady = try await Key(), old = try await Key(), new = try await Key()
+        let steady = try await APIKey(), old = try await APIKey(), new = try await APIKey()
         let stage = try Stage(clients: [("steady", [steady]), ("shop", [old])])
         let gateway = try await stage.gateway()
         let tally = Tally()
@@ -47,7 +45,7 @@ import Testing
     }
 
     @Test func `a request in flight is answered, although its key is removed meanwhile`() async throws {
-        let old = try await Key(), new = try await Key()
+        let old = try await APIKey(), new = try await APIKey()
         let stage = try Stage(clients: [("shop", [old])])
         try await withStage("faults: [{latency: 5}]", stage.settings) { apple in
             async let answer = apple.gateway.verify(Sample.receipt(0), ["mode": "apple"], key: old.text)
@@ -63,7 +61,7 @@ import Testing
     // MARK: - Files
 
     @Test func `a changed file is read without a signal, also through Kubernetes' links`() async throws {
-        let first = try await Key(), second = try await Key(), third = try await Key()
+        let first = try await APIKey(), second = try await APIKey(), third = try await APIKey()
         let stage = try Stage(clients: [("shop", [first])], isMounted: true)
         let gateway = try await stage.gateway()
         for (key, old) in [(second, first), (third, second)] {
@@ -81,7 +79,7 @@ import Testing
     @Test func `an invalid or missing file is refused with all its faults; the previous one stays in force`()
         async throws
     {
-        let key = try await Key(), next = try await Key()
+        let key = try await APIKey(), next = try await APIKey()
         let stage = try Stage(clients: [("shop", [key])])
         let gateway = try await stage.gateway()
         try stage.folder.replace("clients.yaml", with: "clients:\n- {name: a, keys: []}\n- {name: b, colour: red}\n")
@@ -104,7 +102,7 @@ import Testing
     }
 
     @Test func `two signals in a row, without a change`() async throws {
-        let key = try await Key()
+        let key = try await APIKey()
         let stage = try Stage(clients: [("shop", [key])])
         let gateway = try await stage.gateway()
         // The system may merge two pending signals.
@@ -119,7 +117,7 @@ import Testing
     // MARK: - Secrets and limits
 
     @Test func `a shared secret is replaced, and earlier answers are not reused`() async throws {
-        let key = try await Key()
+        let key = try await APIKey()
         let stage = try Stage(clients: [("shop", [key])])
         try stage.folder.replace("secret", with: "0000000000000000")
         var settings = stage.settings
@@ -138,7 +136,7 @@ import Testing
     }
 
     @Test func `the answer of an app without a secret expires when the app gets one`() async throws {
-        let key = try await Key()
+        let key = try await APIKey()
         let stage = try Stage(clients: [("shop", [key])])
         try await withStage(
             "shared_secret: \(Sample.secret)", stage.settings.merging(["GATEWAY_APPLE_SHARED_SECRET": ""]) { $1 }
@@ -157,7 +155,7 @@ import Testing
     }
 
     @Test func `limits change, and unchanged ones keep their tokens`() async throws {
-        let key = try await Key(), other = try await Key()
+        let key = try await APIKey(), other = try await APIKey()
         func limit(_ quota: Int) -> String { "    limits: [{name: hour, quota: \(quota), window: 3600s}]\n" }
         let stage = try Stage(clients: [("shop", [key])], limits: limit(3))
         let gateway = try await stage.gateway()
@@ -218,39 +216,24 @@ import Testing
         }
     }
 
-    /// A client's key, and its lines in the clients file.
-    private struct Key {
-        let text: String
-        let lines: String
-
-        init() async throws {
-            let made = try await Program.gateway.run(["hash-key"], environment: ["GATEWAY_API_KEY_PEPPER": pepper])
-            text = String(try #require(made.errors.split(separator: "\n").last.map { $0.drop { $0 == " " } }))
-            lines = made.output
-        }
-    }
-
     private struct Stage {
         let folder: ScratchFolder
         private let isMounted: Bool
 
-        init(clients: [(String, [Key])], limits: String = "", isMounted: Bool = false) throws {
+        init(clients: [(String, [APIKey])], limits: String = "", isMounted: Bool = false) throws {
             self.isMounted = isMounted
             folder = try ScratchFolder()
             try write(clients: clients, limits: limits)
         }
 
         var settings: [String: String] {
-            [
-                "GATEWAY_CLIENTS_FILE": folder.url.appending(path: "clients.yaml").path,
-                "GATEWAY_API_KEY_PEPPER": pepper,
-            ]
+            APIKey.pepper.merging(["GATEWAY_CLIENTS_FILE": folder.url.appending(path: "clients.yaml").path]) { $1 }
         }
 
         func gateway() async throws -> RunningGateway { try await RunningGateway(settings) }
 
         /// - Parameter limits: those of each client.
-        func write(clients: [(String, [Key])], limits: String = "", and more: String = "") throws {
+        func write(clients: [(String, [APIKey])], limits: String = "", and more: String = "") throws {
             let list = clients.map { name, keys in
                 "  - name: \(name)\n    apps: '*'\n\(limits)    keys:\n" + keys.map(\.lines).joined()
             }

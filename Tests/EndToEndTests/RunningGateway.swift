@@ -153,3 +153,15 @@ final class RunningGateway: Sendable {
             headers: Dictionary(headers) { $1 }, body: body)
     }
 }
+
+extension RunningGateway {
+    /// Starts a gateway without Apple that trusts the root of a new corpus, and returns it with a genuine receipt.
+    static func withSample(in folder: ScratchFolder? = nil) async throws -> (RunningGateway, sample: String) {
+        let folder = try folder ?? ScratchFolder()
+        let samples = folder.url.appending(path: "corpus")
+        let made = try await Program.loadTest.run(["corpus", "--out", samples.path, "--count", "1", "--seed", "3"])
+        #expect(made.status == 0, "\(made.errors)")
+        let sample = try String(contentsOf: samples.appending(path: "genuine-1.b64"), encoding: .utf8)
+        return (try await RunningGateway(["GATEWAY_TRUST_ROOTS": samples.appending(path: "root.pem").path]), sample)
+    }
+}

@@ -4,6 +4,7 @@
 import AppleSimulator
 import Foundation
 import FoundationNetworking
+import RealCorpus
 import ReceiptForge
 import Receipts
 import Testing
@@ -132,7 +133,7 @@ struct VerifyReceiptTests {
         #expect(stranger.source == "local" && stranger.latestReceipt == Self.receipt.text)
     }
 
-    @Test(.enabled(if: RealReceipts.folder != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
+    @Test(.enabled(if: RealCorpus.receipts != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
     func `real receipts are answered as by Apple, except what only Apple knows`() async throws {
         let gateway = try await RunningGateway()
         let pairs = try RealReceipts.answered()

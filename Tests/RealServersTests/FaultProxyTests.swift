@@ -8,33 +8,33 @@ import Testing
 
 /// The proxy in front of an echo server.
 @Suite(.timeLimit(.minutes(5))) struct FaultProxyTests {
-    @Test func `without toxics everything passes, both ways and at once`() async throws {
+    @Test func `without faults everything passes, both ways and at once`() async throws {
         try await withEcho { proxy in
-            let speaker = try await Speaker(port: proxy.port)
+            let connection = try await RawConnection(port: proxy.port)
             let text = String(repeating: "0123456789", count: 300_000)
-            try await speaker.say(text)
-            #expect(try await speaker.hear(text.utf8.count) == text)
+            try await connection.send(text)
+            #expect(await connection.receive(text.utf8.count) == text)
             #expect(try await proxy.accepted == 1)
         }
     }
 
     @Test func `a stalled direction delays everything, and delivers it in order afterwards`() async throws {
-        for direction in [Toxics.Direction.questions, .answers] {
+        for direction in [ProxyFaults.Direction.requests, .answers] {
             try await withEcho { proxy in
-                let speaker = try await Speaker(port: proxy.port)
-                try await speaker.say("before ")
-                #expect(try await speaker.hear(7) == "before ")
+                let connection = try await RawConnection(port: proxy.port)
+                try await connection.send("before ")
+                #expect(await connection.receive(7) == "before ")
                 try await proxy.set(.stall([direction]))
-                try await speaker.say("one ")
-                try await speaker.say("two")
+                try await connection.send("one ")
+                try await connection.send("two")
                 // A second connection is stalled too.
-                let other = try await Speaker(port: proxy.port)
-                try await other.say("three")
-                #expect(await other.hearsNothing(for: .milliseconds(100)))
-                #expect(speaker.heard.isEmpty)
+                let other = try await RawConnection(port: proxy.port)
+                try await other.send("three")
+                #expect(await other.receivesNothing(for: .milliseconds(100)))
+                #expect(connection.received.isEmpty)
                 try await proxy.heal()
-                #expect(try await speaker.hear(7) == "one two")
-                #expect(try await other.hear(5) == "three")
+                #expect(await connection.receive(7) == "one two")
+                #expect(await other.receive(5) == "three")
             }
         }
     }
@@ -42,10 +42,10 @@ import Testing
     @Test func `latency delays each piece and keeps their order`() async throws {
         try await withEcho { proxy in
             try await proxy.set(.latency(.milliseconds(60)))
-            let speaker = try await Speaker(port: proxy.port)
+            let connection = try await RawConnection(port: proxy.port)
             let start = ContinuousClock.now
-            for word in ["a", "b", "c"] { try await speaker.say(word) }
-            #expect(try await speaker.hear(3) == "abc")
+            for word in ["a", "b", "c"] { try await connection.send(word) }
+            #expect(await connection.receive(3) == "abc")
             #expect(ContinuousClock.now - start >= .milliseconds(120))
         }
     }
@@ -53,47 +53,47 @@ import Testing
     @Test func `slices come one after another and lose nothing`() async throws {
         try await withEcho { proxy in
             try await proxy.set(.slice(1))
-            let speaker = try await Speaker(port: proxy.port)
-            try await speaker.say("in small pieces")
-            #expect(try await speaker.hear(15) == "in small pieces")
+            let connection = try await RawConnection(port: proxy.port)
+            try await connection.send("in small pieces")
+            #expect(await connection.receive(15) == "in small pieces")
         }
     }
 
-    @Test(arguments: [Toxics.Ending.truncation, .reset])
-    func `a connection ends after so many bytes of answers, the next one too`(ending: Toxics.Ending) async throws {
+    @Test(arguments: [ProxyFaults.Ending.truncation, .reset])
+    func `a connection ends after so many bytes of answers, the next one too`(ending: ProxyFaults.Ending) async throws {
         try await withEcho { proxy in
-            let early = try await Speaker(port: proxy.port)
-            try await early.say("12345678")
-            #expect(try await early.hear(8) == "12345678")
+            let early = try await RawConnection(port: proxy.port)
+            try await early.send("12345678")
+            #expect(await early.receive(8) == "12345678")
             try await proxy.set(.end(ending, afterAnswerBytes: 4))
-            for speaker in [early, try await Speaker(port: proxy.port)] {
-                try await speaker.say("12345678")
-                #expect(await speaker.hearsTheEnd() == ending)
+            for connection in [early, try await RawConnection(port: proxy.port)] {
+                try await connection.send("12345678")
+                #expect(await connection.ending() == ending)
                 // RST may overtake bytes sent before it.
-                #expect(ending == .reset ? speaker.heard.count <= 4 : speaker.heard == "1234")
+                #expect(ending == .reset ? connection.received.count <= 4 : connection.received == "1234")
             }
         }
     }
 
     @Test func `refuse ends open connections, and heal accepts again at the same port`() async throws {
         try await withEcho { proxy in
-            let speaker = try await Speaker(port: proxy.port)
-            try await speaker.say("a")
-            #expect(try await speaker.hear(1) == "a")
+            let connection = try await RawConnection(port: proxy.port)
+            try await connection.send("a")
+            #expect(await connection.receive(1) == "a")
             try await proxy.refuse()
-            #expect(await speaker.hearsTheEnd() == .reset)
+            #expect(await connection.ending() == .reset)
             #expect(!Loopback.accepts(proxy.port))
             try await proxy.heal()
-            let next = try await Speaker(port: proxy.port)
-            try await next.say("b")
-            #expect(try await next.hear(1) == "b")
+            let next = try await RawConnection(port: proxy.port)
+            try await next.send("b")
+            #expect(await next.receive(1) == "b")
         }
     }
 
     @Test func `without a server connections are closed at once`() async throws {
         let proxy = try await FaultProxy(to: try Loopback.freePort())
-        let speaker = try await Speaker(port: proxy.port)
-        #expect(await speaker.hearsTheEnd() == .truncation)
+        let connection = try await RawConnection(port: proxy.port)
+        #expect(await connection.ending() == .truncation)
         try await proxy.close()
     }
 

@@ -35,10 +35,10 @@ import Testing
 
     /// Returns the body of an answer.
     private static func ask(_ port: Int) async throws -> String {
-        let speaker = try await Speaker(port: port)
-        try await speaker.say("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        _ = await speaker.hearsTheEnd()
-        return String(speaker.heard.split(separator: "\r\n").last ?? "")
+        let connection = try await RawConnection(port: port)
+        try await connection.send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        _ = await connection.ending()
+        return String(connection.received.split(separator: "\r\n").last ?? "")
     }
 }
 

@@ -47,12 +47,6 @@ struct FaultTests {
         #expect(rules.subtracting(broken) == Self.brokenByNoFaultAlone)
     }
 
-    @Test func `truncations are all proper prefixes`() {
-        let receipt = Self.forge.wellFormed
-        let lengths = Self.forge.truncations(of: receipt).map(\.count)
-        #expect(lengths == Array(0..<receipt.count))
-    }
-
     @Test func `the confused signature is the one of the genuine payload`() throws {
         let genuine = Self.forge.wellFormed
         let content = try #require(OpenSSLVerifier.samples.signedContent(of: genuine))

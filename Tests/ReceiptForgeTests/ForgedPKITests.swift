@@ -17,7 +17,7 @@ struct ForgedPKITests {
 
     /// Compares with a recorded value, which differs if anything depends on the process, the machine or the compiler.
     @Test func `the leaf key of seed 1 is the one it always was`() {
-        let pem = Samples.pki.privateKeyPEM(of: .leaf)
+        let pem = Samples.pki.leafKeyPEM
         #expect(pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
         #expect(Fingerprint.of(Array(pem.utf8)) == "ebf450471d8d4921")
     }

@@ -2,24 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import RealCorpus
 import Receipts
 import Testing
 
 /// Compares the fields read from a receipt with Apple's own answer to it.
-@Suite(
-    .enabled(
-        if: AppleAnswers.folder != nil,
-        """
-        Set RESPONSE_CORPUS to a folder of pairs, a receipt with Apple's answer to it each, or RECEIPT_CORPUS to a \
-        folder beside which ../responses/pairs holds them.
-        """))
+@Suite(.enabled(if: RealCorpus.answers != nil, Comment(rawValue: RealCorpus.answersMissing)))
 struct AppleAnswerTests {
     @Test func `there are answers with a receipt in them`() throws {
-        #expect(try AppleAnswers.pairs().contains { $0.receipt != nil })
+        #expect(try RealCorpus.pairs().contains { $0.receipt != nil })
     }
 
-    @Test(arguments: try AppleAnswers.pairs().filter { $0.receipt != nil })
-    func `what is signed and what Apple answers agree field by field`(_ pair: AppleAnswers.Pair) throws {
+    @Test(arguments: try RealCorpus.pairs().filter { $0.receipt != nil })
+    func `what is signed and what Apple answers agree field by field`(_ pair: RealCorpus.Pair) throws {
         let receipt = try ReceiptVerifier().verify(Base64.decode(pair.receiptData), at: RealReceipts.now)
         let answer = try #require(pair.receipt)
         // Apple adds the time of the request.
@@ -27,8 +22,8 @@ struct AppleAnswerTests {
         #expect(receipt.environment.rawValue == pair.environment)
     }
 
-    @Test(arguments: try AppleAnswers.pairs().filter { $0.receipt != nil })
-    func `purchases agree field by field, in Apple's order`(_ pair: AppleAnswers.Pair) throws {
+    @Test(arguments: try RealCorpus.pairs().filter { $0.receipt != nil })
+    func `purchases agree field by field, in Apple's order`(_ pair: RealCorpus.Pair) throws {
         let receipt = try ReceiptVerifier().verify(Base64.decode(pair.receiptData), at: RealReceipts.now)
         let answers = try #require(pair.receipt?["in_app"] as? [[String: Any]])
         #expect(receipt.purchases.map(\.transactionID) == answers.map { $0["transaction_id"] as? String })
@@ -37,15 +32,15 @@ struct AppleAnswerTests {
         }
     }
 
-    @Test(arguments: try AppleAnswers.pairs().filter { $0.status == 21002 })
-    func `what Apple calls malformed is no receipt here either`(_ pair: AppleAnswers.Pair) {
+    @Test(arguments: try RealCorpus.pairs().filter { $0.status == 21002 })
+    func `what Apple calls malformed is no receipt here either`(_ pair: RealCorpus.Pair) {
         #expect(throws: (any Error).self) {
             try ReceiptVerifier().verify(Base64.decode(pair.receiptData), at: RealReceipts.now)
         }
     }
 
-    @Test(arguments: try AppleAnswers.pairs().filter { $0.status == 21007 })
-    func `what Apple calls a sandbox receipt is one here`(_ pair: AppleAnswers.Pair) throws {
+    @Test(arguments: try RealCorpus.pairs().filter { $0.status == 21007 })
+    func `what Apple calls a sandbox receipt is one here`(_ pair: RealCorpus.Pair) throws {
         let receipt = try ReceiptVerifier().verify(Base64.decode(pair.receiptData), at: RealReceipts.now)
         #expect(receipt.environment == .sandbox)
     }
@@ -99,44 +94,10 @@ private struct Fields {
     }
 }
 
-enum AppleAnswers {
-    static let folder: URL? = {
-        if let path = ProcessInfo.processInfo.environment["RESPONSE_CORPUS"] {
-            return URL(filePath: path, directoryHint: .isDirectory)
-        }
-        let sibling = RealReceipts.folder?.appending(path: "../responses/pairs").standardizedFileURL
-        return sibling.flatMap { FileManager.default.fileExists(atPath: $0.path) ? $0 : nil }
-    }()
-
-    /// A client's receipt, and Apple's answer as JSON.
-    struct Pair: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let receiptData: String
-        let status: Int
-        let environment: String?
-        private let body: Data
-
-        init(_ file: URL) throws {
-            let pair = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any]
-            let response = try #require(pair?["response"] as? [String: Any])
-            testDescription = file.lastPathComponent
-            receiptData = try #require(pair?["receipt-data"] as? String)
-            status = try #require(response["status"] as? Int)
-            environment = response["environment"] as? String
-            body = try JSONSerialization.data(withJSONObject: response["receipt"] ?? [:])
-        }
-
-        /// Apple's `receipt` object; nil if the answer has none.
-        var receipt: [String: Any]? {
-            let object = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any]
-            return object.flatMap { $0.isEmpty ? nil : $0 }
-        }
-    }
-
-    /// Returns no pairs without a folder: the suite is skipped then.
-    static func pairs() throws -> [Pair] {
-        guard let folder else { return [] }
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        return try files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }.map { try Pair($0) }
-    }
+extension RealCorpus.Pair {
+    private var response: [String: Any] { (try? JSONSerialization.jsonObject(with: answer)) as? [String: Any] ?? [:] }
+    fileprivate var status: Int? { response["status"] as? Int }
+    fileprivate var environment: String? { response["environment"] as? String }
+    /// Apple's `receipt` object; nil if the answer has none.
+    fileprivate var receipt: [String: Any]? { response["receipt"] as? [String: Any] }
 }

@@ -24,8 +24,9 @@ struct ForgedReceiptTests {
     }
 
     @Test func `a receipt cut short anywhere is no receipt`() {
-        for prefix in Self.forge.truncations(of: Self.forge.wellFormed) {
-            #expect(throws: ReceiptError.self) { try Self.verifier.verify(Array(prefix), at: Self.now) }
+        let receipt = Self.forge.wellFormed
+        for count in receipt.indices {
+            #expect(throws: ReceiptError.self) { try Self.verifier.verify(Array(receipt[..<count]), at: Self.now) }
         }
     }
 

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import RealCorpus
 import Receipts
 import Testing
 
 /// Receipts that Apple and Xcode really signed. They belong to others and are no part of this project.
 @Suite(
     .enabled(
-        if: RealReceipts.folder != nil,
+        if: RealCorpus.receipts != nil,
         "Set the environment variable RECEIPT_CORPUS to a folder of real receipts (index.json and the files it names).")
 )
 struct RealReceiptTests {
@@ -62,11 +63,7 @@ struct RealReceiptTests {
 }
 
 enum RealReceipts {
-    static let now = Timestamp(millisecondsSince1970: Int64(Date.now.timeIntervalSince1970 * 1000))
-
-    static let folder = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"].map { path in
-        URL(filePath: path, directoryHint: .isDirectory)
-    }
+    static let now = Timestamp.now()
 
     /// The used fields of a row of `index.json`.
     struct Row: Decodable, Sendable, CustomTestStringConvertible {
@@ -79,11 +76,7 @@ enum RealReceipts {
         let expected: String
     }
 
-    /// Returns no rows without a folder: the suite is skipped then.
-    static func index() throws -> [Row] {
-        guard let folder else { return [] }
-        return try JSONDecoder().decode([Row].self, from: Data(contentsOf: folder.appending(path: "index.json")))
-    }
+    static func index() throws -> [Row] { try RealCorpus.index(of: RealCorpus.receipts) }
 
     /// Returns the first certificate in a container, found by its shape: a SEQUENCE whose TBSCertificate is version 3.
     static func firstCertificate(in receipt: [UInt8]) -> [UInt8]? {
@@ -102,7 +95,7 @@ extension RealReceipts.Row {
     var isGenuine: Bool { expected == "genuine" }
 
     func bytes() throws -> [UInt8] {
-        let folder = try #require(RealReceipts.folder)
+        let folder = try #require(RealCorpus.receipts)
         return try Base64.decode(String(contentsOf: folder.appending(path: file), encoding: .utf8))
     }
 

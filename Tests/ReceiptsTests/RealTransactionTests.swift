@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import RealCorpus
 import Testing
 
 @testable import Receipts
@@ -53,9 +54,7 @@ struct RealTransactionTests {
 }
 
 enum RealTransactions {
-    static let folder: URL? = RealReceipts.folder.map { receipts in
-        receipts.deletingLastPathComponent().appending(path: "jws", directoryHint: .isDirectory)
-    }.flatMap { FileManager.default.fileExists(atPath: $0.appending(path: "index.json").path) ? $0 : nil }
+    static let folder = RealCorpus.folder(besideReceipts: "jws")
 
     /// The used fields of a row of `index.json`.
     struct Row: Decodable, Sendable, CustomTestStringConvertible {
@@ -73,11 +72,7 @@ enum RealTransactions {
         let signature: [UInt8]
     }
 
-    /// Returns no rows without a folder: the suite is skipped then.
-    static func index() throws -> [Row] {
-        guard let folder else { return [] }
-        return try JSONDecoder().decode([Row].self, from: Data(contentsOf: folder.appending(path: "index.json")))
-    }
+    static func index() throws -> [Row] { try RealCorpus.index(of: folder) }
 }
 
 extension RealTransactions.Row {

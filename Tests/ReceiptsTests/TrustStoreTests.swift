@@ -40,7 +40,7 @@ struct TrustStoreTests {
     @Test(
         arguments: [
             ("nothing", "", .noCertificate), ("text", "hello\nworld", .noCertificate),
-            ("a private key", Samples.pki.privateKeyPEM(of: .root), .noCertificate),
+            ("a private key", Samples.pki.leafKeyPEM, .noCertificate),
             ("no end", String(pem.dropLast(30)), .unterminatedPEM),
             ("a beginning only", "-----BEGIN CERTIFICATE-----", .unterminatedPEM),
             ("a block inside a block", "-----BEGIN CERTIFICATE-----\nAAAA\n" + pem, .unterminatedPEM),

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import RealCorpus
 import ReceiptForge
 import Receipts
 import Synchronization
@@ -23,7 +24,7 @@ struct SeenChainTests {
         #expect(!chain.isApples && !chain.hasUnknownIntermediate)
     }
 
-    @Test(.enabled(if: RealReceipts.folder != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
+    @Test(.enabled(if: RealCorpus.receipts != nil, "set RECEIPT_CORPUS to a folder of real receipts"))
     func `every intermediate in real receipts is known`() throws {
         let seen = Mutex<[VerifiedChainInfo]>([])
         let verifier = ReceiptVerifier { chain in seen.withLock { $0.append(chain) } }

@@ -27,7 +27,7 @@ public final class AppleSimulator: Sendable {
         /// The servers' certificate for `localhost` and `127.0.0.1`; nil for HTTP without TLS.
         public var tls: TLSIdentity?
         /// The clock for the dates in answers and the phases of scenarios; latencies take real time.
-        public var now: @Sendable () -> Timestamp = SystemClock.now
+        public var now: @Sendable () -> Timestamp = Timestamp.now
 
         /// Creates the parameters of a simulator on two free ports, without TLS and without faults.
         public init(pki: ForgedPKI) {
@@ -76,11 +76,6 @@ public final class AppleSimulator: Sendable {
     /// The outcomes of the requests.
     public var statsDetails: StatsDetails { store.stats.details }
 
-    /// Sets all counts to zero.
-    public func resetStats() {
-        store.stats.reset()
-    }
-
     /// Replaces the current scenario, from its beginning.
     public func play(_ scenario: Scenario) {
         store.play(scenario)
@@ -90,5 +85,26 @@ public final class AppleSimulator: Sendable {
     public func stop() async {
         for listener in listeners { await listener.stop() }
         await connections.closeAll()
+    }
+}
+
+/// The reason why a simulator does not start.
+public enum SimulatorError: Error, Hashable, Sendable {
+    /// The system refuses the port.
+    case portUnavailable(Int, reason: String)
+    /// The TLS identity is not a certificate with its private key, in PEM.
+    case identityUnusable
+    /// The root of the PKI cannot be trusted.
+    case rootUnusable
+}
+
+extension SimulatorError: CustomStringConvertible {
+    /// One sentence that says how to fix it.
+    public var description: String {
+        switch self {
+        case .portUnavailable(let port, let reason): "Cannot listen on port \(port) of 127.0.0.1: \(reason)"
+        case .identityUnusable: "The server's certificate and private key are not a matching pair in PEM."
+        case .rootUnusable: "The root of the PKI is not a usable certificate."
+        }
     }
 }

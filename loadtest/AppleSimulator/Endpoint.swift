@@ -13,20 +13,8 @@ public enum Endpoint: String, CaseIterable, Hashable, Sendable {
 
 extension Endpoint {
     /// The environment whose receipts it accepts.
-    var environment: Environment {
-        switch self {
-        case .production: .production
-        case .sandbox: .sandbox
-        }
-    }
-
-    /// The server for the receipts that this one refuses.
-    var other: Endpoint {
-        self == .production ? .sandbox : .production
-    }
+    var environment: Environment { self == .production ? .production : .sandbox }
 
     /// The status for a receipt of the other environment: 21007 "sent to production", 21008 "sent to sandbox".
-    var statusForOtherEnvironment: Int {
-        self == .production ? 21007 : 21008
-    }
+    var statusForOtherEnvironment: Int { self == .production ? 21007 : 21008 }
 }

@@ -20,13 +20,13 @@ struct TestStore {
             pki: Samples.pki, scenario: Scenario(yaml: yaml), limits: SimulatorLimits(), now: { clock.now })
     }
 
-    func performance(of body: String, isPost: Bool = true, at endpoint: Endpoint = .production) -> Performance {
-        store.performance(of: Array(body.utf8), isPost: isPost, at: endpoint)
+    func response(to body: String, isPost: Bool = true, at endpoint: Endpoint = .production) -> PlannedResponse {
+        store.response(to: Array(body.utf8), isPost: isPost, at: endpoint)
     }
 
     /// Returns the answer's body, which is required.
     func answer(to body: String, isPost: Bool = true, at endpoint: Endpoint = .production) throws -> AppleAnswer {
-        guard case .answer(let answer) = performance(of: body, isPost: isPost, at: endpoint).reply else {
+        guard case .answer(let answer) = response(to: body, isPost: isPost, at: endpoint).reply else {
             throw NoAnswer()
         }
         return try AppleAnswer(Data(answer.body.readableBytesView))

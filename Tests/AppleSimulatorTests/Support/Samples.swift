@@ -49,7 +49,7 @@ enum Samples {
     ) -> String {
         let password = password.map { ",\"password\":\"\($0)\"" } ?? ""
         let options = excludesOld ? ",\"exclude-old-transactions\":true" : ""
-        return "{\"receipt-data\":\"\(pki.sign(receipt).base64)\"\(password)\(options)}"
+        return "{\"receipt-data\":\"\(ForgedEvidence.der(pki.sign(receipt)).base64)\"\(password)\(options)}"
     }
 }
 

@@ -16,7 +16,7 @@ import Testing
     @Test func `without a fault everything is checked and the exit status is 0`() async throws {
         let redis = try await RealServer.redis(["--maxmemory", "64mb", "--maxmemory-policy", "volatile-lru"])
         let identity = Sample.tlsAuthority.identity(forHosts: ["127.0.0.1"])
-        try await withApple(scenario: Self.clock(aheadBy: 0), tls: identity) { apple in
+        try await withAppleURLs(Self.clock(aheadBy: 0), tls: identity) { apple in
             let folder = try ScratchFolder()
             let checkup = try await Checkup(
                 apple.merging([
@@ -123,7 +123,7 @@ import Testing
         let stranger = TLSAuthority(seed: 24).identity(forHosts: ["127.0.0.1"])
         let folder = try ScratchFolder()
         let authority = try folder.write(Sample.tlsAuthority.certificatePEM, to: "tls.pem")
-        try await withApple(tls: stranger) { apple in
+        try await withAppleURLs(tls: stranger) { apple in
             let checkup = try await Checkup(apple.merging(["GATEWAY_APPLE_CA_FILE": authority]) { $1 })
             let production = try checkup["apple", "production"]
             #expect(production.status == "failed" && production.seen.contains("not trusted"), "\(production)")
@@ -144,7 +144,7 @@ import Testing
     func `each answer of Apple or of a proxy has its own explanation`(
         fault: String, status: String, words: String
     ) async throws {
-        try await withApple(scenario: "faults: [{endpoint: production, fault: \(fault)}]") { apple in
+        try await withAppleURLs("faults: [{endpoint: production, fault: \(fault)}]") { apple in
             let settings = apple.merging(["GATEWAY_APPLE_DEADLINE": "2s"]) { $1 }
             let checkup = try await Checkup(settings)
             let production = try checkup["apple", "production"]
@@ -155,7 +155,7 @@ import Testing
 
     @Test func `a wrong clock is found from the dates of Apple's answers`() async throws {
         for (seconds, status, words) in [(60.0, "warning", "ahead of"), (-3600, "failed", "behind")] {
-            try await withApple(scenario: Self.clock(aheadBy: seconds)) { apple in
+            try await withAppleURLs(Self.clock(aheadBy: seconds)) { apple in
                 let clock = try await Checkup(apple)["apple", "clock"]
                 #expect(clock.status == status && clock.seen.contains(words), "\(clock)")
             }
@@ -171,21 +171,13 @@ import Testing
         return #"faults: [{headers: {Date: "\#(format.string(from: Date() + seconds))"}}]"#
     }
 
-    private func withApple(
-        scenario: String = "", tls: TLSIdentity? = nil, _ test: ([String: String]) async throws -> Void
+    private func withAppleURLs(
+        _ scenario: String = "", tls: TLSIdentity? = nil, _ test: ([String: String]) async throws -> Void
     ) async throws {
-        var configuration = AppleSimulator.Configuration(pki: Sample.pki)
-        configuration.scenario = try Scenario(yaml: scenario)
-        configuration.tls = tls
-        let apple = try await AppleSimulator.start(configuration)
-        do {
+        try await withApple(scenario, tls: tls) { apple in
             try await test([
                 "GATEWAY_APPLE_PRODUCTION_URL": apple.productionURL, "GATEWAY_APPLE_SANDBOX_URL": apple.sandboxURL,
             ])
-            await apple.stop()
-        } catch {
-            await apple.stop()
-            throw error
         }
     }
 
@@ -216,5 +208,4 @@ import Testing
         let check = try checkup["limits", "files"]
         #expect(check.status == status && check.advice?.contains("ulimit -n") == true, "\(check)")
     }
-
 }

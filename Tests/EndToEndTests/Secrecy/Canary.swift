@@ -42,8 +42,7 @@ struct CanarySearch: Sendable {
     private var base64: [Int: [UInt64: Set<String>]] = [:]
 
     /// - Parameter known: the gateway's output before any request: the certificates in receipts have words in common
-    /// with
-    ///   it.
+    ///   with it.
     init(_ canaries: [Canary], except known: [String] = []) {
         for canary in canaries {
             for bytes in [canary.bytes, Array(canary.text.utf8)] {
@@ -80,19 +79,19 @@ struct CanarySearch: Sendable {
     }
 
     /// Returns the first line with a part of a canary, and that part.
-    func finding(in lines: [String]) -> String? {
+    func leak(in lines: [String]) -> String? {
         for line in lines {
             for text in Self.readings(of: line) {
                 let usual = text.replacing("-", with: "+").replacing("_", with: "/")
                 let run =
-                    Self.finding(of: runs, in: Array(text.utf8)) ?? Self.finding(of: base64, in: Array(usual.utf8))
+                    Self.leak(of: runs, in: Array(text.utf8)) ?? Self.leak(of: base64, in: Array(usual.utf8))
                 if let run { return "\(run) in \(line)" }
             }
         }
         return nil
     }
 
-    private static func finding(of runs: [Int: [UInt64: Set<String>]], in bytes: [UInt8]) -> String? {
+    private static func leak(of runs: [Int: [UInt64: Set<String>]], in bytes: [UInt8]) -> String? {
         var head: UInt64 = 0
         for index in bytes.indices {
             head = head << 8 | UInt64(bytes[index])
@@ -111,20 +110,5 @@ struct CanarySearch: Sendable {
             String(UnicodeScalar(UInt8(match.output.1, radix: 16) ?? 0))
         }
         return [line, line.lowercased(), unescaped, unescaped.removingPercentEncoding ?? unescaped]
-    }
-}
-
-/// A reproducible generator of random numbers (SplitMix64).
-struct SeededChance: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

@@ -18,17 +18,17 @@ final class EchoingPeer: Sendable {
 
     /// Starts a server in place of Apple.
     static func apple() async throws -> EchoingPeer {
-        let number = Turns()
+        let counter = Counter()
         return try await listen { channel in
             try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-            try channel.pipeline.syncOperations.addHandler(EchoingApple(turns: number))
+            try channel.pipeline.syncOperations.addHandler(EchoingApple(counter: counter))
         }
     }
 
     /// Starts a server in place of Redis.
     static func redis() async throws -> EchoingPeer {
-        let number = Turns()
-        return try await listen { try $0.pipeline.syncOperations.addHandler(EchoingRedis(turns: number)) }
+        let counter = Counter()
+        return try await listen { try $0.pipeline.syncOperations.addHandler(EchoingRedis(counter: counter)) }
     }
 
     private static func listen(_ initialize: @escaping @Sendable (any Channel) throws -> Void) async throws
@@ -43,7 +43,7 @@ final class EchoingPeer: Sendable {
 }
 
 /// A counter, so that every kind of answer occurs.
-final class Turns: Sendable {
+final class Counter: Sendable {
     private let count = Atomic(0)
 
     var next: Int { count.wrappingAdd(1, ordering: .relaxed).oldValue }
@@ -53,10 +53,10 @@ private final class EchoingApple: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let turns: Turns
+    private let counter: Counter
     private var body = ByteBuffer()
 
-    init(turns: Turns) { self.turns = turns }
+    init(counter: Counter) { self.counter = counter }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -71,7 +71,7 @@ private final class EchoingApple: ChannelInboundHandler {
         let question = try? JSONSerialization.jsonObject(with: Data(sent.utf8)) as? [String: Any]
         let password = question?["password"] as? String ?? "no password at all"
         let receipt = question?["receipt-data"] as? String ?? ""
-        let (status, fields, text) = Self.answer(turns.next, sent, password, receipt)
+        let (status, fields, text) = Self.answer(counter.next, sent, password, receipt)
         var headers = HTTPHeaders([("Content-Type", "application/json"), ("Content-Length", "\(text.utf8.count)")])
         headers.add(contentsOf: fields.map { ($0.key, $0.value) })
         context.write(
@@ -111,9 +111,9 @@ private final class EchoingRedis: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let turns: Turns
+    private let counter: Counter
 
-    init(turns: Turns) { self.turns = turns }
+    init(counter: Counter) { self.counter = counter }
 
     /// Answers each piece with an error that repeats it on one line.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -121,7 +121,7 @@ private final class EchoingRedis: ChannelInboundHandler {
         let sent = words.filter { !$0.hasPrefix("$") && !$0.hasPrefix("*") }.joined(separator: " ")
         let secret = sent.split(separator: " ").dropFirst().first { $0.count > 16 } ?? ""
         let line =
-            switch turns.next % 6 {
+            switch counter.next % 6 {
             case 0: "WRONGPASS \(sent)"
             case 1: "ERR unknown command `AUTH`, with args beginning with: \(sent)"
             case 2: "\(secret)"

@@ -2,26 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import ReceiptForge
 
 /// Requests with canaries in every part, complete and broken, determined by a seed.
 struct FuzzedRequests {
-    private var chance: SeededChance
+    private var generator: SplitMix64
     private let canaries: [Canary]
     private let receipts: [Canary]
     private let key: String
 
     init(seed: UInt64, canaries: [Canary], receipts: [Canary], key: String) {
-        (chance, self.canaries, self.receipts, self.key) = (SeededChance(seed: seed), canaries, receipts, key)
+        (generator, self.canaries, self.receipts, self.key) = (SplitMix64(seed: seed), canaries, receipts, key)
     }
 
     /// Returns the bytes of one connection: some requests, the last of them perhaps truncated.
     mutating func connection(of count: Int) -> [UInt8] {
         var bytes = (0..<count).flatMap { _ in request() }
-        if roll(4) == 0 { bytes.removeLast(Int.random(in: 0..<min(bytes.count, 4000), using: &chance)) }
+        if roll(4) == 0 { bytes.removeLast(Int.random(in: 0..<min(bytes.count, 4000), using: &generator)) }
         return bytes
     }
 
-    private mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &chance) }
+    private mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &generator) }
 
     private mutating func pick(_ texts: [String]) -> String { texts[roll(texts.count)] }
 
@@ -93,7 +94,7 @@ struct FuzzedRequests {
     private mutating func mutated(_ bytes: [UInt8]) -> [UInt8] {
         guard roll(8) == 0, !bytes.isEmpty else { return bytes }
         var bytes = bytes
-        for _ in 0...roll(3) { bytes[roll(bytes.count)] = UInt8.random(in: .min ... .max, using: &chance) }
+        for _ in 0...roll(3) { bytes[roll(bytes.count)] = UInt8.random(in: .min ... .max, using: &generator) }
         return bytes
     }
 }

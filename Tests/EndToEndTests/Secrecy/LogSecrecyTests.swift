@@ -77,7 +77,7 @@ import Testing
                 try await Self.expectNothing(search, from: gateway)
                 let lines = gateway.transcript.lines
                 #expect(lines.contains { $0.contains("(contains request data)") })
-                #expect(lines.contains { $0.contains("Redis is unavailable") && $0.contains("repeat the password") })
+                #expect(lines.contains { $0.contains("Redis is unavailable") && $0.contains("repeats the password") })
             }
         }
         try await apple.close()
@@ -91,11 +91,11 @@ import Testing
             for start in [0, 1, 2, 3, 7] {
                 // Any twelve bytes of it, in every form.
                 let leak = written.dropFirst(start * (form == 1 ? 3 : form == 2 ? 6 : 1)).prefix(12 * 6)
-                #expect(search.finding(in: ["innocent", "{\"message\":\"\(leak)\"}"]) != nil, "\(leak)")
+                #expect(search.leak(in: ["innocent", "{\"message\":\"\(leak)\"}"]) != nil, "\(leak)")
             }
         }
         #expect(
-            search.finding(in: [#"{"time":"2026-11-21T22:00:00.000Z","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}"#])
+            search.leak(in: [#"{"time":"2026-11-21T22:00:00.000Z","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}"#])
                 == nil)
     }
 
@@ -157,7 +157,7 @@ import Testing
         try await eventually("the log is complete") { gateway.transcript.isComplete }
         let lines = gateway.transcript.lines
         #expect(!lines.contains { $0.contains("dropped_lines") })
-        let finding = search.finding(in: lines + metrics + [String(decoding: status.body, as: UTF8.self)])
-        #expect(finding == nil, "\(finding ?? "")")
+        let leak = search.leak(in: lines + metrics + [String(decoding: status.body, as: UTF8.self)])
+        #expect(leak == nil, "\(leak ?? "")")
     }
 }

@@ -55,13 +55,22 @@ func withStage(
     _ scenario: String = "", _ settings: [String: String] = [:], tls: TLSIdentity? = nil,
     _ test: (Stage) async throws -> Void
 ) async throws {
+    try await withApple(scenario, tls: tls) { apple in
+        let urls = (apple.productionURL, apple.sandboxURL)
+        try await withGateway(askingAt: urls, settings) { try await test(Stage(apple: apple, gateway: $0)) }
+    }
+}
+
+/// Runs a test with a simulated Apple, and stops it.
+func withApple(
+    _ scenario: String = "", tls: TLSIdentity? = nil, _ test: (AppleSimulator) async throws -> Void
+) async throws {
     var configuration = AppleSimulator.Configuration(pki: Sample.pki)
     configuration.scenario = try Scenario(yaml: scenario)
     configuration.tls = tls
     let apple = try await AppleSimulator.start(configuration)
     do {
-        let urls = (apple.productionURL, apple.sandboxURL)
-        try await withGateway(askingAt: urls, settings) { try await test(Stage(apple: apple, gateway: $0)) }
+        try await test(apple)
         await apple.stop()
     } catch {
         await apple.stop()

@@ -10,7 +10,7 @@ internal import Synchronization
 /// Everything runs on one event loop, so that pieces keep their order.
 public final class FaultProxy: Sendable {
     private struct State {
-        var toxics = Toxics()
+        var faults = ProxyFaults()
         var relays: [ObjectIdentifier: Relay] = [:]
         var listener: (any Channel)?
         var accepted = 0
@@ -37,16 +37,16 @@ public final class FaultProxy: Sendable {
     }
 
     /// Sets the faults, also for open connections.
-    public func set(_ toxics: Toxics) async throws {
+    public func set(_ faults: ProxyFaults) async throws {
         try await onLoop { state in
-            state.toxics = toxics
-            for relay in state.relays.values { relay.toxicsChanged(to: toxics) }
+            state.faults = faults
+            for relay in state.relays.values { relay.faultsChanged(to: faults) }
         }
     }
 
     /// Removes all faults.
     public func heal() async throws {
-        try await set(Toxics())
+        try await set(ProxyFaults())
         if try await onLoop({ $0.listener == nil }) { try await accept() }
     }
 
@@ -101,16 +101,16 @@ public final class FaultProxy: Sendable {
     }
 
     private func join(_ client: any Channel, _ server: any Channel) {
-        let questions = Relay(.questions, from: client, to: server, state.value.toxics)
-        let answers = Relay(.answers, from: server, to: client, state.value.toxics)
+        let requests = Relay(.requests, from: client, to: server, state.value.faults)
+        let answers = Relay(.answers, from: server, to: client, state.value.faults)
         do {
-            try client.pipeline.syncOperations.addHandler(questions)
+            try client.pipeline.syncOperations.addHandler(requests)
             try server.pipeline.syncOperations.addHandler(answers)
         } catch {
             client.close(promise: nil)
             return server.close(promise: nil)
         }
-        for relay in [questions, answers] {
+        for relay in [requests, answers] {
             let id = ObjectIdentifier(relay)
             state.value.relays[id] = relay
             relay.source.closeFuture.assumeIsolated().whenComplete { [state] _ in state.value.relays[id] = nil }

@@ -15,22 +15,22 @@ final class Relay: ChannelInboundHandler {
 
     let source: any Channel
     private let sink: any Channel
-    private let direction: Toxics.Direction
-    private var toxics: Toxics
+    private let direction: ProxyFaults.Direction
+    private var faults: ProxyFaults
     private var waiting = CircularBuffer<(bytes: ByteBuffer, due: NIODeadline)>()
     private var waitingBytes = 0
-    /// The bytes passed since the toxics were set.
+    /// The bytes passed since the faults were set.
     private var passedBytes = 0
     private var sourceHasEnded = false
     private var alarm: Scheduled<Void>?
 
-    init(_ direction: Toxics.Direction, from source: any Channel, to sink: any Channel, _ toxics: Toxics) {
-        (self.direction, self.source, self.sink, self.toxics) = (direction, source, sink, toxics)
+    init(_ direction: ProxyFaults.Direction, from source: any Channel, to sink: any Channel, _ faults: ProxyFaults) {
+        (self.direction, self.source, self.sink, self.faults) = (direction, source, sink, faults)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        waiting.append((bytes, .now() + TimeAmount(toxics.latency)))
+        waiting.append((bytes, .now() + TimeAmount(faults.latency)))
         waitingBytes += bytes.readableBytes
         if waitingBytes > Limits.waitingBytes { read(false) }
         pass()
@@ -45,12 +45,12 @@ final class Relay: ChannelInboundHandler {
         end(.reset)
     }
 
-    func toxicsChanged(to toxics: Toxics) {
-        (self.toxics, passedBytes) = (toxics, 0)
+    func faultsChanged(to faults: ProxyFaults) {
+        (self.faults, passedBytes) = (faults, 0)
         pass()
     }
 
-    func end(_ how: Toxics.Ending) {
+    func end(_ how: ProxyFaults.Ending) {
         alarm?.cancel()
         waiting.removeAll()
         // Both options first: closing one end closes the other at once.
@@ -64,7 +64,7 @@ final class Relay: ChannelInboundHandler {
 
     /// Writes the bytes that are due, and the end after them.
     private func pass() {
-        guard !toxics.stalled.contains(direction) else { return }
+        guard !faults.stalled.contains(direction) else { return }
         let now = NIODeadline.now()
         while let next = waiting.first {
             guard next.due <= now else { return wake(at: next.due) }
@@ -82,16 +82,16 @@ final class Relay: ChannelInboundHandler {
 
     private func write(_ bytes: ByteBuffer) {
         var bytes = bytes
-        let allowance = direction == .answers ? toxics.ending.map { max(0, $0.afterAnswerBytes - passedBytes) } : nil
-        let isLast = allowance.map { bytes.readableBytes > $0 } ?? false
-        if isLast, let allowance { bytes = bytes.getSlice(at: bytes.readerIndex, length: allowance) ?? bytes }
+        let allowance = max(0, faults.answerBytesBeforeEnding - passedBytes)
+        let isLast = direction == .answers && faults.ending != nil && bytes.readableBytes > allowance
+        if isLast { bytes = bytes.getSlice(at: bytes.readerIndex, length: allowance) ?? bytes }
         passedBytes += bytes.readableBytes
-        while let piece = bytes.readSlice(length: min(toxics.slice ?? bytes.readableBytes, bytes.readableBytes)),
+        while let piece = bytes.readSlice(length: min(faults.slice ?? bytes.readableBytes, bytes.readableBytes)),
             piece.readableBytes > 0
         {
             sink.writeAndFlush(piece, promise: nil)
         }
-        if isLast, let ending = toxics.ending { end(ending.how) }
+        if isLast, let ending = faults.ending { end(ending) }
     }
 
     private func read(_ isOn: Bool) {

@@ -49,8 +49,9 @@ extension FaultForge {
     var receiptSignedByIntermediate: [UInt8] {
         var container = container
         container.signerInfos = [
-            pki.signerInfo(
-                signing: contents.payload, by: .intermediate, certificate: pki.intermediate, digest: pki.digest)
+            SignerInfo(
+                signing: contents.payload, by: pki.keys.key(for: .intermediate), certificate: pki.intermediate,
+                digest: pki.digest)
         ]
         return container.encoded
     }

@@ -4,6 +4,7 @@
 import Foundation
 import Gateway
 import JSON
+import RealCorpus
 import Receipts
 import Testing
 
@@ -11,13 +12,7 @@ import Testing
 @testable import Endpoints
 
 /// Real answers of Apple, which are not part of this repository.
-@Suite(
-    .enabled(
-        if: AppleAnswers.folder != nil,
-        """
-        Set RESPONSE_CORPUS to a folder of pairs, a receipt with Apple's answer to it each, or RECEIPT_CORPUS to a \
-        folder beside which ../responses/pairs holds them, and ../responses answers alone.
-        """))
+@Suite(.enabled(if: RealCorpus.answers != nil, Comment(rawValue: RealCorpus.answersMissing)))
 struct AppleAnswerTests {
     @Test func `the corpus has answers with a receipt`() throws {
         let responses = try AppleAnswers.all().map { try VerifyReceiptResponse(parsing: $0.body) }
@@ -143,22 +138,6 @@ extension JSONValue {
 
 /// The corpus of answers.
 enum AppleAnswers {
-    /// The folder of pairs.
-    static let folder: URL? = {
-        if let path = environment["RESPONSE_CORPUS"] { return URL(filePath: path, directoryHint: .isDirectory) }
-        return folderOfAnswersAlone.flatMap { folder in
-            let pairs = folder.appending(path: "pairs")
-            return FileManager.default.fileExists(atPath: pairs.path) ? pairs : nil
-        }
-    }()
-
-    /// The folder of answers without receipts.
-    private static let folderOfAnswersAlone: URL? = environment["RECEIPT_CORPUS"].map { path in
-        URL(filePath: path, directoryHint: .isDirectory).appending(path: "../responses").standardizedFileURL
-    }
-
-    private static let environment = ProcessInfo.processInfo.environment
-
     /// Apple's answer as JSON, and its receipt if known.
     struct Answer: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -168,23 +147,18 @@ enum AppleAnswers {
 
     /// Returns all answers; none without a folder, which skips the suite.
     static func all() throws -> [Answer] {
-        guard let folder else { return [] }
-        let pairs = try files(in: folder).map { file in
+        guard RealCorpus.answers != nil else { return [] }
+        let pairs = try RealCorpus.files(in: RealCorpus.answers).map { file in
+            // Members keep Apple's order.
             let pair = try JSONValue(parsing: Array(Data(contentsOf: file)))
             let response = try #require(pair["response"])
             return Answer(
                 testDescription: file.lastPathComponent, body: response.bytes, receiptData: pair["receipt-data"]?.string
             )
         }
-        let alone = try (folderOfAnswersAlone.map(files) ?? []).map { file in
+        let alone = try RealCorpus.files(in: RealCorpus.folder(besideReceipts: "responses")).map { file in
             Answer(testDescription: file.lastPathComponent, body: Array(try Data(contentsOf: file)))
         }
         return pairs + alone
-    }
-
-    private static func files(in folder: URL) throws -> [URL] {
-        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
-        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-            .filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
     }
 }

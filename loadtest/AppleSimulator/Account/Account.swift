@@ -61,10 +61,31 @@ extension Transaction {
     fileprivate init(_ purchase: PurchaseContents, story: Story, start: UTCDate) {
         self.init(purchase)
         switch story {
-        case .refunded(let reason): refund(at: start.advanced(bySeconds: -3600), .init(reason))
+        case .refunded(let reason): refund(at: start.advanced(bySeconds: -3600), reason)
         case .familyShared: isFamilyShared = true
         case .offerCode(let name): offerCode = name
         default: break
         }
+    }
+}
+
+/// A purchase or renewal as Apple knows it: the receipt's data, and the server's.
+struct Transaction: Hashable, Sendable {
+    var purchase: PurchaseContents
+    /// True if an upgrade replaced it.
+    var isUpgraded = false
+    /// True if another family member bought it.
+    var isFamilyShared = false
+    /// The offer code it was bought with.
+    var offerCode: String?
+
+    init(_ purchase: PurchaseContents) {
+        self.purchase = purchase
+    }
+
+    /// Marks it as refunded at a date, or at its purchase if that was later.
+    mutating func refund(at date: UTCDate, _ reason: PurchaseContents.CancellationReason) {
+        purchase.cancellationDate = max(date, purchase.purchaseDate)
+        purchase.cancellationReason = reason
     }
 }

@@ -43,10 +43,3 @@ extension PurchaseContents {
         productType = (purchase.productType?.rawValue).flatMap(ProductType.init(rawValue:))
     }
 }
-
-extension UTCDate {
-    /// Rounds a timestamp down to a whole second.
-    init(_ timestamp: Timestamp) {
-        self.init(secondsSince1970: timestamp.millisecondsSince1970 / 1000)
-    }
-}

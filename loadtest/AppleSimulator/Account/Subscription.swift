@@ -19,10 +19,11 @@ struct Subscription: Hashable, Sendable {
     init(_ periods: [PurchaseContents], story: Story, start: UTCDate, now: UTCDate) {
         self.periods = periods.sorted { $0.purchaseDate < $1.purchaseDate }.map(Transaction.init)
         self.now = now
-        renewal = Renewal(of: self.periods[self.periods.count - 1].purchase.productID)
-        tell(story, start)
+        // The story decides about its products.
+        renewal = Renewal(productID: "", nextProductID: "")
+        apply(story, start)
         (renewal.productID, renewal.nextProductID) = (newest.purchase.productID, newest.purchase.productID)
-        settle()
+        finish()
     }
 
     /// Its elements of `pending_renewal_info`.
@@ -33,7 +34,7 @@ struct Subscription: Hashable, Sendable {
 
     private var end: UTCDate { newest.purchase.expiresDate ?? newest.purchase.purchaseDate }
 
-    private mutating func tell(_ story: Story, _ start: UTCDate) {
+    private mutating func apply(_ story: Story, _ start: UTCDate) {
         switch story {
         case .asInReceipt, .volumePurchase, .ios6Style: break
         case .renewed: end > now ? add(periods: 1) : goOn(until: now)
@@ -47,7 +48,7 @@ struct Subscription: Hashable, Sendable {
             lapse(at: start.advanced(byDays: -20))
             failToCollect(graceDays: nil)
         case .expired(let intent): expire(intent)
-        case .refunded(let reason): changeNewest { $0.refund(at: start.advanced(bySeconds: -3600), .init(reason)) }
+        case .refunded(let reason): changeNewest { $0.refund(at: start.advanced(bySeconds: -3600), reason) }
         case .upgraded(let productID): upgrade(to: productID, at: start.advanced(bySeconds: -3600))
         case .switched(let productID): switchProduct(to: productID, lapsingAt: start.advanced(byDays: -1))
         case .familyShared: for index in periods.indices { periods[index].isFamilyShared = true }
@@ -61,7 +62,7 @@ struct Subscription: Hashable, Sendable {
     }
 
     /// Marks an ended subscription as cancelled by its customer, unless the story says otherwise.
-    private mutating func settle() {
+    private mutating func finish() {
         let isOver = end <= now || newest.purchase.cancellationDate != nil
         guard isOver, renewal.expirationIntent == nil else { return }
         expire(1)
@@ -128,7 +129,10 @@ extension Subscription {
         let former = newest.purchase.productID
         lapse(at: date)
         changeNewest { $0.purchase.productID = productID ?? former + ".other" }
-        formerRenewals = [Renewal(of: former, isOn: false, expirationIntent: 1, isInBillingRetry: false)]
+        formerRenewals = [
+            Renewal(
+                productID: former, isOn: false, nextProductID: former, expirationIntent: 1, isInBillingRetry: false)
+        ]
         failToCollect(graceDays: 16)
     }
 
@@ -156,9 +160,21 @@ extension Transaction {
     }
 }
 
-extension PurchaseContents.CancellationReason {
-    /// 1 is an issue with the app, everything else another reason.
-    init(_ reason: Int) {
-        self = reason == 1 ? .issueInApp : .other
-    }
+/// The renewal state of a subscription: an element of `pending_renewal_info`.
+struct Renewal: Hashable, Sendable {
+    var productID: String
+    /// True if the subscription renews automatically.
+    var isOn = true
+    /// The product of the next period.
+    var nextProductID: String
+    /// The reason why the subscription ended, 1 to 5; nil while it runs.
+    var expirationIntent: Int?
+    /// True while Apple retries the payment; nil while the subscription runs.
+    var isInBillingRetry: Bool?
+    /// The end of the grace period.
+    var gracePeriodExpires: UTCDate?
+    /// True if the customer has not yet agreed to a new price.
+    var awaitsPriceConsent = false
+    /// The offer code of the current period.
+    var offerCode: String?
 }

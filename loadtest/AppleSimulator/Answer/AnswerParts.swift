@@ -1,9 +1,35 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import ReceiptForge
 
-extension JSONText {
+extension JSONWriter {
+    mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
+        key(name)
+        object(members)
+    }
+
+    mutating func array(_ name: String, _ elements: (inout JSONWriter) -> Void) {
+        key(name)
+        array(elements)
+    }
+
+    mutating func member(_ name: String, _ value: some FixedWidthInteger) {
+        key(name)
+        integer(value)
+    }
+
+    /// Writes `status`, and whether to retry, spelled as in the scenario.
+    mutating func status(_ status: Int, _ retryable: ServerFault.Retryable?) {
+        member("status", status)
+        guard let retryable else { return }
+        key(retryable.name)
+        literal(retryable.literal)
+    }
+}
+
+extension JSONWriter {
     /// Writes the members of `receipt`, in Apple's order.
     ///
     /// - Returns: the position for the dates of the request, each member with a comma before it.
@@ -16,7 +42,7 @@ extension JSONText {
         member("download_id", receipt.downloadID)
         member("version_external_identifier", receipt.versionExternalIdentifier)
         member("receipt_creation_date", receipt.creationDate)
-        let placeOfRequestDate = bytes.count
+        let requestDateOffset = bytes.count
         member("original_purchase_date", receipt.originalPurchaseDate)
         member("expiration_date", receipt.expirationDate)
         member("preorder_date", receipt.preorderDate)
@@ -24,16 +50,16 @@ extension JSONText {
         array("in_app") { list in
             for purchase in receipt.purchases { list.object { $0.members(of: purchase) } }
         }
-        return placeOfRequestDate
+        return requestDateOffset
     }
 
     /// Writes an element of `latest_receipt_info`: the receipt's fields, and the server's.
     mutating func members(of transaction: Transaction) {
         members(of: transaction.purchase)
         member("in_app_ownership_type", transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
-        if transaction.isUpgraded { member("is_upgraded", "true") }
-        if let code = transaction.offerCode { member("offer_code_ref_name", code) }
-        if transaction.purchase.isSubscription { member("subscription_group_identifier", "20000001") }
+        member("is_upgraded", transaction.isUpgraded ? "true" : nil)
+        member("offer_code_ref_name", transaction.offerCode)
+        member("subscription_group_identifier", transaction.purchase.isSubscription ? "20000001" : nil)
     }
 
     /// Writes an element of `in_app`. All values are texts.
@@ -46,13 +72,11 @@ extension JSONText {
         member("original_purchase_date", purchase.originalPurchaseDate)
         member("expires_date", purchase.expiresDate)
         member("cancellation_date", purchase.cancellationDate)
-        if let reason = purchase.cancellationReason { member("cancellation_reason", String(reason.rawValue)) }
-        if purchase.webOrderLineItemID != 0 {
-            member("web_order_line_item_id", String(purchase.webOrderLineItemID))
-        }
-        if let isTrial = purchase.isTrialPeriod { member("is_trial_period", String(isTrial)) }
-        if let isIntro = purchase.isInIntroOfferPeriod { member("is_in_intro_offer_period", String(isIntro)) }
-        if let offer = purchase.promotionalOfferID { member("promotional_offer_id", offer) }
+        member("cancellation_reason", purchase.cancellationReason?.rawValue.description)
+        member("web_order_line_item_id", purchase.webOrderLineItemID == 0 ? nil : String(purchase.webOrderLineItemID))
+        member("is_trial_period", purchase.isTrialPeriod?.description)
+        member("is_in_intro_offer_period", purchase.isInIntroOfferPeriod?.description)
+        member("promotional_offer_id", purchase.promotionalOfferID)
     }
 
     /// Writes an element of `pending_renewal_info`.
@@ -62,16 +86,12 @@ extension JSONText {
         member("product_id", renewal.productID)
         member("original_transaction_id", newest.originalTransactionID)
         member("auto_renew_status", renewal.isOn ? "1" : "0")
-        if let intent = renewal.expirationIntent { member("expiration_intent", String(intent)) }
-        if let isInRetry = renewal.isInBillingRetry { member("is_in_billing_retry_period", isInRetry ? "1" : "0") }
+        member("expiration_intent", renewal.expirationIntent?.description)
+        member("is_in_billing_retry_period", renewal.isInBillingRetry.map { $0 ? "1" : "0" })
         member("grace_period_expires_date", renewal.gracePeriodExpires)
-        if renewal.awaitsPriceConsent {
-            member("price_consent_status", "0")
-            member("price_increase_status", "0")
-        }
-        if let code = renewal.offerCode { member("offer_code_ref_name", code) }
-        if renewal.productID == newest.productID, let offer = newest.promotionalOfferID {
-            member("promotional_offer_id", offer)
-        }
+        member("price_consent_status", renewal.awaitsPriceConsent ? "0" : nil)
+        member("price_increase_status", renewal.awaitsPriceConsent ? "0" : nil)
+        member("offer_code_ref_name", renewal.offerCode)
+        member("promotional_offer_id", renewal.productID == newest.productID ? newest.promotionalOfferID : nil)
     }
 }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import ReceiptForge
 internal import Receipts
 
@@ -13,42 +14,51 @@ struct AppleDate: Sendable {
     }
 
     init(_ date: UTCDate) {
-        timestamp = Timestamp(millisecondsSince1970: date.secondsSince1970 * 1000)
+        timestamp = date.timestamp
     }
 
     /// `2020-07-22 17:39:08 Etc/GMT`.
-    var plain: String { Self.text(CivilTime(timestamp)) + " Etc/GMT" }
+    var plain: String { Self.text(timestamp) + " Etc/GMT" }
 
     /// `1595439548000`.
     var milliseconds: String { String(timestamp.millisecondsSince1970) }
 
     /// `2020-07-22 10:39:08 America/Los_Angeles`, in local time, although the key ends in `_pst`.
-    var losAngeles: String { Self.text(LosAngeles.wallClock(at: timestamp)) + " America/Los_Angeles" }
-
-    /// `2020-07-22 17:39:08`.
-    private static func text(_ time: CivilTime) -> String {
-        let date = [digits(time.year, 4), digits(time.month), digits(time.day)].joined(separator: "-")
-        let clock = [digits(time.hour), digits(time.minute), digits(time.second)].joined(separator: ":")
-        return date + " " + clock
+    var losAngeles: String {
+        Self.text(timestamp.advanced(by: .seconds(isDaylightSaving ? -7 * 3600 : -8 * 3600))) + " America/Los_Angeles"
     }
 
-    private static func digits(_ number: Int, _ width: Int = 2) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
+    /// `2020-07-22 17:39:08`.
+    private static func text(_ timestamp: Timestamp) -> String {
+        let text = UTCDate(timestamp).rfc3339
+        return "\(text.prefix(10)) \(text.dropFirst(11).dropLast())"
+    }
+
+    /// True in the months of daylight-saving time in Los Angeles, since 1987; no receipt is older.
+    private var isDaylightSaving: Bool {
+        let (date, year) = (UTCDate(timestamp), CivilTime(timestamp).year)
+        // Energy Policy Act of 2005: the second Sunday in March and the first in November; before that, the first
+        // Sunday in April and the last in October. At 2:00 local time, which is 10:00 and 9:00 UTC.
+        return year >= 2007
+            ? Self.firstSunday(from: UTCDate(year, 3, 8, 10)) <= date
+                && date < Self.firstSunday(from: UTCDate(year, 11, 1, 9))
+            : Self.firstSunday(from: UTCDate(year, 4, 1, 10)) <= date
+                && date < Self.firstSunday(from: UTCDate(year, 10, 25, 9))
+    }
+
+    private static func firstSunday(from date: UTCDate) -> UTCDate {
+        // 1970-01-01 was a Thursday, four days after a Sunday.
+        let weekday = (date.secondsSince1970 / 86_400 + 4) % 7
+        return date.advanced(byDays: (7 - weekday) % 7)
     }
 }
 
-extension JSONText {
+extension JSONWriter {
     /// Writes `name`, `name_ms` and `name_pst`; nothing for nil.
-    mutating func member(_ name: String, _ date: AppleDate?) {
-        guard let date else { return }
+    mutating func member(_ name: String, _ date: UTCDate?) {
+        guard let date = date.map(AppleDate.init) else { return }
         member(name, date.plain)
         member(name + "_ms", date.milliseconds)
         member(name + "_pst", date.losAngeles)
-    }
-
-    /// Writes `name`, `name_ms` and `name_pst`; nothing for nil.
-    mutating func member(_ name: String, _ date: UTCDate?) {
-        member(name, date.map(AppleDate.init))
     }
 }

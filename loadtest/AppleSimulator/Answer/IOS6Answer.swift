@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import ReceiptForge
 
 /// An answer in the form for iOS 6 style receipts: one purchase, as an object; `expires_date` in milliseconds; status
@@ -12,7 +13,7 @@ struct IOS6Answer {
     let latestReceipt: String
 
     /// Writes the members of the answer, except `status`.
-    func write(to json: inout JSONText) {
+    func write(to json: inout JSONWriter) {
         let newest = subscription.newest.purchase
         let sent = receipt.purchases.last { $0.originalTransactionID == newest.originalTransactionID } ?? newest
         json.object("receipt") { write(sent, to: &$0) }
@@ -20,17 +21,15 @@ struct IOS6Answer {
         json.member("latest_receipt", latestReceipt)
         json.member("auto_renew_product_id", subscription.renewal.nextProductID)
         json.member("auto_renew_status", subscription.renewal.isOn ? 1 : 0)
-        if let intent = subscription.renewal.expirationIntent { json.member("expiration_intent", String(intent)) }
-        if let isInRetry = subscription.renewal.isInBillingRetry {
-            json.member("is_in_billing_retry_period", isInRetry ? "1" : "0")
-        }
+        json.member("expiration_intent", subscription.renewal.expirationIntent?.description)
+        json.member("is_in_billing_retry_period", subscription.renewal.isInBillingRetry.map { $0 ? "1" : "0" })
     }
 
     var status: Int { isOver ? 21006 : 0 }
 
     private var isOver: Bool { subscription.newest.purchase.expiresDate.map { $0 <= now } ?? false }
 
-    private func write(_ purchase: PurchaseContents, to json: inout JSONText) {
+    private func write(_ purchase: PurchaseContents, to json: inout JSONWriter) {
         json.member("bid", receipt.bundleID)
         json.member("bvrs", receipt.applicationVersion)
         json.member("item_id", String(receipt.adamID))
@@ -48,6 +47,6 @@ struct IOS6Answer {
             json.member("expires_date_formatted", expires.plain)
             json.member("expires_date_formatted_pst", expires.losAngeles)
         }
-        if let isTrial = purchase.isTrialPeriod { json.member("is_trial_period", String(isTrial)) }
+        json.member("is_trial_period", purchase.isTrialPeriod?.description)
     }
 }

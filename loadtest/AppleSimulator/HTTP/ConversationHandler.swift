@@ -58,13 +58,13 @@ final class ConversationHandler: ChannelInboundHandler {
         guard let head else { return }
         switch responder.respond(to: head, body) {
         case .control(let answer): write(answer, context)
-        case .performance(let performance):
+        case .planned(let response):
             isInFlight = true
-            after(performance.latency, context) { handler, context in handler.perform(performance.reply, context) }
+            after(response.latency, context) { handler, context in handler.perform(response.reply, context) }
         }
     }
 
-    private func perform(_ reply: Performance.Reply, _ context: ChannelHandlerContext) {
+    private func perform(_ reply: PlannedResponse.Reply, _ context: ChannelHandlerContext) {
         switch reply {
         case .answer(let answer): write(answer, context)
         case .slowly(let answer, let rate): begin(answer, context, bytesPerSecond: rate)

@@ -35,3 +35,20 @@ struct HTTPAnswer: Sendable {
         return HTTPResponseHead(version: .http1_1, status: status, headers: fields)
     }
 }
+
+/// The ID by which Apple's engineers find a call: 26 letters and digits, unique.
+enum CorrelationKey {
+    static let fieldName = "x-apple-jingle-correlation-key"
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+
+    /// Returns a new key.
+    static func next() -> String {
+        digits(of: .random(in: 0...UInt64.max)) + digits(of: .random(in: 0...UInt64.max))
+    }
+
+    /// Returns thirteen digits of five bits each.
+    private static func digits(of number: UInt64) -> String {
+        String(decoding: (0..<13).map { alphabet[Int(number >> (5 * $0) & 31)] }, as: UTF8.self)
+    }
+}

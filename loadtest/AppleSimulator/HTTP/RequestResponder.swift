@@ -13,7 +13,7 @@ struct RequestResponder: Sendable {
     /// The response to a request.
     enum Response: Sendable {
         /// A call of verifyReceipt, which is counted until it ends.
-        case performance(Performance)
+        case planned(PlannedResponse)
         /// An answer to a request that controls the simulator.
         case control(HTTPAnswer)
     }
@@ -23,8 +23,8 @@ struct RequestResponder: Sendable {
         guard let body else { return .control(Self.refusal(.payloadTooLarge, "The body is too large.")) }
         let path = head.uri.prefix { $0 != "?" }
         if path == "/verifyReceipt" {
-            return .performance(
-                store.performance(of: Array(buffer: body), isPost: head.method == .POST, at: endpoint))
+            return .planned(
+                store.response(to: Array(buffer: body), isPost: head.method == .POST, at: endpoint))
         }
         return .control(control(head.method, path, body))
     }
@@ -59,7 +59,7 @@ struct RequestResponder: Sendable {
 
     private static func json(_ value: some Encodable) -> HTTPAnswer {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
+        (encoder.outputFormatting, encoder.keyEncodingStrategy) = (.sortedKeys, .convertToSnakeCase)
         guard let text = try? encoder.encode(value) else {
             preconditionFailure("counts can always be encoded")
         }

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Yams
+
 /// A part of a scenario: the requests it applies to, and its effects on their answers.
 struct Phase: Hashable, Sendable {
     /// The endpoint it applies to; nil for both.
@@ -22,5 +24,69 @@ struct Phase: Hashable, Sendable {
     struct HeaderField: Hashable, Sendable {
         let name: String
         let value: String
+    }
+}
+
+extension Phase {
+    init(_ node: Node, limits: SimulatorLimits) throws(ScenarioError) {
+        let fields = try YAMLFields(
+            node, of: "faults",
+            known: ["endpoint", "from", "to", "for", "share", "requests", "fault", "latency", "headers"])
+        endpoint = try fields.word("endpoint", as: Endpoint.self)
+        seconds = try Self.seconds(fields)
+        share = try fields.number("share", in: 0...1) ?? 1
+        requests = try fields.integer("requests", in: 0...Int.max)
+        if let node = fields["fault"] { fault = try ServerFault(node) }
+        if let node = fields["latency"] { latency = try Latency(node, limits: limits) }
+        if let node = fields["headers"] { headers = try HeaderField.all(node) }
+        guard !fields.present(of: ["fault", "latency", "headers"]).isEmpty else {
+            throw ScenarioError(line: node.line, fault: .missing("fault, latency or headers"))
+        }
+    }
+
+    /// Reads `from` and either `to` or `for`, all in seconds.
+    private static func seconds(_ fields: YAMLFields) throws(ScenarioError) -> Range<Double> {
+        let decade = 0...Double(10 * 365 * 86_400)
+        let from = try fields.number("from", in: decade) ?? 0
+        let to = try fields.number("to", in: decade)
+        let length = try fields.number("for", in: decade)
+        if to != nil, length != nil { throw ScenarioError(line: fields.line, fault: .contradiction("to", "for")) }
+        let end = to ?? length.map { from + $0 } ?? .infinity
+        guard from <= end else {
+            throw ScenarioError(line: fields.line, fault: .wrongValue(of: "to", needed: "a time after 'from'"))
+        }
+        return from..<end
+    }
+}
+
+extension Phase.HeaderField {
+    /// Reads names with a value, or with a list of values for several lines.
+    static func all(_ node: Node) throws(ScenarioError) -> [Self] {
+        guard let mapping = node.mapping else { throw node.wrongValue(of: "headers", needed: "names with values") }
+        var fields: [Self] = []
+        for (key, value) in mapping {
+            let name = try key.text(of: "headers")
+            guard isFree(name) else {
+                throw key.wrongValue(of: "headers", needed: "names of fields that do not frame the answer")
+            }
+            for value in value.sequence.map(Array.init) ?? [value] {
+                fields.append(Self(name: name, value: try line(value, of: name)))
+            }
+        }
+        return fields
+    }
+
+    /// Returns true for a token (RFC 9110 §5.6.2) that is not one of the fields which frame an answer.
+    private static func isFree(_ name: String) -> Bool {
+        name.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
+            && !["content-length", "transfer-encoding", "connection"].contains(name.lowercased())
+    }
+
+    /// Reads visible ASCII, spaces and tabs (RFC 9110 §5.5); also the empty value, which some servers send.
+    private static func line(_ node: Node, of name: String) throws(ScenarioError) -> String {
+        guard let text = node.scalar?.string, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 }) else {
+            throw node.wrongValue(of: name, needed: "one line of ASCII, in quotes where YAML requires them")
+        }
+        return text
     }
 }

@@ -35,14 +35,11 @@ public struct ScenarioError: Error, Hashable, Sendable {
 extension ScenarioError: CustomStringConvertible {
     /// One sentence that says how to fix the scenario, without any of its values.
     public var description: String {
-        (line.map { "line \($0): " } ?? "") + fault.description
+        (line.map { "line \($0): " } ?? "") + reason
     }
-}
 
-extension ScenarioError.Fault: CustomStringConvertible {
-    /// The sentence without the line.
-    public var description: String {
-        switch self {
+    private var reason: String {
+        switch fault {
         case .tooLarge(let maximumBytes): "a scenario may have at most \(maximumBytes) bytes"
         case .tooManyPhases(let maximum): "a scenario may have at most \(maximum) phases"
         case .notYAML(let problem): "not valid YAML: \(problem)"

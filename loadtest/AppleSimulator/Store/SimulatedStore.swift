@@ -13,12 +13,12 @@ final class SimulatedStore: Sendable {
     private let pki: ForgedPKI
     private let verifier: ReceiptVerifier
     private let now: @Sendable () -> Timestamp
-    private let questions: Mutex<RequestCache>
-    private let stage: Mutex<Stage>
+    private let requests: Mutex<RequestCache>
+    private let running: Mutex<RunningScenario>
 
     /// The running scenario, and the number of scenarios so far.
-    private struct Stage {
-        var play: Play
+    private struct RunningScenario {
+        var state: ScenarioState
         var number = 1
     }
 
@@ -36,93 +36,98 @@ final class SimulatedStore: Sendable {
         self.now = now
         verifier = ReceiptVerifier(trustStore: trustStore)
         stats = StatsCounter(maximumDistinctReceipts: limits.maximumDistinctReceipts)
-        questions = Mutex(RequestCache(maximumBytes: limits.maximumCachedBytes))
-        stage = Mutex(Stage(play: Play(scenario, startingAt: now())))
+        requests = Mutex(RequestCache(maximumBytes: limits.maximumCachedBytes))
+        running = Mutex(RunningScenario(state: ScenarioState(scenario, startingAt: now())))
     }
 
     /// Replaces the current scenario, from its beginning.
     func play(_ scenario: Scenario) {
         let start = now()
-        stage.withLock { $0 = Stage(play: Play(scenario, startingAt: start), number: $0.number + 1) }
+        running.withLock {
+            $0 = RunningScenario(state: ScenarioState(scenario, startingAt: start), number: $0.number + 1)
+        }
     }
 
     /// Returns true if the next connection gets an invalid certificate.
     func showsWrongCertificate(at endpoint: Endpoint) -> Bool {
         let now = now()
-        return stage.withLock { $0.play.showsWrongCertificate(at: endpoint, now) }
+        return running.withLock { $0.state.showsWrongCertificate(at: endpoint, now) }
     }
 
     /// Decides the outcome of a call, and counts it.
-    func performance(of body: [UInt8], isPost: Bool, at endpoint: Endpoint) -> Performance {
+    func response(to body: [UInt8], isPost: Bool, at endpoint: Endpoint) -> PlannedResponse {
         let now = now()
-        let (treatment, scene) = stage.withLock { stage in
-            (stage.play.treatment(at: endpoint, now), Scene(stage.play, number: stage.number, endpoint, now))
+        let (effects, call) = running.withLock { running in
+            (
+                running.state.effects(at: endpoint, now),
+                CallContext(running.state, number: running.number, endpoint, now)
+            )
         }
         let request = isPost ? request(body, now) : nil
-        let answer = { self.answer(to: request, treatment.fault, scene) }
-        let performance = Performance(treatment, now: now, answer: answer)
-        stats.begin(at: endpoint, request?.identity, outcome: performance.outcome)
-        return performance
+        let answer = { self.answer(to: request, effects.fault, call) }
+        let response = PlannedResponse(effects, now: now, answer: answer)
+        stats.begin(at: endpoint, request?.identity, outcome: response.outcome)
+        return response
     }
 
     private func request(_ body: [UInt8], _ now: Timestamp) -> ReceiptRequest {
         let fingerprint = Fingerprint(of: body.span)
-        if let known = questions.withLock({ $0.request(fingerprint, byteCount: body.count) }) { return known }
+        if let known = requests.withLock({ $0.request(fingerprint, byteCount: body.count) }) { return known }
         let request = ReceiptRequest(body, verifier: verifier, now: now)
-        questions.withLock { $0.insert(request, fingerprint, byteCount: body.count) }
+        requests.withLock { $0.insert(request, fingerprint, byteCount: body.count) }
         return request
     }
 }
 
 /// The circumstances of a call.
-private struct Scene {
+private struct CallContext {
     let scenario: Scenario
     let start: UTCDate
     let endpoint: Endpoint
     let now: Timestamp
     let edition: Edition
 
-    init(_ play: Play, number: Int, _ endpoint: Endpoint, _ now: Timestamp) {
-        scenario = play.scenario
-        start = UTCDate(play.start)
+    init(_ state: ScenarioState, number: Int, _ endpoint: Endpoint, _ now: Timestamp) {
+        scenario = state.scenario
+        start = UTCDate(state.start)
         self.endpoint = endpoint
         self.now = now
-        edition = Edition(play: number, issue: UTCDate(now).secondsSince1970 / play.scenario.reissueSeconds)
+        edition = Edition(scenario: number, issue: UTCDate(now).secondsSince1970 / state.scenario.reissueSeconds)
     }
 }
 
 extension SimulatedStore {
-    /// - Parameter question: nil if the method was not POST.
-    private func answer(to request: ReceiptRequest?, _ fault: ServerFault?, _ scene: Scene) -> StoreAnswer {
+    /// - Parameter request: nil if the method was not POST.
+    private func answer(to request: ReceiptRequest?, _ fault: ServerFault?, _ call: CallContext) -> StoreAnswer {
         guard let request else { return .status(21000) }
         guard case .genuine(let receipt) = request.subject else {
-            return .refusal(of: request.subject, at: scene.endpoint)
+            return .refusal(of: request.subject, at: call.endpoint)
         }
-        guard receipt.environment == scene.endpoint.environment else {
-            return .status(scene.endpoint.statusForOtherEnvironment)
+        guard receipt.environment == call.endpoint.environment else {
+            return .status(call.endpoint.statusForOtherEnvironment)
         }
-        if let secret = scene.scenario.sharedSecret, receipt.hasSubscriptions, request.password != secret {
-            return .status(21004, environment: scene.endpoint.environment)
+        if let secret = call.scenario.sharedSecret, receipt.hasSubscriptions, request.password != secret {
+            return .status(21004, environment: call.endpoint.environment)
         }
         guard let deviation = fault?.deviation else {
-            let answer = request.answer(for: scene.edition) { render(request, receipt, .init(), scene) }
-            return StoreAnswer(status: answer.status, body: answer.body(requestedAt: scene.now))
+            let answer = request.answer(for: call.edition) { render(request, receipt, .init(), call) }
+            return StoreAnswer(status: answer.status, body: answer.body(requestedAt: call.now))
         }
-        let answer = render(request, receipt, deviation, scene)
-        return StoreAnswer(status: answer.status, body: answer.body(requestedAt: scene.now))
+        let answer = render(request, receipt, deviation, call)
+        return StoreAnswer(status: answer.status, body: answer.body(requestedAt: call.now))
     }
 
     private func render(
-        _ request: ReceiptRequest, _ receipt: GenuineReceipt, _ deviation: GenuineAnswer.Deviation, _ scene: Scene
+        _ request: ReceiptRequest, _ receipt: GenuineReceipt, _ deviation: GenuineAnswer.Deviation, _ call: CallContext
     ) -> RenderedAnswer {
-        let now = UTCDate(scene.now)
-        let account = Account(receipt.contents, stories: scene.scenario.stories, start: scene.start, now: now)
+        let now = UTCDate(call.now)
+        let account = Account(receipt.contents, stories: call.scenario.stories, start: call.start, now: now)
         let latest = LatestReceipt(contents: account.receipt(issuedAt: now), sent: receipt.contents, pki: pki)
         return GenuineAnswer(
             receipt: receipt, account: account,
             latestReceipt: receipt.hasSubscriptions ? latest.text(deviation.latestReceipt) : nil,
             excludesOldTransactions: request.excludesOldTransactions, deviation: deviation,
-            seed: scene.scenario.seed, now: now
+            seed: call.scenario.seed, now: now
         ).rendered()
     }
 }

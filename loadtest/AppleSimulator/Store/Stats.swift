@@ -1,6 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Receipts
+internal import Synchronization
+
 /// The counts of requests to the simulator.
 public struct Stats: Hashable, Sendable, Codable {
     /// Calls of verifyReceipt at the production endpoint, including those with a fault.
@@ -9,12 +12,6 @@ public struct Stats: Hashable, Sendable, Codable {
     public var sandbox = 0
     /// Distinct receipts in requests, in any encoding.
     public var distinctReceipts = 0
-
-    /// The keys of `GET /stats`.
-    enum CodingKeys: String, CodingKey {
-        case production, sandbox
-        case distinctReceipts = "distinct_receipts"
-    }
 }
 
 /// The additional counts of `GET /stats/details`.
@@ -31,13 +28,65 @@ public struct StatsDetails: Hashable, Sendable, Codable {
     public var connections = 0
     /// Connections that got an invalid certificate.
     public var wrongCertificates = 0
+}
 
-    /// The keys of `GET /stats/details`.
-    enum CodingKeys: String, CodingKey {
-        case outcomes, connections
-        case inFlight = "in_flight"
-        case maximumInFlight = "maximum_in_flight"
-        case openConnections = "open_connections"
-        case wrongCertificates = "wrong_certificates"
+/// The counter behind `Stats` and `StatsDetails`.
+final class StatsCounter: Sendable {
+    private struct Counts {
+        var stats = Stats()
+        var details = StatsDetails()
+        var receipts: Set<Fingerprint> = []
+    }
+
+    private let counts = Mutex(Counts())
+    private let maximumDistinctReceipts: Int
+
+    init(maximumDistinctReceipts: Int) {
+        self.maximumDistinctReceipts = maximumDistinctReceipts
+    }
+
+    var stats: Stats { counts.withLock { $0.stats } }
+    var details: StatsDetails { counts.withLock { $0.details } }
+
+    /// Counts a call of verifyReceipt, whose outcome is decided.
+    func begin(at endpoint: Endpoint, _ receipt: Fingerprint?, outcome: String) {
+        counts.withLock { counts in
+            endpoint == .production ? (counts.stats.production += 1) : (counts.stats.sandbox += 1)
+            counts.details.outcomes[endpoint.rawValue, default: [:]][outcome, default: 0] += 1
+            counts.details.inFlight += 1
+            counts.details.maximumInFlight = max(counts.details.maximumInFlight, counts.details.inFlight)
+            guard let receipt, counts.receipts.count < maximumDistinctReceipts else { return }
+            counts.receipts.insert(receipt)
+            counts.stats.distinctReceipts = counts.receipts.count
+        }
+    }
+
+    /// Counts the end of a call, with or without an answer.
+    func end() {
+        counts.withLock { $0.details.inFlight -= 1 }
+    }
+
+    /// Counts an open connection.
+    func open(showsWrongCertificate: Bool) {
+        counts.withLock { counts in
+            counts.details.connections += 1
+            counts.details.openConnections += 1
+            if showsWrongCertificate { counts.details.wrongCertificates += 1 }
+        }
+    }
+
+    func close() {
+        counts.withLock { $0.details.openConnections -= 1 }
+    }
+
+    /// Resets the counts, except those of calls in flight and open connections.
+    func reset() {
+        counts.withLock { counts in
+            let details = counts.details
+            counts = Counts()
+            counts.details.inFlight = details.inFlight
+            counts.details.maximumInFlight = details.inFlight
+            counts.details.openConnections = details.openConnections
+        }
     }
 }

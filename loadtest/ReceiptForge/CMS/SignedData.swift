@@ -18,6 +18,15 @@ struct SignedData: Sendable {
     /// The form of the lengths around the content; Xcode writes them indefinite.
     var outerLengthForm = DERLengthForm.minimal
 
+    /// Signs the payload with the key of the first of `certificates`.
+    init(signing payload: [UInt8], by key: RSAPrivateKey, certificates: [Certificate], digest: DigestAlgorithm) {
+        let signer = SignerInfo(signing: payload, by: key, certificate: certificates[0], digest: digest)
+        digestAlgorithms = [signer.digestAlgorithm]
+        encapsulatedContentInfo = EncapsulatedContentInfo(eContent: .octetString(payload))
+        self.certificates = certificates
+        signerInfos = [signer]
+    }
+
     var contentInfo: DERElement {
         let content = DERElement(.contextConstructed(0), lengthForm: outerLengthForm, children: [signedData])
         return DERElement(.sequence, lengthForm: outerLengthForm, children: [contentType.element, content])
@@ -38,5 +47,73 @@ struct SignedData: Sendable {
                 DERElement(.contextConstructed(0), children: certificates.map { .verbatim($0.der) }),
                 .set(asWritten: signerInfos.map(\.element)),
             ])
+    }
+}
+
+/// ```
+/// EncapsulatedContentInfo ::= SEQUENCE { eContentType OBJECT IDENTIFIER,
+///                                        eContent [0] EXPLICIT OCTET STRING OPTIONAL }   -- RFC 5652 §5.2
+/// ```
+struct EncapsulatedContentInfo: Sendable {
+    var eContentType = ObjectIdentifier.data
+    /// Absent in a detached signature.
+    var eContent: DERElement?
+
+    func element(lengthForm: DERLengthForm) -> DERElement {
+        let content = eContent.map { [DERElement(.contextConstructed(0), lengthForm: lengthForm, children: [$0])] }
+        return DERElement(.sequence, lengthForm: lengthForm, children: [eContentType.element] + (content ?? []))
+    }
+}
+
+/// ```
+/// SignerInfo ::= SEQUENCE { version INTEGER, sid SignerIdentifier, digestAlgorithm AlgorithmIdentifier,
+///                           signedAttrs [0] IMPLICIT SET OF Attribute OPTIONAL,
+///                           signatureAlgorithm AlgorithmIdentifier, signature OCTET STRING,
+///                           unsignedAttrs [1] IMPLICIT SET OF Attribute OPTIONAL }       -- RFC 5652 §5.3
+/// ```
+struct SignerInfo: Sendable {
+    /// 1 with an issuer and serial number, 3 with a key identifier.
+    var version: Int64 = 1
+    var signerIdentifier: DERElement
+    var digestAlgorithm: AlgorithmIdentifier
+    /// The contents of the SET. Genuine receipts have none: the signature covers the content itself.
+    var signedAttributes: [UInt8]?
+    /// Apple writes plain rsaEncryption, which does not name the digest.
+    var signatureAlgorithm = AlgorithmIdentifier(.rsaEncryption)
+    var signature: [UInt8]
+    /// The contents of the SET, which nothing signs.
+    var unsignedAttributes: [UInt8]?
+
+    /// Signs `message` directly, as in RFC 5652 §5.4 without signed attributes.
+    init(signing message: [UInt8], by key: RSAPrivateKey, certificate: Certificate, digest: DigestAlgorithm) {
+        signerIdentifier = certificate.issuerAndSerialNumber
+        digestAlgorithm = AlgorithmIdentifier(digest.objectIdentifier)
+        signature = key.signature(over: message, digest: digest)
+    }
+
+    var element: DERElement {
+        let signed = signedAttributes.map { [DERElement(.contextConstructed(0), $0)] } ?? []
+        let unsigned = unsignedAttributes.map { [DERElement(.contextConstructed(1), $0)] } ?? []
+        let head = [DERElement.integer(version), signerIdentifier, digestAlgorithm.element]
+        let tail = [signatureAlgorithm.element, DERElement.octetString(signature)]
+        return .sequence(of: head + signed + tail + unsigned)
+    }
+}
+
+/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF ANY }` (RFC 5652 §5.3), which receipts lack.
+enum CMSAttribute {
+    static func contentType(_ type: ObjectIdentifier) -> DERElement {
+        attribute(.contentTypeAttribute, type.element)
+    }
+
+    static func messageDigest(_ digest: [UInt8]) -> DERElement {
+        attribute(.messageDigestAttribute, .octetString(digest))
+    }
+
+    /// An attribute without meaning for receipts.
+    static let challenge = attribute(.challengePassword, .utf8String("test"))
+
+    private static func attribute(_ type: ObjectIdentifier, _ value: DERElement) -> DERElement {
+        .sequence(type.element, .set(of: [value]))
     }
 }

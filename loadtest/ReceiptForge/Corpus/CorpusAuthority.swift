@@ -3,29 +3,21 @@
 
 internal import FoundationEssentials
 
-/// `pki.json`: the seed of a corpus's authority, so that other tools can sign for verifiers that trust its root.
-struct CorpusAuthority: Codable {
-    static let fileName = "pki.json"
-
-    let seed: UInt64
-
-    var encoded: Data {
-        Data("{\"seed\": \(seed)}\n".utf8)
-    }
-}
-
 extension ForgedPKI {
+    /// The file with the seed of a corpus's authority, so that other tools can sign for verifiers that trust its root.
+    static let seedFileName = "pki.json"
+
     /// Recreates the authority that signed a corpus.
     ///
     /// - Parameter directory: the folder that a `CorpusWriter` wrote.
     public init(corpusDirectory directory: String) throws(CorpusAuthorityError) {
         let folder = URL(filePath: directory, directoryHint: .isDirectory)
-        let file = folder.appending(path: CorpusAuthority.fileName)
+        let file = folder.appending(path: Self.seedFileName)
         guard let text = try? Data(contentsOf: file) else { throw .notRecorded(directory: directory) }
-        guard let authority = try? JSONDecoder().decode(CorpusAuthority.self, from: text) else {
+        guard let seed = try? JSONDecoder().decode([String: UInt64].self, from: text)["seed"] else {
             throw .notReadable(file: file.path)
         }
-        self.init(seed: authority.seed)
+        self.init(seed: seed)
         guard let root = try? Data(contentsOf: folder.appending(path: "root.pem")), root == Data(rootPEM.utf8) else {
             throw .signedByAnother(directory: directory)
         }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FoundationEssentials
+internal import Receipts
 
 /// Writes a corpus to a folder: `root.pem`, `pki.json` with its seed, one `.b64` file per entry, and `index.json`.
 public struct CorpusWriter: Sendable {
@@ -18,7 +19,7 @@ public struct CorpusWriter: Sendable {
     public func write(_ corpus: Corpus, progress: (_ written: Int) -> Void = { _ in }) async throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try write(Data(corpus.pki.rootPEM.utf8), to: "root.pem")
-        try write(CorpusAuthority(seed: corpus.seed).encoded, to: CorpusAuthority.fileName)
+        try write(Data("{\"seed\": \(corpus.seed)}\n".utf8), to: ForgedPKI.seedFileName)
         let rows = try await writeEntries(of: corpus, progress: progress)
         try write(encoded(rows), to: "index.json")
     }
@@ -60,5 +61,40 @@ public struct CorpusWriter: Sendable {
 
     private func write(_ content: Data, to fileName: String) throws {
         try content.write(to: directory.appending(path: fileName), options: .atomic)
+    }
+}
+
+/// One object of `index.json`. Absent values are written as `null`, so that all rows have the same keys.
+struct CorpusIndexRow: Encodable, Sendable {
+    private let file: String
+    private let expected: ExpectedAnswer
+    private let contents: CorpusEntry.Contents?
+    private let fault: String?
+    private let explanation: String
+
+    /// Keeps the fields of the index only: the receipt may have megabytes.
+    init(_ entry: CorpusEntry) {
+        file = entry.fileName
+        expected = entry.expected
+        contents = entry.contents
+        fault = entry.fault?.name
+        explanation = entry.explanation
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case file, expected, reason, purchases, environment, fault, explanation
+        case bundleID = "bundle_id"
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(file, forKey: .file)
+        try container.encode(expected.verdict, forKey: .expected)
+        try container.encode(expected.reason, forKey: .reason)
+        try container.encode(contents?.bundleID, forKey: .bundleID)
+        try container.encode(contents?.purchases, forKey: .purchases)
+        try container.encode(contents?.environment, forKey: .environment)
+        try container.encode(fault, forKey: .fault)
+        try container.encode(explanation, forKey: .explanation)
     }
 }

@@ -73,16 +73,16 @@ extension FaultForge {
     fileprivate var signedByKeyIdentifier: SignedData {
         var container = container
         container.signerInfos[0].version = 3
-        container.signerInfos[0].signerIdentifier = DERElement(
-            .context(0), pki.keys.key(for: .leaf).keyIdentifier)
+        container.signerInfos[0].signerIdentifier = DERElement(.context(0), pki.keys.key(for: .leaf).keyIdentifier)
         return container
     }
 
     fileprivate var withSecondSigner: SignedData {
         var container = container
         let second = lookalikeCertificates[0]
+        let key = pki.keys.key(for: .attackerLeaf)
         container.signerInfos.append(
-            pki.signerInfo(signing: contents.payload, by: .attackerLeaf, certificate: second, digest: pki.digest))
+            SignerInfo(signing: contents.payload, by: key, certificate: second, digest: pki.digest))
         return container
     }
 }

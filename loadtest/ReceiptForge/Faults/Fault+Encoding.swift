@@ -42,7 +42,7 @@ extension Fault {
         Fault(
             "constructed-octet-string", .rejected(.derConstructedString),
             "The content cut into two segments of definite length (X.690 §8.7.3, forbidden by §10.2).",
-            .container { $0.withContent { DERElement.constructedOctetString($0.halves) } }),
+            .container { $0.withContent(DERElement.halvedOctetString) }),
         Fault(
             "nested-constructed-octet-string", .rejected(.derConstructedString),
             "Segments inside segments lead a recursive reader to any depth.",
@@ -82,7 +82,7 @@ extension Fault {
         Fault(
             "integer-over-64-bits", .rejected(.derIntegerOutOfRange),
             "2^64 becomes 0 in a reader that drops what does not fit.",
-            .attributes { $0.replace(with: ReceiptAttribute(.adamID, value: [0x02, 0x09, 1] + .zeros(8))) }),
+            .attributes { $0.replace(with: ReceiptAttribute(.adamID, value: [0x02, 9, 1, 0, 0, 0, 0, 0, 0, 0, 0])) }),
     ]
 }
 
@@ -95,15 +95,16 @@ extension FaultForge {
     }
 
     fileprivate var inXcodeShape: SignedData {
-        var container = withContent { .segmentedOctetString([$0]) }
+        var container = withContent(DERElement.segmentedOctetString)
         container.outerLengthForm = .indefinite
         return container
     }
 }
 
 extension DERElement {
-    fileprivate static func constructedOctetString(_ segments: [[UInt8]]) -> DERElement {
-        DERElement(DERTag.octetString.constructed, children: segments.map { .octetString($0) })
+    fileprivate static func halvedOctetString(_ bytes: [UInt8]) -> DERElement {
+        let halves = [bytes.prefix(bytes.count / 2), bytes.suffix(from: bytes.count / 2)]
+        return DERElement(DERTag.octetString.constructed, children: halves.map { .octetString(Array($0)) })
     }
 
     fileprivate static func nestedOctetString(_ bytes: [UInt8], depth: Int) -> DERElement {
@@ -114,15 +115,5 @@ extension DERElement {
 
     fileprivate static func nestedSequences(depth: Int) -> [UInt8] {
         (0..<depth).reduce(DERElement.null) { inner, _ in .sequence(inner) }.encoded
-    }
-}
-
-extension [UInt8] {
-    fileprivate static func zeros(_ count: Int) -> [UInt8] {
-        [UInt8](repeating: 0, count: count)
-    }
-
-    fileprivate var halves: [[UInt8]] {
-        [Array(prefix(count / 2)), Array(suffix(from: count / 2))]
     }
 }

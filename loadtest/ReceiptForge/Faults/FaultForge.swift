@@ -32,11 +32,6 @@ public struct FaultForge: Sendable {
         }
     }
 
-    /// Returns every proper prefix of `receipt`, shortest first: none of them is a receipt.
-    public func truncations(of receipt: [UInt8]) -> some Sequence<ArraySlice<UInt8>> {
-        receipt.indices.lazy.map { receipt[..<$0] }
-    }
-
     private func edited<Value>(_ value: Value, by edit: (inout Value) -> Void) -> Value {
         var value = value
         edit(&value)
@@ -107,5 +102,30 @@ extension FaultForge {
         return edited(contents) { contents in
             contents.purchases = (0..<count).map { contents.purchases[$0 % contents.purchases.count] }
         }
+    }
+}
+
+extension AttributeSet {
+    mutating func edit(_ type: AttributeType, _ change: (inout ReceiptAttribute) -> Void) {
+        for index in attributes.indices where attributes[index].type == type {
+            change(&attributes[index])
+        }
+    }
+
+    /// Changes the value of every attribute of this type.
+    mutating func editValue(of type: AttributeType, _ change: (inout [UInt8]) -> Void) {
+        edit(type) { change(&$0.value) }
+    }
+
+    mutating func append(_ attribute: ReceiptAttribute) {
+        attributes.append(attribute)
+    }
+
+    /// Replaces the first purchase by an edited one.
+    mutating func editFirstPurchase(_ change: (inout AttributeSet) -> Void) {
+        var purchase = AttributeSet(attributes: ReceiptContents.faultSample.purchases[0].attributes)
+        change(&purchase)
+        guard let index = attributes.firstIndex(where: { $0.type == .inAppPurchase }) else { return }
+        attributes[index] = ReceiptAttribute(.inAppPurchase, purchase.element)
     }
 }

@@ -75,9 +75,3 @@ internal import COpenSSL
         return number
     }
 }
-
-extension BigNumber {
-    static func == (left: BigNumber, right: BigNumber) -> Bool {
-        unsafe BN_cmp(left.pointer, right.pointer) == 0
-    }
-}

@@ -15,22 +15,17 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// 384 bits.
     case sha384
 
-    var objectIdentifier: ObjectIdentifier {
-        switch self {
-        case .md5: .md5
-        case .sha1: .sha1
-        case .sha256: .sha256
-        case .sha384: .sha384
-        }
-    }
+    var objectIdentifier: ObjectIdentifier { identifiers.digest }
 
     /// The algorithm of RSA signatures over this digest (RFC 8017 appendix A.2.4).
-    var withRSAEncryption: ObjectIdentifier {
+    var withRSAEncryption: ObjectIdentifier { identifiers.signature }
+
+    private var identifiers: (digest: ObjectIdentifier, signature: ObjectIdentifier) {
         switch self {
-        case .md5: .md5WithRSAEncryption
-        case .sha1: .sha1WithRSAEncryption
-        case .sha256: .sha256WithRSAEncryption
-        case .sha384: .sha384WithRSAEncryption
+        case .md5: (.md5, .md5WithRSAEncryption)
+        case .sha1: (.sha1, .sha1WithRSAEncryption)
+        case .sha256: (.sha256, .sha256WithRSAEncryption)
+        case .sha384: (.sha384, .sha384WithRSAEncryption)
         }
     }
 
@@ -44,12 +39,5 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     }
 
     /// OpenSSL's constant for this algorithm; static, never freed.
-    var evp: OpaquePointer? {
-        switch self {
-        case .md5: unsafe EVP_md5()
-        case .sha1: unsafe EVP_sha1()
-        case .sha256: unsafe EVP_sha256()
-        case .sha384: unsafe EVP_sha384()
-        }
-    }
+    var evp: OpaquePointer? { unsafe EVP_get_digestbyname(rawValue) }
 }

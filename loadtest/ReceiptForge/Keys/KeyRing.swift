@@ -3,6 +3,20 @@
 
 internal import Synchronization
 
+/// The purpose of a key. Each has its own random stream, so keys can be made in any order.
+enum KeyRole: String, Sendable, Hashable {
+    case root, intermediate, leaf
+    /// Keys that the trusted root never certified.
+    case attackerRoot, attackerIntermediate, attackerLeaf
+    /// A leaf key below the smallest safe size.
+    case shortLeaf
+    /// A leaf key with the exponent that made signature forgery practical (Bleichenbacher, CRYPTO 2006 rump session).
+    case smallExponentLeaf
+    case xcode
+    /// Test servers, and the authority that certifies them.
+    case tlsAuthority, tlsServer
+}
+
 /// Creates each key once, on first use: finding primes is by far the slowest part of forging.
 final class KeyRing: Sendable {
     private let seed: UInt64
@@ -15,15 +29,12 @@ final class KeyRing: Sendable {
     func key(for role: KeyRole) -> RSAPrivateKey {
         keys.withLock { keys in
             if let key = keys[role] { return key }
-            let key = makeKey(for: role)
+            var generator = SplitMix64(seed: seed, purpose: "key " + role.rawValue)
+            let key = RSAPrivateKey(
+                bits: role == .shortLeaf ? 1024 : 2048, publicExponent: role == .smallExponentLeaf ? 3 : 65_537,
+                using: &generator)
             keys[role] = key
             return key
         }
-    }
-
-    private func makeKey(for role: KeyRole) -> RSAPrivateKey {
-        var generator = SplitMix64(seed: seed, purpose: "key " + role.rawValue)
-        return RSAPrivateKey(
-            .generate(bits: role.bits, publicExponent: role.publicExponent, using: &generator))
     }
 }

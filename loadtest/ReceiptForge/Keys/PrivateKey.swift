@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import COpenSSL
+
 /// A key that signs certificates and is certified.
 protocol PrivateKey: Sendable {
     /// `SubjectPublicKeyInfo ::= SEQUENCE { algorithm, subjectPublicKey BIT STRING }` (RFC 5280 §4.1)
@@ -11,4 +13,50 @@ protocol PrivateKey: Sendable {
     /// Returns the algorithm of this key's signatures over the digest.
     func signatureAlgorithm(_ digest: DigestAlgorithm) -> AlgorithmIdentifier
     func signature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8]
+}
+
+/// A private key of OpenSSL: the owner of one `EVP_PKEY`.
+///
+/// Safe because the pointer never leaves this file and `deinit` frees it exactly once. `@unchecked Sendable` because
+/// the key is immutable, and OpenSSL allows concurrent use of an unchanged `EVP_PKEY` (openssl-threads(7)).
+@safe final class SigningKey: @unchecked Sendable {
+    private let pointer: OpaquePointer
+
+    /// Reads a key of this type, `EVP_PKEY_RSA` or `EVP_PKEY_EC`, from its own structure.
+    init(_ type: Int32, _ structure: DERElement) {
+        let encoding = structure.encoded
+        let decoded = unsafe encoding.withUnsafeBufferPointer { buffer in
+            var start = buffer.baseAddress
+            return unsafe d2i_PrivateKey(type, nil, &start, buffer.count)
+        }
+        guard let decoded = unsafe decoded else { preconditionFailure("OpenSSL rejected the key") }
+        unsafe pointer = decoded
+    }
+
+    deinit {
+        unsafe EVP_PKEY_free(pointer)
+    }
+
+    /// Signs with RSASSA-PKCS1-v1_5 (RFC 8017 §8.2), without randomness: the same input gives the same signature. Or
+    /// with ECDSA, in DER (RFC 3279 §2.2.3): OpenSSL draws a random number, so each signature differs.
+    func signature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8] {
+        guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
+        defer { unsafe EVP_MD_CTX_free(context) }
+        var count = Int(unsafe EVP_PKEY_get_size(pointer))
+        var signature = [UInt8](repeating: 0, count: count)
+        let began = unsafe EVP_DigestSignInit(context, nil, digest.evp, nil, pointer)
+        let signed = unsafe EVP_DigestSign(context, &signature, &count, message, message.count)
+        precondition(began == 1 && signed == 1 && count <= signature.count, "OpenSSL could not sign")
+        return Array(signature.prefix(count))
+    }
+
+    /// Returns the public point of an elliptic key: the byte 4 and both coordinates (RFC 5480 §2.2).
+    func point(coordinateBytes: Int) -> [UInt8] {
+        var point = [UInt8](repeating: 0, count: 1 + 2 * coordinateBytes)
+        var count = 0
+        let status = unsafe EVP_PKEY_get_octet_string_param(
+            pointer, OSSL_PKEY_PARAM_PUB_KEY, &point, point.count, &count)
+        precondition(status == 1 && count == point.count && point[0] == 0x04, "OpenSSL returned no uncompressed point")
+        return point
+    }
 }

@@ -3,38 +3,78 @@
 
 internal import COpenSSL
 
-/// An RSA key that can sign: the owner of one OpenSSL `EVP_PKEY`.
-///
-/// Safe because the pointer never leaves this file and `deinit` frees it exactly once. `@unchecked Sendable` because
-/// the key is immutable, and OpenSSL allows concurrent use of an unchanged `EVP_PKEY` (openssl-threads(7)).
-@safe final class RSAPrivateKey: @unchecked Sendable {
-    let material: RSAKeyMaterial
-    private let pointer: OpaquePointer
+/// An RSA key that can sign, with its numbers (RFC 8017 appendix A.1.2).
+struct RSAPrivateKey: PrivateKey {
+    private let signer: SigningKey
+    private let rsaPublicKey: [UInt8]
+    private let rsaPrivateKey: DERElement
 
-    init(_ material: RSAKeyMaterial) {
-        let encoding = material.rsaPrivateKey.encoded
-        let decoded = unsafe encoding.withUnsafeBufferPointer { buffer in
-            var start = buffer.baseAddress
-            return unsafe d2i_PrivateKey(EVP_PKEY_RSA, nil, &start, buffer.count)
-        }
-        guard let decoded = unsafe decoded else { preconditionFailure("OpenSSL rejected the key") }
-        self.material = material
-        unsafe self.pointer = decoded
+    /// Generates a key of `bits` bits, which depends on the generator's state alone.
+    init(bits: Int, publicExponent: UInt64, using generator: inout SplitMix64) {
+        let exponent = BigNumber(publicExponent)
+        let first = BigNumber.prime(bits: bits / 2, forExponent: exponent, using: &generator)
+        let second = BigNumber.prime(bits: bits / 2, forExponent: exponent, using: &generator)
+        self.init(first, second, publicExponent: exponent)
     }
 
-    deinit {
-        unsafe EVP_PKEY_free(pointer)
+    /// ```
+    /// RSAPublicKey ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }
+    /// RSAPrivateKey ::= SEQUENCE { version, modulus, publicExponent, privateExponent,
+    ///                              prime1, prime2, exponent1, exponent2, coefficient }
+    /// ```
+    private init(_ prime1: BigNumber, _ prime2: BigNumber, publicExponent: BigNumber) {
+        let one = BigNumber(1)
+        let (order1, order2) = (prime1.subtracting(one), prime2.subtracting(one))
+        let privateExponent = publicExponent.inverse(modulo: order1.multiplied(by: order2))
+        let numbers = [
+            prime1.multiplied(by: prime2), publicExponent, privateExponent, prime1, prime2,
+            privateExponent.remainder(dividingBy: order1), privateExponent.remainder(dividingBy: order2),
+            prime2.inverse(modulo: prime1),
+        ].map { DERElement.integer(magnitude: $0.bytes) }
+        rsaPublicKey = DERElement.sequence(numbers[0], numbers[1]).encoded
+        rsaPrivateKey = .sequence(of: [.integer(0)] + numbers)
+        signer = SigningKey(EVP_PKEY_RSA, rsaPrivateKey)
     }
 
-    /// Signs with RSASSA-PKCS1-v1_5 (RFC 8017 §8.2): no randomness, so the same input gives the same signature.
+    var subjectPublicKeyInfo: DERElement {
+        .sequence(AlgorithmIdentifier(.rsaEncryption).element, .bitString(rsaPublicKey))
+    }
+
+    var keyIdentifier: [UInt8] { DigestAlgorithm.sha1.hash(rsaPublicKey) }
+
+    func signatureAlgorithm(_ digest: DigestAlgorithm) -> AlgorithmIdentifier {
+        AlgorithmIdentifier(digest.withRSAEncryption)
+    }
+
     func signature(over message: [UInt8], digest: DigestAlgorithm) -> [UInt8] {
-        guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("OpenSSL is out of memory") }
-        defer { unsafe EVP_MD_CTX_free(context) }
-        var signature = [UInt8](repeating: 0, count: material.modulus.count)
-        var count = signature.count
-        let began = unsafe EVP_DigestSignInit(context, nil, digest.evp, nil, pointer)
-        let signed = unsafe EVP_DigestSign(context, &signature, &count, message, message.count)
-        precondition(began == 1 && signed == 1 && count == signature.count, "OpenSSL could not sign")
-        return signature
+        signer.signature(over: message, digest: digest)
+    }
+
+    /// `PrivateKeyInfo ::= SEQUENCE { version, privateKeyAlgorithm, privateKey OCTET STRING }` (RFC 5958 §2), in PEM.
+    var pem: String {
+        let info = DERElement.sequence(
+            .integer(0), AlgorithmIdentifier(.rsaEncryption).element, .octetString(wrapping: rsaPrivateKey))
+        return PEM.text(info.encoded, label: "PRIVATE KEY")
+    }
+}
+
+extension BigNumber {
+    /// Returns the first prime p at or above a random start with p - 1 coprime to the public exponent, so that it has an
+    /// inverse (RFC 8017 §3.1). Stepping by two costs one addition per candidate.
+    ///
+    /// - Parameter bits: the size of the prime, a multiple of 8.
+    fileprivate static func prime(
+        bits: Int, forExponent exponent: BigNumber, using generator: inout SplitMix64
+    ) -> BigNumber {
+        let (one, two) = (BigNumber(1), BigNumber(2))
+        var bytes = generator.bytes(count: bits / 8)
+        // The two top bits: the product of two such numbers has exactly twice their bits.
+        bytes[0] |= 0xC0
+        bytes[bytes.count - 1] |= 0x01
+        var candidate = BigNumber(bytes)
+        while !candidate.isPrime || !candidate.subtracting(one).greatestCommonDivisor(with: exponent).isOne {
+            candidate = candidate.adding(two)
+        }
+        return candidate
     }
 }

@@ -29,27 +29,26 @@ public struct ForgedPKI: Sendable {
 
     /// The root in PEM, for a file of trusted roots.
     public var rootPEM: String { root.pem }
+
+    /// The leaf's private key as PKCS #8 in PEM (RFC 5958, RFC 7468).
+    package var leafKeyPEM: String { keys.key(for: .leaf).pem }
 }
 
 extension ForgedPKI {
-    /// The owner of a private key.
-    public enum Holder: Sendable, Hashable, CaseIterable {
-        /// The root authority.
-        case root
-        /// The authority that issues leaves.
-        case intermediate
-        /// The signer of receipts.
-        case leaf
+    /// Signs a receipt: one encoding of the payload and one RSA signature, about a millisecond.
+    public func sign(_ contents: ReceiptContents) -> [UInt8] {
+        container(signing: contents.payload).encoded
     }
 
-    /// Returns a private key as PKCS #8 in PEM (RFC 5958, RFC 7468).
-    public func privateKeyPEM(of holder: Holder) -> String {
-        let role: KeyRole =
-            switch holder {
-            case .root: .root
-            case .intermediate: .intermediate
-            case .leaf: .leaf
-            }
-        return PEM.text(keys.key(for: role).privateKeyInfo.encoded, label: "PRIVATE KEY")
+    /// Returns the container of a genuine receipt, for edits.
+    func container(signing payload: [UInt8]) -> SignedData {
+        container(signing: payload, by: .leaf, certificates: certificates, digest: digest)
+    }
+
+    /// Returns a container signed with the key of the first of `certificates`.
+    func container(
+        signing payload: [UInt8], by signer: KeyRole, certificates: [Certificate], digest: DigestAlgorithm
+    ) -> SignedData {
+        SignedData(signing: payload, by: keys.key(for: signer), certificates: certificates, digest: digest)
     }
 }

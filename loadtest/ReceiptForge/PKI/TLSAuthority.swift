@@ -34,7 +34,7 @@ public struct TLSAuthority: Sendable {
         let template = CertificateTemplate.tlsServer(key: key, hosts: hosts, validity: validity, authority: authority)
         return TLSIdentity(
             certificatePEM: template.signed(by: authority).pem,
-            privateKeyPEM: PEM.text(key.privateKeyInfo.encoded, label: "PRIVATE KEY"))
+            privateKeyPEM: key.pem)
     }
 }
 

@@ -32,11 +32,3 @@ public struct TransactionPKI: Sendable {
         leafKey.fixedLengthSignature(over: message, digest: .sha256)
     }
 }
-
-extension CertificateTemplate {
-    func signed(by authority: some PrivateKey, _ digest: DigestAlgorithm) -> Certificate {
-        var template = self
-        template.digest = digest
-        return template.signed(by: authority)
-    }
-}

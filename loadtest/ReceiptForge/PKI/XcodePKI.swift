@@ -23,29 +23,18 @@ public struct XcodePKI: Sendable {
     /// Signs a receipt as Xcode does. The receipt type is `Xcode`, whatever `contents` has.
     public func signLikeXcode(_ contents: ReceiptContents) -> [UInt8] {
         let payload = contents.xcodePayload
-        return SignedData(
-            digestAlgorithms: [AlgorithmIdentifier(.sha256)],
-            encapsulatedContentInfo: EncapsulatedContentInfo(eContent: .segmentedOctetString([payload])),
-            certificates: [certificate],
-            signerInfos: [signerInfo(signing: payload)],
-            outerLengthForm: .indefinite
-        ).encoded
-    }
-
-    private func signerInfo(signing payload: [UInt8]) -> SignerInfo {
-        SignerInfo(
-            signerIdentifier: certificate.issuerAndSerialNumber,
-            digestAlgorithm: AlgorithmIdentifier(.sha256),
-            signatureAlgorithm: AlgorithmIdentifier(.sha256WithRSAEncryption),
-            signature: key.signature(over: payload, digest: .sha256))
+        var container = SignedData(signing: payload, by: key, certificates: [certificate], digest: .sha256)
+        container.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(.sha256WithRSAEncryption)
+        container.encapsulatedContentInfo.eContent = .segmentedOctetString(payload)
+        container.outerLengthForm = .indefinite
+        return container.encoded
     }
 }
 
 extension DERElement {
-    /// A constructed `OCTET STRING` of indefinite length (X.690 §8.7.3): valid BER, never DER.
-    static func segmentedOctetString(_ segments: [[UInt8]]) -> DERElement {
-        DERElement(
-            DERTag.octetString.constructed, lengthForm: .indefinite, children: segments.map { .octetString($0) })
+    /// A constructed `OCTET STRING` of indefinite length and one segment (X.690 §8.7.3): valid BER, never DER.
+    static func segmentedOctetString(_ segment: [UInt8]) -> DERElement {
+        DERElement(DERTag.octetString.constructed, lengthForm: .indefinite, children: [.octetString(segment)])
     }
 }
 

@@ -83,3 +83,64 @@ struct PurchaseHistory {
         return String(nextTransactionNumber)
     }
 }
+
+/// An auto-renewable product and the length of one period.
+struct SubscriptionPlan: Sendable {
+    let productID: String
+    let days: Int64
+
+    private static let periods: [(name: String, days: Int64)] = [
+        ("weekly", 7), ("monthly", 30), ("quarterly", 91), ("yearly", 365),
+    ]
+
+    static func random(bundleID: String, using generator: inout SplitMix64) -> SubscriptionPlan {
+        let tier = generator.element(of: Vocabulary.tiers)
+        let period = generator.element(of: periods)
+        return SubscriptionPlan(productID: "\(bundleID).\(tier).\(period.name)", days: period.days)
+    }
+}
+
+/// Words for the random names of apps and products.
+enum Vocabulary {
+    static let vendors = ["example", "acme", "northwind", "lumen", "birchwood", "kestrel", "papertrail", "halcyon"]
+    static let apps = ["notes", "weather", "runner", "chess", "recipes", "budget", "sketch", "podcasts", "atlas"]
+    static let editions = ["", ".pro", ".hd", ".lite", ".go"]
+    static let tiers = ["premium", "plus", "pro", "unlimited", "family"]
+    static let singleItems = ["lifetime", "coins.500", "gems.1200", "theme.dark", "export.pdf", "seasonpass"]
+    static let promotionalOffers = ["winback.half", "spring.offer", "loyal.three.months"]
+}
+
+extension ReceiptContents {
+    /// Creates a random sandbox receipt with this many purchases: a subscription (active or expired, with trial,
+    /// introductory and promotional periods, and refunds) and single items.
+    ///
+    /// - Parameters:
+    ///   - generator: the only source of randomness; its state determines the receipt.
+    ///   - deadline: the end of the two years in which the receipt is issued.
+    public static func random(
+        using generator: inout SplitMix64, purchases: Int, issuedBefore deadline: UTCDate = Corpus.issuedBefore
+    ) -> ReceiptContents {
+        let bundleID = randomBundleID(using: &generator)
+        let creationDate = deadline.advanced(bySeconds: -generator.number(in: 1...2 * 365 * 86_400))
+        var contents = ReceiptContents(bundleID: bundleID, creationDate: creationDate)
+        var history = PurchaseHistory(bundleID: bundleID, creationDate: creationDate, using: &generator)
+        contents.purchases = history.purchases(purchases)
+        contents.applicationVersion = String(generator.number(in: 1...4_000))
+        contents.fillOpaqueValues(using: &generator)
+        return contents
+    }
+
+    private static func randomBundleID(using generator: inout SplitMix64) -> String {
+        let vendor = generator.element(of: Vocabulary.vendors)
+        let app = generator.element(of: Vocabulary.apps)
+        return "com.\(vendor).\(app)" + generator.element(of: Vocabulary.editions)
+    }
+
+    /// Draws the opaque values; genuine values of attributes 6 and 7 have 40 to 64 bytes.
+    private mutating func fillOpaqueValues(using generator: inout SplitMix64) {
+        opaqueValue = generator.bytes(count: 16)
+        deviceIdentifier = generator.bytes(count: 16)
+        opaque6 = generator.bytes(count: Int(generator.number(in: 40...64)))
+        opaque7 = generator.bytes(count: Int(generator.number(in: 40...64)))
+    }
+}

@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Receipts
+
 /// A second in time, UTC, without leap seconds.
 public struct UTCDate: Sendable, Hashable, Comparable {
     /// Seconds since 1970-01-01T00:00:00Z.
@@ -12,11 +14,19 @@ public struct UTCDate: Sendable, Hashable, Comparable {
     }
 
     /// Creates a date of the proleptic Gregorian calendar; months and days count from 1.
-    public init(
-        _ year: Int64, _ month: Int64, _ day: Int64, _ hour: Int64 = 0, _ minute: Int64 = 0, _ second: Int64 = 0
-    ) {
-        let days = Self.days(year: year, month: month, day: day)
-        secondsSince1970 = days * 86_400 + hour * 3_600 + minute * 60 + second
+    public init(_ year: Int, _ month: Int, _ day: Int, _ hour: Int = 0, _ minute: Int = 0, _ second: Int = 0) {
+        let time = CivilTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+        secondsSince1970 = time.secondsSince1970
+    }
+
+    /// Rounds a timestamp down to a whole second.
+    package init(_ timestamp: Timestamp) {
+        secondsSince1970 = timestamp.millisecondsSince1970 / 1000
+    }
+
+    /// The same time for the verifier.
+    package var timestamp: Timestamp {
+        Timestamp(millisecondsSince1970: secondsSince1970 * 1000)
     }
 
     /// Orders dates, the earlier first.
@@ -32,5 +42,15 @@ public struct UTCDate: Sendable, Hashable, Comparable {
     /// Returns the date `days` of 86,400 seconds later.
     public func advanced(byDays days: Int64) -> UTCDate {
         advanced(bySeconds: days * 86_400)
+    }
+
+    /// `2025-12-26T18:39:47Z`, the form of every date in a receipt (RFC 3339).
+    public var rfc3339: String { timestamp.description }
+
+    /// UTCTime through the year 2049, GeneralizedTime from 2050 on (RFC 5280 §4.1.2.5).
+    var element: DERElement {
+        let text = rfc3339.utf8.filter { !"-T:".utf8.contains($0) }
+        return self < UTCDate(2050, 1, 1)
+            ? DERElement(.utcTime, Array(text.dropFirst(2))) : DERElement(.generalizedTime, text)
     }
 }

@@ -29,12 +29,12 @@ struct CertificateTemplate: Sendable {
     var digest = DigestAlgorithm.sha256
 
     /// `Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm, signatureValue BIT STRING }`
-    func signed(by authority: some PrivateKey) -> Certificate {
+    func signed(by authority: some PrivateKey, _ digest: DigestAlgorithm? = nil) -> Certificate {
+        let digest = digest ?? self.digest
         let algorithm = authority.signatureAlgorithm(digest).element
         let body = tbsCertificate(algorithm).encoded
         let signature = authority.signature(over: body, digest: digest)
-        let certificate = DERElement.sequence(
-            .verbatim(body), algorithm, .bitString(signature))
+        let certificate = DERElement.sequence(.verbatim(body), algorithm, .bitString(signature))
         return Certificate(template: self, der: certificate.encoded)
     }
 
@@ -59,4 +59,51 @@ extension CertificateTemplate {
     mutating func replace(with replacement: CertificateExtension) {
         extensions = extensions.map { $0.identifier == replacement.identifier ? replacement : $0 }
     }
+}
+
+/// A signed certificate and its template.
+public struct Certificate: Sendable {
+    let template: CertificateTemplate
+    /// The DER encoding.
+    public var der: [UInt8]
+
+    /// The certificate in PEM (RFC 7468).
+    public var pem: String {
+        PEM.text(der, label: "CERTIFICATE")
+    }
+
+    /// `IssuerAndSerialNumber ::= SEQUENCE { issuer Name, serialNumber INTEGER }` (RFC 5652 §10.2.4)
+    var issuerAndSerialNumber: DERElement {
+        .sequence(template.issuer.element, .integer(magnitude: template.serialNumber))
+    }
+}
+
+/// `Name ::= SEQUENCE OF RelativeDistinguishedName`, each a SET of one attribute here (RFC 5280 §4.1.2.4).
+struct DistinguishedName: Sendable, Hashable {
+    /// One attribute, with the string type that the authority chose.
+    struct Attribute: Sendable, Hashable {
+        let type: ObjectIdentifier
+        let value: DERElement
+    }
+
+    var attributes: [Attribute]
+
+    init(_ attributes: Attribute...) {
+        self.attributes = attributes
+    }
+
+    var element: DERElement {
+        .sequence(
+            of: attributes.map { attribute in
+                .set(of: [.sequence(attribute.type.element, attribute.value)])
+            })
+    }
+}
+
+extension DistinguishedName.Attribute {
+    static func commonName(_ text: String) -> Self { Self(type: .commonName, value: .utf8String(text)) }
+    static func organization(_ text: String) -> Self { Self(type: .organizationName, value: .utf8String(text)) }
+    static func unit(_ text: String) -> Self { Self(type: .organizationalUnitName, value: .utf8String(text)) }
+    static func country(_ text: String) -> Self { Self(type: .countryName, value: .printableString(text)) }
+    static func email(_ text: String) -> Self { Self(type: .emailAddress, value: .ia5String(text)) }
 }

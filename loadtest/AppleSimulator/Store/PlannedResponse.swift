@@ -1,11 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import NIOCore
 internal import Receipts
 
 /// The simulator's behaviour for one call.
-struct Performance: Sendable {
+struct PlannedResponse: Sendable {
     /// The behaviour on the wire.
     enum Reply: Sendable {
         /// An answer, correctly framed.
@@ -26,9 +27,9 @@ struct Performance: Sendable {
     let outcome: String
 
     /// - Parameter answer: makes the answer, with the fault's deviation if any; called only if needed.
-    init(_ treatment: Treatment, now: Timestamp, answer: () -> StoreAnswer) {
-        let (fault, headers) = (treatment.fault ?? .none, treatment.headers ?? [])
-        latency = treatment.latency ?? .zero
+    init(_ effects: Effects, now: Timestamp, answer: () -> StoreAnswer) {
+        let (fault, headers) = (effects.fault ?? .none, effects.headers ?? [])
+        latency = effects.latency ?? .zero
         (reply, outcome) =
             Self.withoutReceipt(fault, headers, now) ?? Self.withReceipt(fault, headers, answer())
     }
@@ -72,6 +73,43 @@ struct Performance: Sendable {
             full.body = ByteBuffer(bytes: coding.encode(full.body.readableBytesView))
             return (.answer(full), coding.rawValue)
         default: return (.answer(full), "status_\(answer.status)")
+        }
+    }
+}
+
+/// A `status`, and its JSON.
+struct StoreAnswer: Sendable {
+    let status: Int
+    let body: ByteBuffer
+
+    /// Returns an answer without a receipt.
+    static func status(
+        _ status: Int, environment: Environment? = nil, _ retryable: ServerFault.Retryable? = nil
+    ) -> StoreAnswer {
+        var json = JSONWriter()
+        json.object { answer in
+            answer.status(status, retryable)
+            answer.member("environment", environment?.rawValue)
+        }
+        return StoreAnswer(status: status, body: ByteBuffer(bytes: json.bytes))
+    }
+
+    /// Returns the answer to anything but a genuine receipt. Apple names the environment with 21003, not with 21002.
+    static func refusal(of subject: ReceiptRequest.Subject, at endpoint: Endpoint) -> StoreAnswer {
+        if case .malformed = subject { return .status(21002) }
+        return .status(21003, environment: endpoint.environment)
+    }
+}
+
+extension ServerFault {
+    /// The deviation of an answer to a genuine receipt; nil for faults that leave its JSON unchanged.
+    var deviation: GenuineAnswer.Deviation? {
+        switch self {
+        case .receiptStatus(let status) where status.hasReceipt: .init(status: status)
+        case .tampered(let tampering): .init(tampering: tampering)
+        case .wrongEnvironment: .init(hasWrongEnvironment: true)
+        case .latestReceipt(let replacement): .init(latestReceipt: replacement)
+        default: nil
         }
     }
 }

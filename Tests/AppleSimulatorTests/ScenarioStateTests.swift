@@ -7,56 +7,56 @@ import Testing
 @testable import AppleSimulator
 
 /// The assignment of faults to calls.
-struct PlayTests {
+struct ScenarioStateTests {
     private let clock = ManualClock()
 
-    private func play(_ yaml: String) throws -> Play {
-        Play(try Scenario(yaml: yaml), startingAt: clock.now)
+    private func state(_ yaml: String) throws -> ScenarioState {
+        ScenarioState(try Scenario(yaml: yaml), startingAt: clock.now)
     }
 
     @Test func `phases with a number of requests are a sequence`() throws {
-        var play = try play(
+        var state = try state(
             "faults: [{requests: 2, fault: html}, {requests: 1, fault: none}, {requests: 1, fault: reset}]")
-        let faults = (0..<5).map { _ in play.treatment(at: .production, clock.now).fault }
+        let faults = (0..<5).map { _ in state.effects(at: .production, clock.now).fault }
         #expect(faults == [.html, .html, ServerFault.none, .reset, nil])
     }
 
     @Test func `a phase begins at its time and ends before its end`() throws {
-        var play = try play("faults: [{from: 1, for: 2, fault: html}]")
+        var state = try state("faults: [{from: 1, for: 2, fault: html}]")
         var faults: [ServerFault?] = []
         for _ in 0..<4 {
-            faults.append(play.treatment(at: .production, clock.now).fault)
+            faults.append(state.effects(at: .production, clock.now).fault)
             clock.advance(bySeconds: 1)
         }
         #expect(faults == [nil, .html, .html, nil])
     }
 
     @Test func `a phase of one endpoint leaves the other alone, and its requests uncounted`() throws {
-        var play = try play("faults: [{endpoint: sandbox, requests: 1, fault: html}]")
-        let faults = [Endpoint.production, .sandbox, .sandbox].map { play.treatment(at: $0, clock.now).fault }
+        var state = try state("faults: [{endpoint: sandbox, requests: 1, fault: html}]")
+        let faults = [Endpoint.production, .sandbox, .sandbox].map { state.effects(at: $0, clock.now).fault }
         #expect(faults == [nil, .html, nil])
     }
 
     @Test func `phases add up, and the earlier one counts`() throws {
-        var play = try play(
+        var state = try state(
             """
             faults:
               - {fault: html}
               - {fault: reset, latency: 2}
               - {latency: 3, headers: {A: 1}}
             """)
-        let treatment = play.treatment(at: .production, clock.now)
-        #expect(treatment.fault == .html && treatment.latency == .seconds(2))
-        #expect(treatment.headers == [.init(name: "A", value: "1")])
+        let effects = state.effects(at: .production, clock.now)
+        #expect(effects.fault == .html && effects.latency == .seconds(2))
+        #expect(effects.headers == [.init(name: "A", value: "1")])
     }
 
     @Test func `a share is nearly exact, and the same for the same calls`() throws {
         var (first, second) = (
-            try play("faults: [{share: 0.3, fault: html}]"), try play("faults: [{share: 0.3, fault: html}]")
+            try state("faults: [{share: 0.3, fault: html}]"), try state("faults: [{share: 0.3, fault: html}]")
         )
-        let faults = (0..<3000).map { _ in first.treatment(at: .production, clock.now).fault }
+        let faults = (0..<3000).map { _ in first.effects(at: .production, clock.now).fault }
         #expect((800...1000).contains(faults.count { $0 != nil }))
-        #expect(faults == (0..<3000).map { _ in second.treatment(at: .production, clock.now).fault })
+        #expect(faults == (0..<3000).map { _ in second.effects(at: .production, clock.now).fault })
     }
 
     @Test func `latencies keep within their bounds`() throws {
@@ -73,10 +73,10 @@ struct PlayTests {
     }
 
     @Test func `a certificate is wrong only in its own phase`() throws {
-        var play = try play("faults: [{requests: 1, fault: html}, {requests: 1, fault: tls}]")
-        let before = play.showsWrongCertificate(at: .production, clock.now)
-        let first = play.treatment(at: .production, clock.now)
-        let isWrong = (0..<2).map { _ in play.showsWrongCertificate(at: .production, clock.now) }
+        var state = try state("faults: [{requests: 1, fault: html}, {requests: 1, fault: tls}]")
+        let before = state.showsWrongCertificate(at: .production, clock.now)
+        let first = state.effects(at: .production, clock.now)
+        let isWrong = (0..<2).map { _ in state.showsWrongCertificate(at: .production, clock.now) }
         #expect(!before && first.fault == .html && isWrong == [true, false])
     }
 }

@@ -5,7 +5,7 @@ internal import ReceiptForge
 internal import Receipts
 
 /// The state of a running scenario, as a value: time is an argument.
-struct Play: Sendable {
+struct ScenarioState: Sendable {
     let scenario: Scenario
     let start: Timestamp
     private var generator: SplitMix64
@@ -19,16 +19,16 @@ struct Play: Sendable {
         remaining = scenario.phases.map(\.requests)
     }
 
-    /// Returns the treatment of the next request: each active phase adds its effects, and the earlier phase wins. A
+    /// Returns the effects of the next request: each active phase adds its effects, and the earlier phase wins. A
     /// phase that adds nothing does not count the request.
-    mutating func treatment(at endpoint: Endpoint, _ now: Timestamp) -> Treatment {
-        var treatment = Treatment()
+    mutating func effects(at endpoint: Endpoint, _ now: Timestamp) -> Effects {
+        var effects = Effects()
         for (index, phase) in scenario.phases.enumerated()
-        where isOn(index, at: endpoint, now) && treatment.lacksSomething(of: phase) && chance(phase.share) {
+        where isOn(index, at: endpoint, now) && effects.lacksSomething(of: phase) && chance(phase.share) {
             remaining[index] = remaining[index].map { $0 - 1 }
-            treatment.add(phase, using: &generator)
+            effects.add(phase, using: &generator)
         }
-        return treatment
+        return effects
     }
 
     /// Returns true if the next connection gets an invalid certificate, as decided by the first phase with a fault.
@@ -54,7 +54,7 @@ struct Play: Sendable {
 }
 
 /// The effects of a scenario on one request.
-struct Treatment: Hashable, Sendable {
+struct Effects: Hashable, Sendable {
     private(set) var fault: ServerFault?
     /// The added latency; nil for none.
     private(set) var latency: Duration?

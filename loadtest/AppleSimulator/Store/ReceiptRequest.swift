@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FoundationEssentials
+internal import ReceiptForge
 internal import Receipts
 internal import Synchronization
 
@@ -74,7 +75,21 @@ final class ReceiptRequest: Sendable {
 /// The period in which an answer stays the same, except for the dates of the request.
 struct Edition: Hashable, Sendable {
     /// The number of the scenario, counted from 1.
-    let play: Int
+    let scenario: Int
     /// The number of the latest receipts issued in it.
     let issue: Int64
+}
+
+/// A verified receipt, read once.
+struct GenuineReceipt: Sendable {
+    let contents: ReceiptContents
+    let environment: Environment
+
+    init(_ receipt: VerifiedReceipt) {
+        contents = ReceiptContents(receipt)
+        environment = receipt.environment
+    }
+
+    /// True for a receipt with subscriptions: Apple requires the shared secret, and returns more.
+    var hasSubscriptions: Bool { contents.purchases.contains(where: \.isSubscription) }
 }
