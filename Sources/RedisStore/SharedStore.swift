@@ -80,14 +80,14 @@ extension RedisError {
     fileprivate var isUselessAnswer: Bool {
         switch self {
         case .pipelineFull, .protocolViolation: true
-        case .refused(let refusal): refusal.kind.servesNobody
+        case .refused(let refusal): refusal.kind.isUnavailable
         case .notConnected, .connectionLost, .timeout, .shutDown: false
         }
     }
 }
 
 extension RedisRefusal.Kind {
-    fileprivate var servesNobody: Bool {
+    fileprivate var isUnavailable: Bool {
         switch self {
         case .clusterDown, .readOnly, .loading, .masterDown, .busy, .noAuth, .wrongPassword: true
         case .moved, .ask, .tryAgain, .noScript, .outOfMemory, .misconfigured, .noPermission, .other: false

@@ -43,7 +43,7 @@ struct StatusIssue: Hashable, Sendable {
         case breakerOpen = "ReceiptGatewayCircuitBreakerOpen"
         case appleFails = "ReceiptGatewayAppleErrorRateHigh"
         case appleThrottles = "ReceiptGatewayAppleThrottling"
-        case somebodyBetween = "ReceiptGatewayUpstreamTLSInterception"
+        case tlsInterception = "ReceiptGatewayUpstreamTLSInterception"
         case secretRejected = "ReceiptGatewaySharedSecretRejected"
         case undecided = "ReceiptGatewayVerificationsUndecided"
         case degraded = "ReceiptGatewayDegradedAnswers"
@@ -152,7 +152,7 @@ extension StatusSources {
                 StatusCount.contradicted,
                 StatusIssue(
                     .critical, "An answer in Apple's name contradicts what Apple signed and was rejected.",
-                    "Find the server that answers in Apple's name.", .somebodyBetween)
+                    "Find the server that answers in Apple's name.", .tlsInterception)
             ),
             (
                 .cacheForgeries,

@@ -40,7 +40,8 @@ package struct Authenticator: Sendable {
         guard case .keys(let owners, let hasher) = policy else { return .loopback }
         let key = Self.key(in: credentials)
         let owner = key.flatMap { owners[$0.id] }
-        let matches = hasher.matches(key?.secret ?? Self.nobodysSecret, hash: owner?.key.hash ?? Self.nobodysHash)
+        let matches = hasher.matches(
+            key?.secret ?? Self.placeholderSecret, hash: owner?.key.hash ?? Self.placeholderHash)
         guard matches, let owner, owner.key.isActive(at: now) else { throw AuthenticationFailure() }
         return owner.client
     }
@@ -56,8 +57,8 @@ package struct Authenticator: Sendable {
     }
 
     /// Placeholders for a missing key or owner, so that the same hash is computed and compared.
-    private static let nobodysSecret = Secret(String(repeating: "A", count: 43))
-    private static let nobodysHash = [UInt8](repeating: 0, count: 32)
+    private static let placeholderSecret = Secret(String(repeating: "A", count: 43))
+    private static let placeholderHash = [UInt8](repeating: 0, count: 32)
 }
 
 /// The request carries no valid key. Deliberately without details.

@@ -102,9 +102,9 @@ package enum MetricCatalogue {
 
     static let deprecation = MetricFamily(
         "receipt_gateway_upstream_deprecation_timestamp_seconds", .gauge,
-        "When the endpoint is deprecated; 0 if nobody said.", by: UpstreamEndpoint.self)
+        "When the endpoint is deprecated; 0 if not announced.", by: UpstreamEndpoint.self)
     static let sunset = MetricFamily(
-        "receipt_gateway_upstream_sunset_timestamp_seconds", .gauge, "When the endpoint ends; 0 if nobody said.",
+        "receipt_gateway_upstream_sunset_timestamp_seconds", .gauge, "When the endpoint ends; 0 if not announced.",
         by: UpstreamEndpoint.self)
     static let shareMoved = MetricFamily(
         "receipt_gateway_sunset_ramp_ratio", .gauge,
@@ -121,7 +121,8 @@ package enum MetricCatalogue {
         "receipt_gateway_log_lines_suppressed_total", .counter,
         "Lines about requests that failed or were slow, and that were more than are written.", by: NotableRequest.self)
     package static let logLinesDropped = MetricFamily(
-        "receipt_gateway_log_lines_dropped_total", .counter, "Log lines that nobody read in time.")
+        "receipt_gateway_log_lines_dropped_total", .counter,
+        "Log lines dropped because the reader of the log was too slow.")
     private static let gateway = [build, logLinesSuppressed, logLinesDropped]
 
     // MARK: - Configuration and expiry

@@ -4,6 +4,7 @@
 import Foundation
 import NIOCore
 import Synchronization
+import Testing
 
 @testable import LoadTest
 
@@ -76,10 +77,7 @@ struct FleetLoad: Sendable {
 
     /// Sends requests until there are this many answers.
     func run(visits count: Int) async throws -> [Visit] {
-        let outcome = try await run { log in
-            while log.visits.count < count { try await Task.sleep(for: .milliseconds(20)) }
-        }
-        return outcome.visits
+        try await run { log in try await log.reach(count) }.visits
     }
 
     private func load(_ log: FleetLog) throws -> LoadRun {
@@ -117,6 +115,11 @@ final class FleetLog: Sendable {
     private let state = Mutex<[Visit]>([])
 
     var visits: [Visit] { state.withLock { $0 } }
+
+    /// Waits until there are this many outcomes.
+    func reach(_ count: Int) async throws {
+        try await eventually("\(count) requests have an outcome") { state.withLock { $0.count } >= count }
+    }
 
     @Sendable func record(_ completion: Completion) {
         let end = ContinuousClock.now

@@ -56,10 +56,10 @@ extension Fleet {
         let limited = FleetLoad(
             port: balancer.port, perSecond: Double(2 * Self.quota), key: keys[Self.limited], mode: .local,
             receipt: { _ in Sample.receipt(first) })
-        let (inner, freeVisits) = try await free.run { _ in
+        let (inner, freeVisits) = try await free.run { log in
             try await limited.run { _ in
                 // Some requests first, so that connections are warm.
-                try await Task.sleep(for: .milliseconds(500))
+                try await log.reach(25)
                 try await body()
                 return try await recovery(receiptsFrom: first + 50_000)
             }

@@ -85,7 +85,7 @@ struct StatusIssueTests {
                 .increment()
             sample.registry.counter(MetricCatalogue.contradictions, Contradiction.allCases[0].labelValues).increment()
         }
-        #expect(results.map(\.runbook) == [.somebodyBetween, .tampered])
+        #expect(results.map(\.runbook) == [.tlsInterception, .tampered])
         #expect(results.allSatisfy { $0.severity == .critical })
     }
 
