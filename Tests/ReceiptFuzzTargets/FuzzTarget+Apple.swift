@@ -70,7 +70,7 @@
 
         static func answer(_ fields: [TransportHeader]) -> TransportResponse {
             TransportResponse(
-                status: 429, headers: TransportHeaders(fields), body: [], httpVersion: .http1_1,
+                status: 429, headers: fields, body: [], httpVersion: .http1_1,
                 connectionWasReused: false,
                 timings: TransportTimings(connected: .zero, firstByte: .zero, total: .zero))
         }
