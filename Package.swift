@@ -256,7 +256,7 @@ let package = Package(
         .testTarget(
             name: "ReceiptsTests", dependencies: ["Receipts", "ReceiptForge", "ReceiptsFoundation"],
             swiftSettings: house),
-        .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: house),
+        .testTarget(name: "ResilienceTests", dependencies: ["ReceiptForge", "Resilience"], swiftSettings: house),
         .testTarget(
             name: "GatewayTests",
             dependencies: [

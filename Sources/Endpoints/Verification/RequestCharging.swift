@@ -55,7 +55,7 @@ package struct RequestCharging: Sendable {
         metrics.count(admission, under: policies)
         context.rateLimitFields = Array(RateLimitFields(admission).fields(withLegacy: sendsLegacyFields))
         context.record { facts in
-            facts.limitedInShadowBy = admission.policies { $0.decision.isRefusal && !$0.isEnforcedRefusal }
+            facts.limitedInShadowBy = admission.policies { $0.isRefusal && !$0.isEnforcedRefusal }
         }
     }
 }

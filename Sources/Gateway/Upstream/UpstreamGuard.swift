@@ -162,7 +162,7 @@ extension UpstreamGuard.State {
 
     fileprivate mutating func line(up maximumWaiting: Int, at now: Instant, by deadline: Instant) -> Admission {
         if let reason = obstacle(maximumWaiting, at: now, by: deadline) { return .rejected(reason) }
-        if waiting.isEmpty, case .acquired(let slot) = limit.acquire() { return .slot(slot) }
+        if waiting.isEmpty, let slot = limit.acquire() { return .slot(slot) }
         let waiter = Waiter<ConcurrencyLimit.Slot>()
         waiting.append(waiter)
         return .wait(waiter)
@@ -189,7 +189,7 @@ extension UpstreamGuard.State {
         limit.release(slot, outcome)
         var served = 0
         for waiter in waiting {
-            guard case .acquired(let slot) = limit.acquire() else { break }
+            guard let slot = limit.acquire() else { break }
             if !waiter.end(with: slot) { limit.release(slot, .neutral) }
             served += 1
         }
