@@ -52,7 +52,7 @@ package final class RedisFleetState: FleetState {
     func tell(_ note: FleetUpdate, of endpoint: UpstreamEndpoint) {
         // The caller has updated `upstreams`; `exchange` reads it.
         if case .lifecycle = note { news.withLock { _ = $0.insert(endpoint) } }
-        alarm.ring()
+        alarm.fire()
     }
 
     /// Publishes this node's knowledge, and reads the others'.
@@ -62,11 +62,9 @@ package final class RedisFleetState: FleetState {
             await exchangeLifecycle(of: endpoint)
         }
     }
-}
 
-// MARK: - Pauses
+    // MARK: - Pauses
 
-extension RedisFleetState {
     private func exchangePause(of endpoint: UpstreamEndpoint) async {
         let mine = upstreams.guards.health(of: endpoint).pausedFor?.wholeMilliseconds ?? 0
         let reply = try? await store.run(
@@ -88,11 +86,9 @@ extension RedisFleetState {
         redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
         return mine
         """)
-}
 
-// MARK: - Announcements
+    // MARK: - Announcements
 
-extension RedisFleetState {
     private func exchangeLifecycle(of endpoint: UpstreamEndpoint) async {
         let known = upstreams.lifecycle.state(of: endpoint)
         let mine = LifecycleUpdate(dates: known.announced, links: known.links)

@@ -46,7 +46,7 @@ struct ClusterPipelineTests {
     @Test func `only the moved command is sent again, by the corrected map`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
-        let news = pipeline.take([refused("MOVED 12182 b:1"), .success(.integer(1))], to: first)
+        let hints = pipeline.take([refused("MOVED 12182 b:1"), .success(.integer(1))], to: first)
         #expect(news.redirections == [.moved(HashSlot(of: "foo"), to: b)])
         #expect(!pipeline.isDone)
         var moved = map
@@ -62,7 +62,7 @@ struct ClusterPipelineTests {
     @Test func `each command after ASK has its own ASKING, whose reply is dropped`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
-        let news = pipeline.take([refused("ASK 12182 b:1"), refused("ASK 12182 b:1")], to: first)
+        let hints = pipeline.take([refused("ASK 12182 b:1"), refused("ASK 12182 b:1")], to: first)
         #expect(!news.isMapInDoubt && !pipeline.wantsPause)
         let second = try #require(pipeline.takeBatches(by: map).first)
         #expect(second.node == b)
@@ -98,7 +98,7 @@ struct ClusterPipelineTests {
     ) throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
-        let news = pipeline.take([.failure(error)], to: first)
+        let hints = pipeline.take([.failure(error)], to: first)
         #expect(news.isMapInDoubt)
         #expect(pipeline.isDone)
         #expect(pipeline.results == [.failure(error)])
@@ -107,7 +107,7 @@ struct ClusterPipelineTests {
     @Test func `an error that is a command's result does not concern the cluster`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
-        let news = pipeline.take([refused("WRONGTYPE Operation against a key")], to: first)
+        let hints = pipeline.take([refused("WRONGTYPE Operation against a key")], to: first)
         #expect(!news.isMapInDoubt && news.redirections.isEmpty && pipeline.isDone)
     }
 }

@@ -14,7 +14,7 @@ struct RedisCheck {
     private let client: RedisClientConfiguration
     private let report: CheckReport
     private let clock: @Sendable () -> Timestamp
-    private let redis: RedisClient
+    private let redis: any RedisClient
     private let recorder = ConnectionRecorder()
 
     enum Limits {
@@ -36,14 +36,14 @@ struct RedisCheck {
             report.ok("store", "not configured: this node shares nothing, which is right for a single node")
             return nil
         }
-        client.commandDeadline = max(Limits.timeout, configuration.redis.deadline)
-        client.connectDeadline = max(Limits.timeout, configuration.redis.connectDeadline)
-        client.clientName = "receipt-gateway-doctor"
+        client.node.commandDeadline = max(Limits.timeout, configuration.redis.deadline)
+        client.node.connectDeadline = max(Limits.timeout, configuration.redis.connectDeadline)
+        client.node.clientName = "receipt-gateway-doctor"
         self.configuration = configuration.redis
         self.client = client
         self.report = report
         self.clock = clock
-        redis = RedisClient(client, eventLoops: MultiThreadedEventLoopGroup.singleton.next(), observer: recorder)
+        redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton.next(), observer: recorder)
     }
 
     func run() async {
