@@ -39,6 +39,9 @@ public struct RateAdmission: Hashable, Sendable {
         /// The source of the decision.
         public let source: Source
 
+        /// The time until the bucket is full; after a refusal, until it has enough tokens for the same request.
+        public var timeUntilReset: Duration { if case .refused(let wait?) = decision { wait } else { timeUntilFull } }
+
         /// True if the bucket lacks the tokens.
         public var isRefusal: Bool { decision.isRefusal }
 

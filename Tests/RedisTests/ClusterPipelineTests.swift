@@ -47,7 +47,7 @@ struct ClusterPipelineTests {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
         let hints = pipeline.take([refused("MOVED 12182 b:1"), .success(.integer(1))], to: first)
-        #expect(news.redirections == [.moved(HashSlot(of: "foo"), to: b)])
+        #expect(hints.redirections == [.moved(HashSlot(of: "foo"), to: b)])
         #expect(!pipeline.isDone)
         var moved = map
         moved.move(HashSlot(of: "foo"), to: b)
@@ -63,7 +63,7 @@ struct ClusterPipelineTests {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
         let hints = pipeline.take([refused("ASK 12182 b:1"), refused("ASK 12182 b:1")], to: first)
-        #expect(!news.isMapInDoubt && !pipeline.wantsPause)
+        #expect(!hints.isMapInDoubt && !pipeline.wantsPause)
         let second = try #require(pipeline.takeBatches(by: map).first)
         #expect(second.node == b)
         #expect(words(second) == [["ASKING"], ["GET", "foo"], ["ASKING"], ["TTL", "foo"]])
@@ -99,7 +99,7 @@ struct ClusterPipelineTests {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
         let hints = pipeline.take([.failure(error)], to: first)
-        #expect(news.isMapInDoubt)
+        #expect(hints.isMapInDoubt)
         #expect(pipeline.isDone)
         #expect(pipeline.results == [.failure(error)])
     }
@@ -108,6 +108,6 @@ struct ClusterPipelineTests {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
         let hints = pipeline.take([refused("WRONGTYPE Operation against a key")], to: first)
-        #expect(!news.isMapInDoubt && news.redirections.isEmpty && pipeline.isDone)
+        #expect(!hints.isMapInDoubt && hints.redirections.isEmpty && pipeline.isDone)
     }
 }

@@ -46,11 +46,7 @@ package struct RateLimitFields {
 extension RateAdmission.Outcome {
     fileprivate var policy: RatePolicy { charge.bucket.policy }
 
-    /// The time until the bucket is full; after a refusal, until it has enough tokens for the same request.
-    fileprivate var secondsUntilReset: Int {
-        guard case .refused(let wait?) = decision else { return timeUntilFull.secondsRoundedUp }
-        return wait.secondsRoundedUp
-    }
+    fileprivate var secondsUntilReset: Int { timeUntilReset.secondsRoundedUp }
 }
 
 extension RateAdmission {
