@@ -76,7 +76,7 @@ extension RedisFleetState {
         guard case .integer(let left) = reply else { return metrics.count(.pause, .unreadable) }
         guard left > 0 else { return }
         upstreams.guards.pause(endpoint, for: .milliseconds(min(left, Limits.pauseMilliseconds)))
-        if left > mine + Int64(Limits.pauseSlackMilliseconds) { metrics.count(.pause, .learnt) }
+        if left > mine + Int64(Limits.pauseSlackMilliseconds) { metrics.count(.pause, .received) }
     }
 
     /// KEYS pause; ARGV this node's milliseconds, slack. Returns the effective milliseconds; negative for none.
@@ -113,7 +113,7 @@ extension RedisFleetState {
         case .string(let bytes):
             guard let note = LifecycleUpdate(stamped: bytes) else { return metrics.count(.lifecycle, .unreadable) }
             let isNew = upstreams.lifecycle.learn(note.dates, links: note.links, of: endpoint)
-            if isNew { metrics.count(.lifecycle, .learnt) }
+            if isNew { metrics.count(.lifecycle, .received) }
         default: metrics.count(.lifecycle, .unreadable)
         }
     }

@@ -14,13 +14,10 @@ internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
 
-/// The connection to Apple.
 struct AppleConnection: Sendable {
     /// Sends requests to Apple, within its guards.
     let verification: UpstreamVerification
-    /// Purges cached results.
     let invalidation: CacheInvalidation
-    /// Transfers the bytes.
     let transport: HTTPTransport
 }
 

@@ -24,7 +24,6 @@ package final class LimitMetrics: Sendable {
         if !admission.isAdmitted { limited[.rate]?.increment() }
     }
 
-    /// Counts a request rejected by its client's concurrency limit.
     package func countTooManyInFlight() {
         limited[.concurrency]?.increment()
     }

@@ -22,7 +22,7 @@ struct StatusRouteTests {
             let upstream = """
                 {"enabled":false,"breaker":{"state":"closed","mode":"auto"},"requests_in_flight":0,\
                 "concurrency_limit":20,"requests_waiting":0,\
-                "lifecycle":{"stage":"current","share_moved":0.0,"links":[]}}
+                "lifecycle":{"stage":"current","sunset_ramp_ratio":0.0,"links":[]}}
                 """
             #expect(
                 answer?.body == """
@@ -68,7 +68,7 @@ struct StatusRouteTests {
             String(decoding: json.bytes, as: UTF8.self) == """
                 {"enabled":true,"breaker":{"state":"open","mode":"auto","opens_for_seconds":7},\
                 "paused_for_seconds":1,"requests_in_flight":3,"concurrency_limit":20,"requests_waiting":2,\
-                "budget_remaining":0,"lifecycle":{"stage":"drained","share_moved":1.0,\
+                "budget_remaining":0,"lifecycle":{"stage":"drained","sunset_ramp_ratio":1.0,\
                 "deprecation":"1970-01-01T00:00:00Z","deprecation_ms":0,\
                 "sunset":"2027-06-30T00:00:00Z","sunset_ms":1814313600000,\
                 "announced":{"deprecation":"1970-01-01T00:00:01.500Z","deprecation_ms":1500,\
