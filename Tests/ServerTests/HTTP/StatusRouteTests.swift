@@ -77,14 +77,3 @@ struct StatusRouteTests {
                 """)
     }
 }
-
-extension RunningGateway {
-    /// Sends a request; `line` is its method and target.
-    func ask(_ line: String, _ fields: [String] = [], body: String = "") async throws -> RawAnswer? {
-        try await RawConnection.with(port: port) { connection in
-            let head = ["\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)"] + fields
-            try await connection.send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
-            return try await connection.answer()
-        }
-    }
-}
