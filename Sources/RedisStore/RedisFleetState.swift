@@ -112,7 +112,7 @@ extension RedisFleetState {
         case .null: break
         case .string(let bytes):
             guard let note = LifecycleUpdate(stamped: bytes) else { return metrics.count(.lifecycle, .unreadable) }
-            let isNew = upstreams.lifecycle.learn(note.dates, links: note.links, of: endpoint)
+            let isNew = upstreams.lifecycle.record(note.dates, links: note.links, of: endpoint)
             if isNew { metrics.count(.lifecycle, .learnt) }
         default: metrics.count(.lifecycle, .unreadable)
         }

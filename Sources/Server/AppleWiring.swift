@@ -62,7 +62,7 @@ extension AppleConnection {
     /// Creates a span for each request to Apple, and records it with the client's request.
     private static func follow(
         _ tracing: RequestTracing, _ configuration: AppleConfiguration
-    ) -> VerifyReceiptUpstream.Follow {
+    ) -> VerifyReceiptUpstream.RequestTracer {
         let hosts: [UpstreamEnvironment: String] = [
             .production: configuration.productionURL.host, .sandbox: configuration.sandboxURL.host,
         ]

@@ -99,7 +99,7 @@
     extension VerifyReceiptResponse {
         fileprivate func check() throws {
             if status == .valid { try expect(receipt != nil, "valid, and no receipt") }
-            guard !status.vouchesForReceipt else { return }
+            guard !status.confirmsReceipt else { return }
             let isSilent =
                 receipt == nil && environment == nil && latestReceipt == nil && latestReceiptInfo.isEmpty
                 && latestExpiredReceiptInfo.isEmpty && pendingRenewalInfo.isEmpty

@@ -135,7 +135,7 @@ final class CachedReply: Sendable {
     let terms: CachedAnswer
     let options: VerificationOptions
     /// The provenance, for header fields.
-    let origin: AnswerOrigin
+    let origin: CacheProvenance
     /// The facts for the log.
     let facts: AnswerFacts
     /// The counters that it increments.
@@ -150,7 +150,7 @@ final class CachedReply: Sendable {
         self.options = options
         self.tally = tally
         self.reply = reply.repeatable
-        origin = AnswerOrigin(answer)
+        origin = CacheProvenance(answer)
         facts = AnswerFacts(answer)
         isGenuine = answer.verdict == .genuine
     }

@@ -51,7 +51,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
     package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
         let body = AnswerBody(answer, latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
         return Replies(
-            now: Reply(body: ByteBuffer(bytes: body.now)), again: Reply(body: ByteBuffer(bytes: body.again)))
+            now: Reply(body: ByteBuffer(bytes: body.now)), repeated: Reply(body: ByteBuffer(bytes: body.repeated)))
     }
 
     /// Only answers from Apple announce the end: receipts are verified after that day too.

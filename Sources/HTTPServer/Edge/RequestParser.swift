@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import Settings
@@ -254,7 +255,7 @@ extension RequestParser {
     }
 
     private mutating func finishHead() throws(EdgeRefusal) -> HTTPRequestHead {
-        switch try framing.length(in: version, limit: limits.body) {
+        switch try framing.length(in: version) {
         case .bytes(let count): phase = .body(remaining: count)
         case .chunked: phase = .chunkSize
         }
@@ -271,7 +272,7 @@ extension RequestParser {
         guard let length = try lineLength(in: buffer, upTo: Limits.chunkLine, beyond: .malformed) else { return false }
         let size = try Self.chunkSize(buffer.readableBytesUInt8Span.extracting(0..<length))
         buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
-        guard let size, size <= limits.body.bytes else { throw .bodyTooLarge(maximum: limits.body) }
+        guard let size, size <= limits.body.bytes else { throw .bodyTooLarge }
         phase = size == 0 ? .trailers : .chunk(remaining: size)
         return true
     }
@@ -280,8 +281,8 @@ extension RequestParser {
     private static func chunkSize(_ line: Span<UInt8>) throws(EdgeRefusal) -> Int? {
         var size: Int? = 0
         var index = 0
-        while index < line.count, let digit = line[index].hexadecimalDigit {
-            size = size.flatMap { $0 <= Int.max >> 4 ? $0 << 4 | digit : nil }
+        while index < line.count, let digit = ASCII.hexadecimalValue(of: line[index]) {
+            size = size.flatMap { $0 <= Int.max >> 4 ? $0 << 4 | Int(digit) : nil }
             index += 1
         }
         guard index > 0 else { throw .malformed }

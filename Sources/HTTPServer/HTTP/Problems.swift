@@ -99,7 +99,8 @@ extension Problem {
 
 extension Problem {
     /// Returns the problem for a refusal by the edge, before a request is complete.
-    package init(_ refusal: EdgeRefusal) {
+    /// - Parameter bodyLimit: the maximum size of a body.
+    init(_ refusal: EdgeRefusal, bodyLimit: ByteCount) {
         switch refusal {
         case .unauthenticated: self = .unauthenticated
         case .malformed: self.init(.badRequest, .malformedRequest, "This is not a valid HTTP/1.1 request.")
@@ -123,8 +124,8 @@ extension Problem {
             headerFields[.retryAfter] = "1"
         case .headerTooLarge:
             self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
-        case .bodyTooLarge(let maximum):
-            self.init(.contentTooLarge, .bodyTooLarge, "The body is larger than \(maximum.configurationText).")
+        case .bodyTooLarge:
+            self.init(.contentTooLarge, .bodyTooLarge, "The body is larger than \(bodyLimit.configurationText).")
         case .bodyTooFragmented:
             self.init(.badRequest, .malformedRequest, "The request body comes in too many small chunks.")
         case .headersLate: self.init(.requestTimeout, .requestTimeout, "The request header took too long to arrive.")

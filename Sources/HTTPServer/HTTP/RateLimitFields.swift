@@ -59,3 +59,11 @@ extension RateAdmission {
         outcomes.filter(isMeant).map(\.charge.bucket.policy.name)
     }
 }
+
+extension Duration {
+    /// The whole seconds, rounded up so that a client that waits so long does not return too early.
+    package var secondsRoundedUp: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) + (attoseconds > 0 ? 1 : 0)
+    }
+}

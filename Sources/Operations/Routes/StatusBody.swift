@@ -52,7 +52,7 @@ extension JSONWriter {
         object { json in
             json.member("stage", stage.name)
             json.key("share_moved")
-            json.number(stage.shareMoved)
+            json.number(stage.rampShare)
             json.members(state.dates)
             if state.announced != LifecycleDates() {
                 json.key("announced")

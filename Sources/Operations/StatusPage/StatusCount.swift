@@ -131,7 +131,7 @@ extension StatusCount {
         let decisions = { (isMeant: (LimitDecisionLabels) -> Bool) in
             registry.counters(MetricCatalogue.limitDecisions, where: isMeant)
         }
-        let refusals = { (isMeant: (RefusalCause) -> Bool) in
+        let refusals = { (isMeant: (EdgeRefusal) -> Bool) in
             registry.counters(MetricCatalogue.refusals, where: isMeant)
         }
         return switch self {

@@ -71,7 +71,7 @@ extension StatusSources {
                     let left = state.dates.sunset.map { max(.zero, $0.since(now)) }
                     return .init(value: .span(left), tone: left == .zero ? .bad : .plain)
                 },
-                row("share_moved", "Answered without it") { .init(value: .share($0.dates.stage(at: now).shareMoved)) },
+                row("share_moved", "Answered without it") { .init(value: .share($0.dates.stage(at: now).rampShare)) },
                 row("said_by", "Announced by") { .init(value: $0.source) },
             ])
     }

@@ -46,7 +46,7 @@ extension UpstreamState {
                 lifecycle.state(of: endpoint).dates.sunset?.seconds ?? 0
             },
             MetricReading(MetricCatalogue.shareMoved, labels) {
-                lifecycle.state(of: endpoint).dates.stage(at: clock()).shareMoved
+                lifecycle.state(of: endpoint).dates.stage(at: clock()).rampShare
             },
         ]
     }

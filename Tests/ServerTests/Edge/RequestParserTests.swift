@@ -76,7 +76,7 @@ struct RequestParserTests {
             ),
             (
                 RequestParser.Limits(body: .bytes(16)), "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n",
-                .bodyTooLarge(maximum: .bytes(16))
+                .bodyTooLarge
             ),
         ] as [(RequestParser.Limits, String, EdgeRefusal?)])
     func `each limit is exact to the byte`(limits: RequestParser.Limits, text: String, refusal: EdgeRefusal?) throws {

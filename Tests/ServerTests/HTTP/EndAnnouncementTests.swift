@@ -82,9 +82,9 @@ struct EndAnnouncementTests {
             let step = try route.handler(try .forTests(), ReservedBody(nil, nil))
             return try await step.value().fields[.sunset]
         }
-        lifecycle.learn(LifecycleDates(sunset: Self.sunset), links: [], of: .sandbox)
+        lifecycle.record(LifecycleDates(sunset: Self.sunset), links: [], of: .sandbox)
         #expect(try await sunset() == nil)
-        lifecycle.learn(LifecycleDates(sunset: Self.sunset), links: [], of: .production)
+        lifecycle.record(LifecycleDates(sunset: Self.sunset), links: [], of: .production)
         #expect(try await sunset() != nil)
     }
 

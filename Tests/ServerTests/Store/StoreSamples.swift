@@ -46,7 +46,7 @@ enum StoreSamples {
         var request = VerificationRequest(evidence: .appReceipt(bytes))
         edit(&request)
         let options = UpstreamRequest(
-            about: .signed(VerifiedEvidence(.appReceipt(try verified(bytes)))),
+            subject: .signed(VerifiedEvidence(.appReceipt(try verified(bytes)))),
             options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
         return CacheKey(options, at: .verifyReceipt, with: request.options.callersSecret ?? ScriptedApple.secret)
     }
