@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Hexadecimal digits in ASCII text.
+/// Hexadecimal digits and safe characters in ASCII text.
 package enum ASCII {
     /// Returns the value of a hexadecimal digit, 0...15; nil for any other byte.
     @inlinable
@@ -50,9 +50,7 @@ package enum ASCII {
 
     /// Returns the four lowercase digits of a number, the first in the highest byte.
     package static func hexadecimalDigits(of number: UInt16) -> UInt32 {
-        stride(from: 12, through: 0, by: -4).reduce(0) { digits, shift in
-            digits << 8 | UInt32(hexadecimalDigit(UInt8(truncatingIfNeeded: number >> shift) & 0x0F))
-        }
+        UInt32(truncatingIfNeeded: hexadecimalDigits(of: UInt32(number)))
     }
 
     /// Appends the sixteen lowercase digits of a number, the highest bits first.

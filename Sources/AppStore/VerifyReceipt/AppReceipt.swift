@@ -4,6 +4,7 @@
 package import Gateway
 internal import JSON
 package import Receipts
+internal import Secrets
 
 /// `receipt` of an answer: the contents of the receipt that was sent, as read by Apple.
 package struct AppReceipt: Sendable {
@@ -27,4 +28,4 @@ package struct AppReceipt: Sendable {
     }
 }
 
-extension AppReceipt: RedactedDescription {}
+extension AppReceipt: Redacted {}

@@ -96,11 +96,3 @@ struct EntitlementMembers {
         return transactions
     }
 }
-
-/// A value whose description is its type's name: the rest is a customer's purchases.
-package protocol RedactedDescription: CustomStringConvertible, CustomReflectable {}
-
-extension RedactedDescription {
-    package var description: String { "\(Self.self)" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
-}

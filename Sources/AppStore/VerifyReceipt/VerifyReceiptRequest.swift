@@ -59,9 +59,7 @@ extension VerifyReceiptRequest {
     }
 }
 
-extension VerifyReceiptRequest: CustomStringConvertible, CustomReflectable {
+extension VerifyReceiptRequest: Redacted {
     /// The size, without the receipt or the secret.
     package var description: String { "VerifyReceiptRequest(\(receipt.count) bytes)" }
-    /// Empty, for the same reason.
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

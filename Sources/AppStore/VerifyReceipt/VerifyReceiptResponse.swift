@@ -4,6 +4,7 @@
 package import Gateway
 package import JSON
 package import Receipts
+internal import Secrets
 
 /// The answer to `POST /verifyReceipt`: the bytes, the JSON, and the parsed members that decide about entitlements.
 ///
@@ -112,7 +113,7 @@ extension VerifyReceiptResponse {
     }
 }
 
-extension VerifyReceiptResponse: RedactedDescription {}
+extension VerifyReceiptResponse: Redacted {}
 
 extension JSONValue {
     fileprivate var object: JSONValue? { type == .object ? self : nil }

@@ -155,10 +155,5 @@ extension UpstreamFailure {
 }
 
 extension UpstreamEnvironment {
-    var environment: Environment {
-        switch self {
-        case .production: .production
-        case .sandbox: .sandbox
-        }
-    }
+    var environment: Environment { self == .production ? .production : .sandbox }
 }

@@ -140,9 +140,9 @@ extension JSONWriter {
 // MARK: - Fields
 
 extension JSONWriter: FieldVisitor {
-    package mutating func text(_ name: String, _ value: inout String?) {
-        member(name, value)
-    }
+    package mutating func text(_ name: String, _ value: inout String?) { member(name, value) }
+    package mutating func flag(_ name: String, _ value: inout Bool?) { member(name, value) }
+    package mutating func date(_ name: String, _ value: inout Timestamp?) { member(name, value) }
 
     package mutating func count(_ name: String, _ value: inout Int64?) {
         guard let value else { return }
@@ -151,17 +151,7 @@ extension JSONWriter: FieldVisitor {
     }
 
     /// A numeric identifier is a string, because JSON readers round beyond 2^53.
-    package mutating func code(_ name: String, _ value: inout Int64?) {
-        identifier(name, value)
-    }
-
-    package mutating func flag(_ name: String, _ value: inout Bool?) {
-        member(name, value)
-    }
-
-    package mutating func date(_ name: String, _ value: inout Timestamp?) {
-        member(name, value)
-    }
+    package mutating func code(_ name: String, _ value: inout Int64?) { identifier(name, value) }
 
     /// Does nothing: this visitor only writes.
     package func invalid(_ name: String) {}

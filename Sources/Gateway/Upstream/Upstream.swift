@@ -45,11 +45,9 @@ public struct UpstreamRequest: Sendable {
     var sentByteCount: Int { subject.evidence?.receipt?.bytes.count ?? 0 }
 }
 
-extension UpstreamRequest: CustomStringConvertible, CustomReflectable {
+extension UpstreamRequest: Redacted {
     /// The subject's description, without evidence, secret or app.
     public var description: String { "UpstreamRequest(\(subject))" }
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Apple's reply to one request.

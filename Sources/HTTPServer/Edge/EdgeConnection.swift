@@ -99,7 +99,7 @@ extension EdgeConnection {
     private mutating func begin(_ header: RequestHeader, at now: NIODeadline) -> Action {
         let match = routes.match(header.method, header.path)
         let client = rules.client(of: header, for: match)
-        request = IncomingRequest(header, match, client, at: now)
+        request = IncomingRequest(header: header, match: match, client: client, arrival: now)
         phase = .receiving(until: now + rules.requestDeadline)
         guard let client else { return refuse(.unauthenticated, at: now) }
         if let refusal = rules.refusal(of: header, from: client) { return refuse(refusal, at: now) }

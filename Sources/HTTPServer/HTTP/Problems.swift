@@ -53,11 +53,9 @@ extension Problem {
 
 extension Problem {
     /// Has the same text for every fault of the key.
-    static let unauthenticated: Problem = {
-        var problem = Problem(.unauthorized, .unauthenticated, "A valid API key is required.")
-        problem.headerFields[.wwwAuthenticate] = #"Bearer realm="receipt-gateway""#
-        return problem
-    }()
+    static let unauthenticated = Problem(
+        .unauthorized, .unauthenticated, "A valid API key is required.",
+        headerFields: [.wwwAuthenticate: #"Bearer realm="receipt-gateway""#])
 
     package static let operationNotPermitted = Problem(
         .forbidden, .operationNotPermitted, "This client is not permitted to do this.")
@@ -68,31 +66,24 @@ extension Problem {
     package static let invalidTransactionID = Problem(
         .badRequest, .invalidTransactionID, "A transaction ID has 1 to 20 digits and nothing else.")
 
-    static let storeUnreachable: Problem = {
-        var problem = Problem(
-            .serviceUnavailable, .storeUnreachable, "The shared store is unreachable. Retry later.")
-        problem.headerFields[.retryAfter] = "1"
-        return problem
-    }()
+    static let storeUnreachable = Problem(
+        .serviceUnavailable, .storeUnreachable, "The shared store is unreachable. Retry later.",
+        headerFields: [.retryAfter: "1"])
 
     static let notFound = Problem(.notFound, .notFound, "There is no resource at this path.")
 
     /// `Allow` is required with 405 (RFC 9110 §15.5.6).
     static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> Problem {
         let names = allowed.map(\.rawValue).joined(separator: ", ")
-        var problem = Problem(.methodNotAllowed, .methodNotAllowed, "This path allows only \(names).")
-        problem.headerFields[.allow] = names
-        return problem
+        return Problem(
+            .methodNotAllowed, .methodNotAllowed, "This path allows only \(names).", headerFields: [.allow: names])
     }
 
     package static let unsupportedMediaType = Problem(
         .unsupportedMediaType, .unsupportedMediaType, "Send the body as application/json in UTF-8.")
 
-    package static let notReady: Problem = {
-        var problem = Problem(.serviceUnavailable, .notReady, "The gateway is starting or stopping.")
-        problem.headerFields[.retryAfter] = "1"
-        return problem
-    }()
+    package static let notReady = Problem(
+        .serviceUnavailable, .notReady, "The gateway is starting or stopping.", headerFields: [.retryAfter: "1"])
 }
 
 // MARK: - Of the connection

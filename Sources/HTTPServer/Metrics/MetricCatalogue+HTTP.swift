@@ -43,3 +43,22 @@ extension ServerLifecycle.Stage: SeriesLabels {
     static let labelNames = ["stage"]
     var labelValues: [String] { ["\(self)"] }
 }
+
+extension BodyBudget {
+    /// The readings taken at each scrape.
+    package var readings: [MetricReading] {
+        [
+            MetricReading(MetricCatalogue.bodiesInFlight) { Double(self.reserved) },
+            MetricReading(MetricCatalogue.bodiesInFlightLimit) { Double(self.capacity) },
+        ]
+    }
+}
+
+extension ServerLifecycle {
+    /// The readings taken at each scrape.
+    package var readings: [MetricReading] {
+        Stage.allCases.map { stage in
+            MetricReading(MetricCatalogue.lifecycle, stage.labelValues) { self.stage == stage ? 1 : 0 }
+        }
+    }
+}
