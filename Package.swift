@@ -258,7 +258,7 @@ let package = Package(
         .testTarget(
             name: "ReceiptsTests", dependencies: ["RealCorpus", "Receipts", "ReceiptForge", "ReceiptsFoundation"],
             swiftSettings: house),
-        .testTarget(name: "ResilienceTests", dependencies: ["Resilience"], swiftSettings: house),
+        .testTarget(name: "ResilienceTests", dependencies: ["ReceiptForge", "Resilience"], swiftSettings: house),
         .testTarget(
             name: "GatewayTests",
             dependencies: [

@@ -10,7 +10,7 @@ internal import Receipts
 
 extension Reply {
     /// Returns the reply with the fields for the caches involved and the age of Apple's answer.
-    consuming func telling(of origin: AnswerOrigin, at now: Timestamp) -> Reply {
+    consuming func telling(of origin: CacheProvenance, at now: Timestamp) -> Reply {
         if let field = origin.cacheStatusField(at: now) { added.append(HTTPField(name: .cacheStatus, value: field)) }
         if origin.source == .apple { added.append(HTTPField(name: .age, value: String(origin.age(at: now)))) }
         return self
@@ -18,7 +18,7 @@ extension Reply {
 }
 
 /// The provenance of an answer, as needed for header fields.
-struct AnswerOrigin: Sendable {
+struct CacheProvenance: Sendable {
     let source: Provenance.Source
     private let verifiedAt: Timestamp
     private let cacheStatus: CacheStatus?

@@ -11,6 +11,24 @@ public enum Verdict: Hashable, Sendable {
     case rejected(Rejection)
     /// No source that could decide was available.
     case undecided(UndecidedReason)
+
+    /// The verdict's name in the API.
+    public var name: String {
+        switch self {
+        case .genuine: "genuine"
+        case .rejected: "rejected"
+        case .undecided: "undecided"
+        }
+    }
+
+    /// The name of the broken rule, or the reason why there is no verdict.
+    public var reason: String? {
+        switch self {
+        case .genuine: nil
+        case .rejected(let rejection): rejection.name
+        case .undecided(let reason): reason.rawValue
+        }
+    }
 }
 
 /// The reason why evidence is rejected.

@@ -57,11 +57,11 @@ extension Assessment {
     }
 
     /// True if the evidence alone shows that every subscription is paid for.
-    var standsAlone: Bool { subject.evidence != nil && subscriptions.allSatisfy { $0.state == .active } }
+    var isFullyPaid: Bool { subject.evidence != nil && subscriptions.allSatisfy { $0.state == .active } }
 
     var upstreamRequest: UpstreamRequest {
         UpstreamRequest(
-            about: subject, callersSecret: request.options.callersSecret,
+            subject: subject, callersSecret: request.options.callersSecret,
             options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
     }
 
@@ -144,13 +144,8 @@ extension Assessment {
     /// Returns the answer without Apple: made of the evidence if the mode allows it, else undecided.
     /// - Parameter reason: the reason why Apple did not answer, for an undecided answer.
     func withoutUpstream(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
-        let needsUpstream = request.options.mode == .apple || subject.evidence == nil
-        return needsUpstream
-            ? undecided(reason, degradedBecause: reasons) : local(degradedBecause: reasons)
-    }
-
-    private func undecided(_ reason: UndecidedReason, degradedBecause reasons: [DegradedReason] = []) -> Answer {
-        Answer(
+        guard request.options.mode == .apple || subject.evidence == nil else { return local(degradedBecause: reasons) }
+        return Answer(
             .undecided(reason),
             Provenance(source: .local, cache: .miss, verifiedAt: now, degradedReasons: reasons), freshUntil: now)
     }

@@ -38,14 +38,14 @@ extension CacheStatus {
         CacheStatus(handling: .hit, freshUntil: freshUntil, isStored: false, isCollapsed: false)
     }
 
-    /// A request to Apple was needed and gave no result.
-    static func forwarded(_ reason: Reason, isCollapsed: Bool = false) -> CacheStatus {
-        CacheStatus(handling: .forwarded(reason), freshUntil: nil, isStored: false, isCollapsed: isCollapsed)
-    }
-
-    static func forwarded(_ reason: Reason, found: CachedResult, isCollapsed: Bool) -> CacheStatus {
-        CacheStatus(
-            handling: .forwarded(reason), freshUntil: found.isLasting ? found.freshUntil : nil,
-            isStored: found.isLasting, isCollapsed: isCollapsed)
+    /// A request to Apple was needed.
+    /// - Parameter found: the result; nil if there was none.
+    static func forwarded(
+        _ reason: Reason, found: CachedResult? = nil, isCollapsed: Bool = false
+    ) -> CacheStatus {
+        let stored = found.flatMap { $0.isLasting ? $0 : nil }
+        return CacheStatus(
+            handling: .forwarded(reason), freshUntil: stored?.freshUntil, isStored: stored != nil,
+            isCollapsed: isCollapsed)
     }
 }

@@ -9,7 +9,7 @@ public struct CachedAnswer: Sendable {
     private let verifiedAt: Timestamp
     private let version: InvalidationVersion?
     /// True if the answer is about an app. A rejection is about none.
-    private let tellsOfApp: Bool
+    private let isAboutApp: Bool
     private let bundleID: String?
 
     /// Creates the data for an answer; nil if it must not be repeated.
@@ -18,7 +18,7 @@ public struct CachedAnswer: Sendable {
         freshUntil = answer.freshUntil
         verifiedAt = answer.provenance.verifiedAt
         version = answer.version
-        tellsOfApp = answer.subject != nil
+        isAboutApp = answer.subject != nil
         bundleID = answer.subject?.bundleID
     }
 
@@ -30,17 +30,17 @@ public struct CachedAnswer: Sendable {
 
     /// Throws `.appNotPermitted` unless the client may see answers about the app.
     public func checkApp(for caller: Caller) throws(GatewayError) {
-        guard tellsOfApp else { return }
-        try caller.check(mayAskAbout: bundleID)
+        guard isAboutApp else { return }
+        try caller.check(mayUse: bundleID)
     }
 }
 
 extension Answer {
     /// The answer in the form in which it is repeated.
-    public var again: Answer {
-        var again = self
-        again.provenance.cache = .near
-        again.cacheStatus = .hit(freshUntil: cacheStatus?.freshUntil ?? freshUntil)
-        return again
+    public var repeated: Answer {
+        var repeated = self
+        repeated.provenance.cache = .near
+        repeated.cacheStatus = .hit(freshUntil: cacheStatus?.freshUntil ?? freshUntil)
+        return repeated
     }
 }

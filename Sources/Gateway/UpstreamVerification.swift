@@ -30,11 +30,8 @@ public final class UpstreamVerification: Sendable {
         self.policy = policy
         self.observer = observer
         cache = fleet.cache
-        let inquiries = UpstreamClient(
-            connection.upstream, guards: connection.guards, verifier: connection.verifier,
-            timeouts: connection.timeouts, limiter: fleet.limiter, fleetState: fleet.fleetState, observer: observer,
-            clock: clock)
-        fetcher = UpstreamFetcher(inquiries, fleet: fleet, policy: policy, observer: observer, clock: clock)
+        let client = UpstreamClient(connection, fleet: fleet, observer: observer, clock: clock)
+        fetcher = UpstreamFetcher(client, fleet: fleet, policy: policy, observer: observer, clock: clock)
     }
 
     /// The number of receipts with a request to Apple in flight.
@@ -87,7 +84,7 @@ extension UpstreamVerification {
             return .done(assessment.withoutUpstream(.upstreamNotConfigured))
         }
         let key = CacheKey(request, at: api, with: secret)
-        guard mode != .auto || !isMoved(assessment, key) else { return .done(assessment.local()) }
+        guard mode != .auto || !isRamped(assessment, key) else { return .done(assessment.local()) }
         // From here on the evidence is held for seconds.
         guard assessment.request.reservation?.grow(by: assessment.byteCount) ?? true else {
             return .done(degraded(assessment, nil, because: .upstreamSaturated, nil))
@@ -97,9 +94,9 @@ extension UpstreamVerification {
 
     /// Returns true if this evidence belongs to the share that no longer uses an endpoint near its end. Only evidence
     /// that shows by itself that everything is paid for: for any other the endpoint stays the fallback.
-    private func isMoved(_ assessment: Assessment, _ key: CacheKey) -> Bool {
+    private func isRamped(_ assessment: Assessment, _ key: CacheKey) -> Bool {
         let dates = connection.lifecycle.state(of: key.api.endpoint(of: assessment.subject)).dates
-        return assessment.standsAlone && key.subject.fraction < dates.stage(at: assessment.now).shareMoved
+        return assessment.isFullyPaid && key.subject.fraction < dates.stage(at: assessment.now).rampShare
     }
 }
 

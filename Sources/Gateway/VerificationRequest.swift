@@ -19,15 +19,13 @@ extension Evidence {
     }
 }
 
-extension Evidence: CustomStringConvertible, CustomReflectable {
+extension Evidence: Redacted {
     /// The kind and size, without the bytes.
     public var description: String {
         switch self {
         case .appReceipt(let bytes): "Evidence(app receipt, \(bytes.count) bytes)"
         }
     }
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The source that the caller requires. The raw values are those of the API.
@@ -82,11 +80,9 @@ public struct VerificationRequest: Sendable {
     }
 }
 
-extension VerificationRequest: CustomStringConvertible, CustomReflectable {
+extension VerificationRequest: Redacted {
     /// The evidence's description, without bytes or anything that identifies an app, a device or a caller.
     public var description: String { "VerificationRequest(\(evidence))" }
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Memory that is reserved for one request, and released with the last reference.

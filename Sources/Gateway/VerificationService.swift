@@ -48,7 +48,7 @@ public final class VerificationService: Sendable {
         let expectations = request.options.expectations
         if let rule = expectations.ruleBroken(byAppOf: evidence) { return .done(rejected(rule, at: now)) }
         // Before other comparisons: a difference would reveal to any client that the evidence is genuine.
-        try request.caller.check(mayAskAbout: evidence.bundleID)
+        try request.caller.check(mayUse: evidence.bundleID)
         if let rule = expectations.ruleBroken(byInstallationOf: evidence) {
             // Not repeated: only a client that may use the app may learn this about its evidence.
             return .done(rejected(rule, at: now, until: now))
@@ -122,7 +122,7 @@ extension VerificationOptions {
 
 extension Caller {
     /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.
-    func check(mayAskAbout bundleID: String?) throws(GatewayError) {
+    func check(mayUse bundleID: String?) throws(GatewayError) {
         guard permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }
 }

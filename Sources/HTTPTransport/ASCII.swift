@@ -3,21 +3,20 @@
 
 extension UInt8 {
     /// Compares two bytes, ASCII letters without regard to case.
-    func isSameLetter(as other: UInt8) -> Bool {
-        lowercased == other.lowercased
-    }
+    func isSameLetter(as other: UInt8) -> Bool { lowercased == other.lowercased }
 
     private var lowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 
+    /// `OWS`: a space or a tab (RFC 9110 §5.6.3).
+    var isWhitespace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
     /// `VCHAR`: a visible character (RFC 5234 appendix B.1).
     var isVisible: Bool { (0x21...0x7E).contains(self) }
 
     /// `tchar = any VCHAR, except delimiters` (RFC 9110 §5.6.2).
-    var isTokenCharacter: Bool {
-        isVisible && !#"(),/:;<=>?@[\]{}""#.utf8.contains(self)
-    }
+    var isTokenCharacter: Bool { isVisible && !#"(),/:;<=>?@[\]{}""#.utf8.contains(self) }
 
     /// `field-vchar`, space or tab: `VCHAR / obs-text / SP / HTAB` (RFC 9110 §5.5).
     var isFieldCharacter: Bool {

@@ -22,7 +22,10 @@ struct CheckedRequest: Sendable {
         _ request: TransportRequest, under configuration: TransportConfiguration, limits: Limits = Limits()
     ) throws(TransportError) {
         try Self.check(url: request.url, under: configuration, limits)
-        let headers = Self.headers(of: request, under: configuration)
+        var headers = request.headers
+        if headers.values(of: "User-Agent").isEmpty {
+            headers.insert(TransportHeader(name: "User-Agent", value: configuration.userAgent), at: 0)
+        }
         guard headers.count <= limits.maximumHeaders else { throw .invalidHeader }
         for header in headers { try Self.check(header, limits) }
         method = request.method
@@ -30,14 +33,8 @@ struct CheckedRequest: Sendable {
         isSecure = request.url.hasScheme("https")
         body = request.body
         // A name with only a colon removes libcurl's own header: waiting for `100 Continue` costs a round trip.
-        headerLines = ["Expect:"] + (headers.contains("Content-Type") ? [] : ["Content-Type:"]) + headers.map(\.line)
-    }
-
-    private static func headers(
-        of request: TransportRequest, under configuration: TransportConfiguration
-    ) -> [TransportHeader] {
-        let userAgent = TransportHeader(name: "User-Agent", value: configuration.userAgent)
-        return (request.headers.contains(userAgent.name) ? [] : [userAgent]) + request.headers
+        let unset = headers.values(of: "Content-Type").isEmpty ? ["Content-Type:"] : []
+        headerLines = ["Expect:"] + unset + headers.map(\.line)
     }
 
     private static func check(
@@ -64,17 +61,10 @@ struct CheckedRequest: Sendable {
     ]
 }
 
-extension [TransportHeader] {
-    fileprivate func contains(_ name: String) -> Bool {
-        contains { $0.name.utf8.isSameText(as: name.utf8) }
-    }
-}
-
 extension TransportHeader {
     /// The field's line. For a value of only whitespace, libcurl would leave out the field.
     fileprivate var line: String {
-        let isEmpty = value.utf8.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        return isEmpty ? "\(name);" : "\(name): \(value)"
+        value.utf8.allSatisfy(\.isWhitespace) ? "\(name);" : "\(name): \(value)"
     }
 }
 

@@ -9,7 +9,7 @@ internal import Synchronization
 /// It follows no redirects, stores no cookies, reads no environment variables, and always verifies certificates.
 public final class HTTPTransport: Sendable {
     private let configuration: TransportConfiguration
-    private let mailbox: Mailbox
+    private let queue: CommandQueue
     private let thread: LoopThread
     private let slots: RequestSlots
     private let lastID = Atomic<UInt>(0)
@@ -18,24 +18,22 @@ public final class HTTPTransport: Sendable {
     /// Starts the thread.
     /// - Throws: `.trustStore` if the CA file cannot be read, `.internal` if the system refuses a thread.
     public init(_ configuration: TransportConfiguration) throws(TransportError) {
-        try CABundle.check(configuration.caFile)
+        try Self.check(caFile: configuration.caFile)
         let multi = try MultiHandle(configuration)
-        let mailbox = Mailbox(wakeUp: multi.wakeUp)
+        let queue = CommandQueue(wakeUp: multi.wakeUp)
         let ended = Promise<Void>()
         self.configuration = configuration
-        self.mailbox = mailbox
+        self.queue = queue
         self.ended = ended
         slots = RequestSlots(maximum: configuration.maximumRequests)
         thread = try LoopThread {
-            var loop = TransferLoop(mailbox: mailbox, multi: multi, configuration: configuration)
+            var loop = TransferLoop(queue: queue, multi: multi, configuration: configuration)
             loop.run()
-            ended.keep(())
+            ended.fulfil(())
         }
     }
 
-    deinit {
-        mailbox.close()
-    }
+    deinit { queue.close() }
 
     /// The number of requests in flight, including those cancelled a moment ago.
     public var requestsInFlight: Int { slots.takenCount }
@@ -48,25 +46,25 @@ public final class HTTPTransport: Sendable {
     ) async throws(TransportError) -> TransportResponse {
         // A task cancelled earlier starts no request: the handler below would come too late to prevent it.
         guard !Task.isCancelled else { throw .cancelled }
-        let assignment = try admit(request, deadline: deadline)
-        let (id, outcome) = (assignment.id, assignment.outcome)
-        guard mailbox.start(assignment) else { throw .shuttingDown }
+        let pending = try admit(request, deadline: deadline)
+        let (id, outcome) = (pending.id, pending.outcome)
+        guard queue.start(pending) else { throw .shuttingDown }
         return try await withTaskCancellationHandler {
             await outcome.value
         } onCancel: {
-            outcome.keep(.failure(.cancelled))
-            mailbox.abandon(id)
+            outcome.fulfil(.failure(.cancelled))
+            queue.abandon(id)
         }.get()
     }
 
     private func admit(
         _ request: TransportRequest, deadline: ContinuousClock.Instant
-    ) throws(TransportError) -> Assignment {
+    ) throws(TransportError) -> PendingRequest {
         let checked = try CheckedRequest(request, under: configuration)
         let now = ContinuousClock.now
         guard now < deadline else { throw .timeout(.connecting) }
         guard let slot = slots.take() else { throw .tooManyRequests }
-        return Assignment(
+        return PendingRequest(
             id: lastID.add(1, ordering: .relaxed).newValue, request: checked,
             deadline: min(deadline, now + configuration.totalTimeout), slot: slot, outcome: Promise())
     }
@@ -74,7 +72,7 @@ public final class HTTPTransport: Sendable {
     /// Rejects new requests with `.shuttingDown`, waits for those in flight until their deadlines, and ends the thread.
     /// Cancellation does not shorten the wait.
     public func shutdown() async {
-        mailbox.close()
+        queue.close()
         await ended.value
         thread.join()
     }

@@ -94,9 +94,8 @@ extension Span<UInt8> {
 extension Substring {
     /// The text without leading and trailing spaces and tabs.
     fileprivate var trimmed: Substring {
-        let isWhitespace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        let start = utf8.drop(while: isWhitespace)
-        guard let last = start.lastIndex(where: { !isWhitespace($0) }) else { return "" }
+        let start = utf8.drop(while: \.isWhitespace)
+        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
         return Substring(start[...last])
     }
 }

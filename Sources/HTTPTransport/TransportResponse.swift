@@ -5,8 +5,8 @@
 public struct TransportResponse: Sendable {
     /// The status, 200 or above: interim answers (RFC 9110 §15.2) are skipped.
     public let status: Int
-    /// The fields before the body, without those of interim answers and trailers.
-    public let headers: TransportHeaders
+    /// The fields before the body in order of arrival, without those of interim answers and trailers.
+    public let headers: [TransportHeader]
     /// The body as sent, not decompressed; at most `TransportConfiguration.maximumResponseBytes`.
     public let body: [UInt8]
     /// The protocol of the connection.
@@ -37,18 +37,18 @@ public struct TransportTimings: Sendable, Hashable {
     public let total: Duration
 }
 
-/// Header fields in order of arrival, with duplicates.
-public struct TransportHeaders: Sendable, Hashable {
-    /// All fields.
-    public let fields: [TransportHeader]
-
-    /// Creates a list of fields.
-    public init(_ fields: [TransportHeader] = []) {
-        self.fields = fields
+extension TransportResponse: CustomStringConvertible, CustomReflectable {
+    /// The protocol, the status and the sizes.
+    public var description: String {
+        "\(httpVersion.rawValue) \(status) with \(headers.count) fields and \(body.count) bytes"
     }
+    /// Empty: the answer may hold secrets.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
 
+extension [TransportHeader] {
     /// Returns the values of all fields of this name, in order; names ignore case (RFC 9110 §5.1).
     public func values(of name: String) -> [String] {
-        fields.filter { $0.name.utf8.isSameText(as: name.utf8) }.map(\.value)
+        filter { $0.name.utf8.isSameText(as: name.utf8) }.map(\.value)
     }
 }

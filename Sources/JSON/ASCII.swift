@@ -1,15 +1,27 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Hexadecimal digits in ASCII text.
+/// Hexadecimal digits and safe characters in ASCII text.
 package enum ASCII {
     /// Returns the value of a hexadecimal digit, 0...15; nil for any other byte.
+    @inlinable
     package static func hexadecimalValue(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
         case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
         default: nil
+        }
+    }
+
+    /// Returns true for letters, digits, `.`, `_` and `-`, which are safe in log lines and header fields.
+    @inlinable
+    package static func isSafe(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
         }
     }
 
@@ -38,9 +50,7 @@ package enum ASCII {
 
     /// Returns the four lowercase digits of a number, the first in the highest byte.
     package static func hexadecimalDigits(of number: UInt16) -> UInt32 {
-        stride(from: 12, through: 0, by: -4).reduce(0) { digits, shift in
-            digits << 8 | UInt32(hexadecimalDigit(UInt8(truncatingIfNeeded: number >> shift) & 0x0F))
-        }
+        UInt32(truncatingIfNeeded: hexadecimalDigits(of: UInt32(number)))
     }
 
     /// Appends the sixteen lowercase digits of a number, the highest bits first.

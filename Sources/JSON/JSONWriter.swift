@@ -246,17 +246,10 @@ extension JSONWriter {
         case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
         case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
         case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
-        case 0x00..<0x20: appendUnicodeEscape(of: byte)
+        // The only form of the other control characters.
+        case 0x00..<0x20: bytes.append(contentsOf: "\\u00\(ASCII.hexadecimal([byte]))".utf8)
         default: bytes.append(byte)
         }
-    }
-
-    /// Appends `\u00XX`, the only form of the other control characters.
-    private mutating func appendUnicodeEscape(of byte: UInt8) {
-        let digits = Array("0123456789abcdef".utf8)
-        bytes.append(contentsOf: "\\u00".utf8)
-        bytes.append(digits[Int(byte >> 4)])
-        bytes.append(digits[Int(byte & 0x0F)])
     }
 
     private static func standsForItself(_ byte: UInt8) -> Bool {

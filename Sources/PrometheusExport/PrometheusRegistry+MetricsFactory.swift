@@ -8,31 +8,25 @@ public import CoreMetrics
 extension PrometheusRegistry: MetricsFactory {
     /// Returns the series of a counter.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        guard case .counter(let counter) = instrument(label, "_total", dimensions) else { return discarded() }
-        return counter
+        series(label, "_total", dimensions) { $0 as? PrometheusCounter } ?? NOOPMetricsHandler.instance
     }
 
     /// Returns the series of a histogram if the values are aggregated, else of a gauge.
     public func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
-        switch (instrument(label, "", dimensions), aggregate) {
-        case (.histogram(let histogram), true): histogram
-        case (.gauge(let gauge), false): gauge
-        default: discarded()
-        }
+        series(label, "", dimensions) { $0 is PrometheusHistogram == aggregate ? $0 as? any RecorderHandler : nil }
+            ?? NOOPMetricsHandler.instance
     }
 
     /// Returns the series of a gauge.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        guard case .gauge(let gauge) = instrument(label, "", dimensions) else { return discarded() }
-        return gauge
+        series(label, "", dimensions) { $0 as? PrometheusGauge } ?? NOOPMetricsHandler.instance
     }
 
     /// Returns the series of a histogram of seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        guard case .histogram(let histogram) = instrument(label, "_seconds", dimensions) else { return discarded() }
-        return histogram
+        series(label, "_seconds", dimensions) { $0 as? PrometheusHistogram } ?? NOOPMetricsHandler.instance
     }
 
     /// Does nothing: declared series stay.
@@ -47,17 +41,15 @@ extension PrometheusRegistry: MetricsFactory {
     /// Does nothing: declared series stay.
     public func destroyTimer(_ handler: any TimerHandler) {}
 
-    private func discarded() -> NOOPMetricsHandler {
-        noteUndeclared()
-        return .instance
-    }
-
-    private func instrument(_ label: String, _ unit: String, _ dimensions: [(String, String)]) -> Instrument? {
+    /// Returns the declared series, if it is of the right type.
+    private func series<Handler>(
+        _ label: String, _ unit: String, _ dimensions: [(String, String)], as cast: (any Instrument) -> Handler?
+    ) -> Handler? {
         let name = String(decoding: label.utf8.map { $0.isMetricNameByte ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
         guard let registered = family(named: name) ?? family(named: name + unit),
             registered.family.labelNames.count == dimensions.count
-        else { return nil }
+        else { return counted(nil) }
         let values = registered.family.labelNames.compactMap { name in dimensions.first { $0.0 == name }?.1 }
-        return registered.instrument(values)
+        return counted(registered.instrument(values).flatMap(cast))
     }
 }

@@ -11,7 +11,7 @@
 public final class PrometheusRegistry: Sendable {
     /// The number of requests for undeclared series. Part of every registry.
     public static let undeclared = MetricFamily(
-        "prometheus_export_undeclared_total", .counter, "Series that were asked for and are not declared.")
+        "prometheus_export_undeclared_total", .counter, "Series that are used but not declared.")
 
     private let families: [String: RegisteredFamily]
     private let undeclaredSeries = PrometheusCounter()
@@ -25,7 +25,7 @@ public final class PrometheusRegistry: Sendable {
             for name in family.reservedNames { try family.require(names.insert(name).inserted, else: .nameTaken) }
             families[family.name] = RegisteredFamily(family)
         }
-        families[Self.undeclared.name]?.replace([], with: .counter(undeclaredSeries))
+        families[Self.undeclared.name]?.replace([], with: undeclaredSeries)
         for reading in readings {
             let isDeclared = families[reading.family.name]?.read(reading) ?? false
             try reading.family.require(isDeclared, else: .readingUndeclared)
@@ -46,36 +46,28 @@ public final class PrometheusRegistry: Sendable {
 extension PrometheusRegistry {
     /// Returns the counter with these labels.
     public func counter(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusCounter {
-        guard case .counter(let counter) = instrument(family.name, labelValues) else {
-            noteUndeclared()
-            return PrometheusCounter()
-        }
-        return counter
+        handle(family, labelValues) ?? PrometheusCounter()
     }
 
     /// Returns the gauge with these labels.
     public func gauge(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusGauge {
-        guard case .gauge(let gauge) = instrument(family.name, labelValues) else {
-            noteUndeclared()
-            return PrometheusGauge()
-        }
-        return gauge
+        handle(family, labelValues) ?? PrometheusGauge()
     }
 
     /// Returns the histogram with these labels.
     public func histogram(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusHistogram {
-        guard case .histogram(let histogram) = instrument(family.name, labelValues) else {
-            noteUndeclared()
-            return PrometheusHistogram(bounds: [])
-        }
-        return histogram
+        handle(family, labelValues) ?? PrometheusHistogram(bounds: [])
     }
 
-    private func instrument(_ name: String, _ labelValues: [String]) -> Instrument? {
-        families[name]?.instrument(labelValues)
+    private func handle<Handle>(_ family: MetricFamily, _ labelValues: [String]) -> Handle? {
+        counted(families[family.name]?.instrument(labelValues) as? Handle)
+    }
+
+    /// Counts a missing handle.
+    func counted<Handle>(_ handle: Handle?) -> Handle? {
+        if handle == nil { undeclaredSeries.increment() }
+        return handle
     }
 
     func family(named name: String) -> RegisteredFamily? { families[name] }
-
-    func noteUndeclared() { undeclaredSeries.increment() }
 }

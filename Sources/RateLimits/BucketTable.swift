@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Resilience
+
 /// The known states of buckets, limited in number.
 ///
 /// Only states without information are removed, such as a full bucket: a client cannot regain tokens by using many
@@ -8,15 +10,9 @@
 /// Under an attack, that is strict with the new subjects of the attacked tenant only.
 struct BucketTable<Value: Sendable>: Sendable {
     /// The position of a bucket's value, valid until room is made again.
-    enum Location: Sendable {
-        case own(Int)
-        case common(Int)
-    }
-
-    /// A bucket's decision and its source.
-    struct BucketDecision: Sendable {
-        var decision: RateAdmission.Decision
-        var source: RateAdmission.Source
+    struct Location: Sendable {
+        fileprivate var isCommon = false
+        fileprivate let index: Int
     }
 
     private struct Common: Hashable {
@@ -33,25 +29,15 @@ struct BucketTable<Value: Sendable>: Sendable {
     private let maximumCount: Int
 
     /// - Parameter maximumCount: the maximum number of buckets with a value of their own.
-    init(maximumCount: Int) {
-        self.maximumCount = maximumCount
-    }
+    init(maximumCount: Int) { self.maximumCount = maximumCount }
 
     /// The number of buckets with a value of their own.
     var count: Int { slots.count }
 
     subscript(location: Location) -> Value {
-        get {
-            switch location {
-            case .own(let index): slots[index].value
-            case .common(let index): commons[index]
-            }
-        }
+        get { location.isCommon ? commons[location.index] : slots[location.index].value }
         set {
-            switch location {
-            case .own(let index): slots[index].value = newValue
-            case .common(let index): commons[index] = newValue
-            }
+            if location.isCommon { commons[location.index] = newValue } else { slots[location.index].value = newValue }
         }
     }
 
@@ -74,17 +60,19 @@ struct BucketTable<Value: Sendable>: Sendable {
     }
 
     private mutating func location(of bucket: RateBucket, _ make: (RatePolicy, Bool) -> Value) -> Location {
-        if let index = locations[bucket] { return .own(index) }
+        if let index = locations[bucket] { return Location(index: index) }
         if slots.count < maximumCount {
             locations[bucket] = slots.count
             slots.append((bucket, make(bucket.policy, false)))
-            return .own(slots.count - 1)
+            return Location(index: slots.count - 1)
         }
         let common = Common(tenant: bucket.tenant, policy: bucket.policy)
-        if let index = commonPlaces[common] { return .common(index) }
-        commonPlaces[common] = commons.count
-        commons.append(make(bucket.policy, true))
-        return .common(commons.count - 1)
+        let index = commonPlaces[common] ?? commons.count
+        if index == commons.count {
+            commonPlaces[common] = index
+            commons.append(make(bucket.policy, true))
+        }
+        return Location(isCommon: true, index: index)
     }
 
     /// Removes empty values, examining a few for each requested position, from where the last examination ended.
@@ -117,6 +105,12 @@ struct BucketTable<Value: Sendable>: Sendable {
         if isRefused { for (location, value) in zip(locations, before) { self[location] = value } }
         return decisions
     }
+}
+
+/// A bucket's decision and its source.
+struct BucketDecision: Sendable {
+    let decision: TokenDecision
+    let source: RateAdmission.Source
 }
 
 /// The limits of the work to make room.

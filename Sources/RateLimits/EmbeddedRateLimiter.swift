@@ -34,7 +34,7 @@ public final class EmbeddedRateLimiter: RateLimiter {
                 guard !charge.bucket.policy.isShadow, var bucket = buckets.value(of: charge.bucket) else {
                     return false
                 }
-                return bucket.take(charge.cost, at: now).admission.isRefusal
+                return bucket.take(charge.cost, at: now).isRefusal
             }
             return isRefused ? Self.admit(charges, from: &buckets, at: now) : nil
         }
@@ -51,24 +51,14 @@ public final class EmbeddedRateLimiter: RateLimiter {
             TokenBucket(policy.tokenBucket)
         }
         let decisions = buckets.takeAll(charges, at: locations) { bucket, charge in
-            BucketTable.BucketDecision(decision: bucket.take(charge.cost, at: now).admission, source: .store)
+            BucketDecision(decision: bucket.take(charge.cost, at: now), source: .store)
         }
         return RateAdmission(
-            charges.indices.map { index in
+            outcomes: charges.indices.map { index in
                 let bucket = buckets[locations[index]]
                 return RateAdmission.Outcome(
-                    charges[index], decisions[index].decision, remaining: bucket.remaining(at: now),
+                    charge: charges[index], decision: decisions[index].decision, remaining: bucket.remaining(at: now),
                     timeUntilFull: bucket.timeUntilFull(at: now), source: decisions[index].source)
             })
-    }
-}
-
-extension TokenBucket.Decision {
-    fileprivate var admission: RateAdmission.Decision {
-        switch self {
-        case .admitted: .admitted
-        case .refused(let wait): .refused(retryAfter: wait)
-        case .costExceedsCapacity: .refused(retryAfter: nil)
-        }
     }
 }

@@ -59,9 +59,7 @@ public final class FleetRateLimiter: RateLimiter {
     /// Decides with leased tokens, or by a remembered refusal.
     public func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? {
         let (nodes, now) = (liveNodes(), clock())
-        guard case .decided(let admission) = state.withLock({ $0.buckets.decide(charges, nodes: nodes, at: now) })
-        else { return nil }
-        return admission
+        return state.withLock { $0.buckets.decide(charges, nodes: nodes, at: now) }
     }
 
     /// Returns a remembered refusal: the store refused the same a moment ago.
@@ -72,25 +70,17 @@ public final class FleetRateLimiter: RateLimiter {
 
     private func queue(_ waiter: Waiter, for charges: [RateCharge], nodes: Int) {
         let now = clock()
-        let entry: Entry = state.withLock { state in
+        let (admission, isFirst) = state.withLock { state -> (RateAdmission?, Bool) in
             guard state.waitingCount < Limits.waiting else {
-                return .decided(state.buckets.decideAlone(charges, nodes: nodes, at: now))
+                return (state.buckets.decideAlone(charges, nodes: nodes, at: now), false)
             }
             defer { state.waiting[charges, default: []].append(waiter) }
             state.waitingCount += 1
-            return state.waiting[charges] == nil ? .first : .waits
+            return (nil, state.waiting[charges] == nil)
         }
-        switch entry {
-        case .decided(let admission): waiter.resume(returning: admission)
+        if let admission { waiter.resume(returning: admission) }
         // Detached, because other requests share it and must not lose it when the first one is cancelled.
-        case .first: Task.detached { await self.run(charges) }
-        case .waits: break
-        }
-    }
-
-    private enum Entry {
-        case first, waits
-        case decided(RateAdmission)
+        if isFirst { Task.detached { await self.run(charges) } }
     }
 
     // MARK: - Batches
@@ -115,8 +105,9 @@ public final class FleetRateLimiter: RateLimiter {
         defer { for (waiter, admission) in decided { waiter.resume(returning: admission) } }
         return state.withLock { state in
             var waiters = state.waiting[charges, default: []][...]
-            while let first = waiters.first {
-                guard case .decided(let admission) = state.buckets.decide(charges, nodes: nodes, at: now) else { break }
+            while let first = waiters.first,
+                let admission = state.buckets.decide(charges, nodes: nodes, at: now)
+            {
                 decided.append((first, admission))
                 waiters.removeFirst()
             }
@@ -127,9 +118,7 @@ public final class FleetRateLimiter: RateLimiter {
         }
     }
 
-    private func land(
-        _ batch: NodeBuckets.Batch, _ waiters: [Waiter], _ delivery: TokenGrant, askedAt: Instant
-    ) {
+    private func land(_ batch: NodeBuckets.Batch, _ waiters: [Waiter], _ delivery: TokenGrant, askedAt: Instant) {
         let (nodes, moment) = (liveNodes(), NodeBucket.Moment(askedAt: askedAt, now: clock()))
         let admissions = state.withLock { $0.buckets.settle(batch, with: delivery, nodes: nodes, moment: moment) }
         for (waiter, admission) in zip(waiters, admissions) { waiter.resume(returning: admission) }

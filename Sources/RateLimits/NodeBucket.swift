@@ -5,16 +5,6 @@ internal import Resilience
 
 /// The state of a shared bucket, as one node knows it.
 struct NodeBucket: Sendable {
-    /// The decision about a charge without the store.
-    enum Judgement {
-        /// The leased tokens suffice.
-        case leased
-        /// The bucket will refuse for this time; with nil, always.
-        case refused(Duration?)
-        /// Only the store can decide.
-        case unknown
-    }
-
     private struct Refusal {
         let cost: Int
         let until: Instant
@@ -45,14 +35,17 @@ struct NodeBucket: Sendable {
 
     // MARK: - Without the store
 
-    /// Decides about a charge without the store, if possible.
-    func judge(_ charge: RateCharge, at now: Instant) -> Judgement {
-        if charge.cost > charge.bucket.policy.burst { return .refused(nil) }
-        if let lease, lease.tokens(at: now) >= charge.cost { return .leased }
-        if let refusal, charge.cost >= refusal.cost, now < refusal.until {
-            return .refused(now.duration(to: refusal.until))
+    /// Decides about a charge without the store; nil if only the store can decide.
+    func judge(_ charge: RateCharge, at now: Instant) -> BucketDecision? {
+        if charge.cost > charge.bucket.policy.burst {
+            return BucketDecision(decision: .refused(retryAfter: nil), source: .rememberedRefusal)
         }
-        return .unknown
+        if let lease, lease.tokens(at: now) >= charge.cost {
+            return BucketDecision(decision: .admitted, source: .lease)
+        }
+        guard let refusal, charge.cost >= refusal.cost, now < refusal.until else { return nil }
+        return BucketDecision(
+            decision: .refused(retryAfter: now.duration(to: refusal.until)), source: .rememberedRefusal)
     }
 
     /// Spends leased tokens for one request.
@@ -62,30 +55,17 @@ struct NodeBucket: Sendable {
     }
 
     /// Decides by the policy's rule for an unavailable store.
-    mutating func decideAlone(
-        _ charge: RateCharge, nodes: Int, at now: Instant
-    ) -> BucketTable<NodeBucket>.BucketDecision {
-        let policy = charge.bucket.policy
-        switch judge(charge, at: now) {
-        case .refused(let wait): return .init(decision: .refused(retryAfter: wait), source: .rememberedRefusal)
-        case .leased:
-            spend(charge.cost, nodes: nodes, at: now)
-            return .init(decision: .admitted, source: .lease)
-        case .unknown: break
+    mutating func decideAlone(_ charge: RateCharge, nodes: Int, at now: Instant) -> BucketDecision {
+        if let known = judge(charge, at: now) {
+            if !known.decision.isRefusal { spend(charge.cost, nodes: nodes, at: now) }
+            return known
         }
-        switch policy.whenStoreFails {
+        switch charge.bucket.policy.whenStoreFails {
         case .open:
             record(charge.cost, nodes: nodes, at: now)
             return .init(decision: .admitted, source: .open)
         case .closed: return .init(decision: .refused(retryAfter: FleetRateLimiter.Limits.memory), source: .closed)
-        case .local: return .init(decision: takeShare(charge.cost, nodes: nodes, at: now), source: .localShare)
-        }
-    }
-
-    private mutating func takeShare(_ cost: Int, nodes: Int, at now: Instant) -> RateAdmission.Decision {
-        switch share.take(cost, nodes: nodes, at: now) {
-        case .admitted: .admitted
-        case .refused(let wait): .refused(retryAfter: wait)
+        case .local: return .init(decision: share.take(charge.cost, nodes: nodes, at: now), source: .localShare)
         }
     }
 
@@ -95,13 +75,14 @@ struct NodeBucket: Sendable {
     mutating func prepare(_ charge: RateCharge, requests: Int, at now: Instant) -> Preparation {
         let needed = charge.cost * requests
         guard let reservation = lease?.reserve(upTo: needed, at: now) else {
-            return Preparation(charge: charge, reservation: nil, line: TokenRequest.Line(charge))
+            return Preparation(charge: charge, reservation: nil, line: TokenRequest.Line(charge: charge))
         }
         guard reservation.count < needed, let lease else {
             return Preparation(charge: charge, reservation: reservation, line: nil)
         }
         let line = TokenRequest.Line(
-            charge, prepaid: reservation.count, inAdvance: lease.wanted(at: now), life: lease.policy.reckonedLife)
+            charge: charge, prepaid: reservation.count, inAdvance: lease.wanted(at: now),
+            life: lease.policy.reckonedLife)
         return Preparation(charge: charge, reservation: reservation, line: line)
     }
 
@@ -138,12 +119,13 @@ struct NodeBucket: Sendable {
 
     /// Returns the state of the bucket for an answer.
     func outcome(
-        _ charge: RateCharge, _ decision: BucketTable<NodeBucket>.BucketDecision, nodes: Int, at now: Instant
+        _ charge: RateCharge, _ decision: BucketDecision, nodes: Int, at now: Instant
     ) -> RateAdmission.Outcome {
         let isLocal = decision.source == .localShare
         let left = seen.remaining(at: now) + (lease?.tokens(at: now) ?? 0)
         return RateAdmission.Outcome(
-            charge, decision.decision, remaining: isLocal ? share.remaining(nodes: nodes, at: now) : left,
+            charge: charge, decision: decision.decision,
+            remaining: isLocal ? share.remaining(nodes: nodes, at: now) : left,
             timeUntilFull: isLocal ? share.timeUntilFull(at: now) : seen.timeUntilFull(at: now),
             source: decision.source)
     }

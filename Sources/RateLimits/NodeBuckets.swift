@@ -5,56 +5,34 @@ internal import Resilience
 
 /// The state of all buckets, as one node knows it, and the decisions by it.
 struct NodeBuckets: Sendable {
-    /// The decision about a request.
-    enum Decision: Sendable {
-        case decided(RateAdmission)
-        /// Only the store can decide.
-        case ask
-    }
-
-    private typealias BucketDecision = BucketTable<NodeBucket>.BucketDecision
     private var buckets: BucketTable<NodeBucket>
 
-    init(maximumBuckets: Int) {
-        buckets = BucketTable(maximumCount: maximumBuckets)
-    }
+    init(maximumBuckets: Int) { buckets = BucketTable(maximumCount: maximumBuckets) }
 
-    /// Decides by leased tokens and remembered refusals, if they suffice.
-    mutating func decide(_ charges: [RateCharge], nodes: Int, at now: Instant) -> Decision {
+    /// Decides by leased tokens and remembered refusals; nil if only the store can decide.
+    mutating func decide(_ charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
         let locations = locations(of: charges, at: now)
-        let judgements = charges.indices.map { buckets[locations[$0]].judge(charges[$0], at: now) }
-        let decisions = judgements.map(Self.decision)
+        let decisions = charges.indices.map { buckets[locations[$0]].judge(charges[$0], at: now) }
         let isRefused = charges.indices.contains {
             !charges[$0].bucket.policy.isShadow && decisions[$0]?.decision.isRefusal == true
         }
-        guard isRefused || decisions.allSatisfy({ $0 != nil }) else { return .ask }
+        guard isRefused || decisions.allSatisfy({ $0 != nil }) else { return nil }
         let known = decisions.map { $0 ?? BucketDecision(decision: .admitted, source: .rememberedRefusal) }
         if !isRefused {
             for (index, decision) in known.enumerated() where !decision.decision.isRefusal {
                 buckets[locations[index]].spend(charges[index].cost, nodes: nodes, at: now)
             }
         }
-        return .decided(admission(charges, known, at: locations, nodes: nodes, at: now))
+        return admission(charges, known, at: locations, nodes: nodes, at: now)
     }
 
     /// Returns the refusal that these charges will get; nil if they may be admitted. Takes nothing.
     mutating func knownRefusal(of charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
         let isRefused = charges.contains { charge in
-            guard !charge.bucket.policy.isShadow, let bucket = buckets.value(of: charge.bucket),
-                case .refused = bucket.judge(charge, at: now)
-            else { return false }
-            return true
+            !charge.bucket.policy.isShadow
+                && buckets.value(of: charge.bucket)?.judge(charge, at: now)?.decision.isRefusal == true
         }
-        guard isRefused, case .decided(let refusal) = decide(charges, nodes: nodes, at: now) else { return nil }
-        return refusal
-    }
-
-    private static func decision(for judgement: NodeBucket.Judgement) -> BucketDecision? {
-        switch judgement {
-        case .leased: BucketDecision(decision: .admitted, source: .lease)
-        case .refused(let wait): BucketDecision(decision: .refused(retryAfter: wait), source: .rememberedRefusal)
-        case .unknown: nil
-        }
+        return isRefused ? decide(charges, nodes: nodes, at: now) : nil
     }
 
     /// Decides by the policies' rules for an unavailable store.
@@ -128,11 +106,12 @@ struct NodeBuckets: Sendable {
 
     private func admission(
         _ charges: [RateCharge], _ decisions: [BucketDecision], at locations: [BucketTable<NodeBucket>.Location],
-        nodes: Int,
-        at now: Instant
+        nodes: Int, at now: Instant
     ) -> RateAdmission {
         RateAdmission(
-            charges.indices.map { buckets[locations[$0]].outcome(charges[$0], decisions[$0], nodes: nodes, at: now) })
+            outcomes: charges.indices.map {
+                buckets[locations[$0]].outcome(charges[$0], decisions[$0], nodes: nodes, at: now)
+            })
     }
 }
 

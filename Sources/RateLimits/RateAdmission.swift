@@ -1,15 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+public import Resilience
+
 /// The decision about a request: one outcome for each charge, in the order of the charges.
 public struct RateAdmission: Hashable, Sendable {
     /// The decisions of the buckets. If an enforced one refused, no bucket gave any token.
     public let outcomes: [Outcome]
-
-    /// Creates an admission from the outcomes.
-    public init(_ outcomes: [Outcome]) {
-        self.outcomes = outcomes
-    }
 
     /// True if no enforced policy refused the request.
     public var isAdmitted: Bool { !outcomes.contains(where: \.isEnforcedRefusal) }
@@ -27,15 +24,13 @@ public struct RateAdmission: Hashable, Sendable {
 
     /// True if a bucket was decided on without the store, which was unavailable.
     public var isDegraded: Bool { outcomes.contains { $0.source.isDegraded } }
-}
 
-extension RateAdmission {
     /// The decision of one bucket.
     public struct Outcome: Hashable, Sendable {
         /// The charge.
         public let charge: RateCharge
-        /// The decision.
-        public let decision: Decision
+        /// The decision. Admitted tokens are taken only if every enforced bucket has them.
+        public let decision: TokenDecision
         /// The number of whole tokens left, as this node knows it: with its own tokens taken in advance, without other
         /// nodes'.
         public let remaining: Int
@@ -44,31 +39,14 @@ extension RateAdmission {
         /// The source of the decision.
         public let source: Source
 
-        /// Creates an outcome.
-        public init(
-            _ charge: RateCharge, _ decision: Decision, remaining: Int, timeUntilFull: Duration, source: Source
-        ) {
-            self.charge = charge
-            self.decision = decision
-            self.remaining = remaining
-            self.timeUntilFull = timeUntilFull
-            self.source = source
-        }
+        /// The time until the bucket is full; after a refusal, until it has enough tokens for the same request.
+        public var timeUntilReset: Duration { if case .refused(let wait?) = decision { wait } else { timeUntilFull } }
+
+        /// True if the bucket lacks the tokens.
+        public var isRefusal: Bool { decision.isRefusal }
 
         /// True if this bucket alone is enough to refuse the request.
-        public var isEnforcedRefusal: Bool { !charge.bucket.policy.isShadow && decision.isRefusal }
-    }
-
-    /// The decision of a bucket.
-    public enum Decision: Hashable, Sendable {
-        /// The tokens are available. They are taken if every enforced bucket has them.
-        case admitted
-        /// The tokens are not available. Without other requests, the same one would be admitted after this time; with
-        /// nil never, because it costs more than the bucket holds.
-        case refused(retryAfter: Duration?)
-
-        /// True if the tokens are not available.
-        public var isRefusal: Bool { if case .refused = self { true } else { false } }
+        public var isEnforcedRefusal: Bool { !charge.bucket.policy.isShadow && isRefusal }
     }
 
     /// The source of a decision.

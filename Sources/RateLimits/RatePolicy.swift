@@ -27,10 +27,10 @@ public struct RatePolicy: Hashable, Sendable {
         isShadow: Bool = false, isLeased: Bool = true
     ) {
         self.name = name
-        self.quota = min(max(quota, Limits.tokens.lowerBound), Limits.tokens.upperBound)
-        self.window = min(max(window, Limits.window.lowerBound), Limits.window.upperBound)
-        let largestBurst = min(Limits.tokens.upperBound, max(1, Int(Limits.timeToFill / (self.window / self.quota))))
-        self.burst = min(max(burst ?? quota, Limits.tokens.lowerBound), largestBurst)
+        self.quota = quota.clamped(to: Limits.tokens)
+        self.window = window.clamped(to: Limits.window)
+        let largestBurst = Int(Limits.timeToFill / (self.window / self.quota)).clamped(to: Limits.tokens)
+        self.burst = (burst ?? quota).clamped(to: Limits.tokens.lowerBound...largestBurst)
         self.whenStoreFails = whenStoreFails
         self.isShadow = isShadow
         self.isLeased = isLeased

@@ -15,32 +15,18 @@ public struct TokenRequest: Hashable, Sendable {
         /// The bucket, and the cost of one request.
         public let charge: RateCharge
         /// The number of tokens that the node holds already and contributes.
-        public let prepaid: Int
+        public internal(set) var prepaid = 0
         /// The number of tokens that the node wants in advance. They are given only if all requests are admitted, and
         /// only half of what is left then; `TokenLease` states the rule for taking them.
-        public let inAdvance: Int
+        public internal(set) var inAdvance = 0
         /// The life of tokens taken in advance, as the bucket counts it; zero if none are wanted.
-        public let life: Duration
-
-        /// Creates a line.
-        public init(_ charge: RateCharge, prepaid: Int = 0, inAdvance: Int = 0, life: Duration = .zero) {
-            self.charge = charge
-            self.prepaid = prepaid
-            self.inAdvance = inAdvance
-            self.life = life
-        }
+        public internal(set) var life: Duration = .zero
     }
 
     /// The number of requests, at least 1.
     public let requests: Int
     /// One line for each bucket.
     public let lines: [Line]
-
-    /// Creates a request.
-    public init(requests: Int, lines: [Line]) {
-        self.requests = requests
-        self.lines = lines
-    }
 }
 
 /// The store's reply to a node's request for tokens.

@@ -4,9 +4,12 @@
 internal import NIOCore
 
 /// The address of a node.
-public typealias RedisAddress = RedisNodeConfiguration.Address
+public enum RedisAddress: Hashable, Sendable {
+    /// A host name or an IP address, and a TCP port.
+    case host(String, port: Int)
+    /// The path of a Unix socket.
+    case unixSocket(String)
 
-extension RedisAddress {
     enum Limits {
         /// RFC 1035 §2.3.4, without the final dot.
         static let maximumHostBytes = 253
@@ -24,20 +27,14 @@ extension RedisAddress {
 
     private static func isHost(_ text: some StringProtocol) -> Bool {
         guard !text.isEmpty, text.utf8.count <= Limits.maximumHostBytes else { return false }
-        if text.contains(":") { return isIPv6(String(text)) }
-        return text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
+        guard text.contains(":") else { return text.isPlainName }
+        return (try? SocketAddress(ipAddress: String(text), port: 0))?.protocol == .inet6
     }
+}
 
-    private static func isIPv6(_ text: String) -> Bool {
-        (try? SocketAddress(ipAddress: text, port: 0))?.protocol == .inet6
-    }
+extension StringProtocol {
+    /// True if it has only letters and digits of ASCII, `.`, `-` and `_`: any host name, and Sentinel's rule for names.
+    var isPlainName: Bool { allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) } }
 }
 
 extension RedisAddress: CustomStringConvertible {

@@ -7,44 +7,32 @@ public import NIOCore
 ///
 /// Commands do not wait for Redis to return: one that no master can take fails at once. None takes longer than the
 /// command deadline, redirections included. The client reconnects and finds a new master by itself.
-public final class RedisClient: RedisCommands {
-    /// The URL of Redis.
-    public let url: RedisURL
-    private let topology: any RedisTopology
+public protocol RedisClient: RedisCommands {
+    /// Connects, and retries until it succeeds. Must be called once.
+    func start()
+    /// Ends all connections permanently and fails waiting commands with `.shutDown`; returns when they are closed.
+    func shutdown() async
+    /// The present state. A cluster is `.connected` if at least one master takes commands.
+    var health: RedisHealth { get }
+    /// The known masters and their states: one, unless Redis is a cluster.
+    var masters: [RedisAddress: RedisHealth] { get }
+}
 
+extension RedisNode: RedisClient {
+    /// This node.
+    public var masters: [RedisAddress: RedisHealth] { [configuration.address: health] }
+}
+
+extension RedisClientConfiguration {
     /// Creates a client that is not connected.
     /// - Parameters:
     ///   - eventLoops: each gets a connection to each master.
     ///   - observer: receives the events of every master.
-    public init(
-        _ configuration: RedisClientConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver
-    ) {
-        url = configuration.url
-        switch configuration.url.topology {
-        case .standalone:
-            let node = configuration.master(at: configuration.url.addresses[0])
-            topology = RedisNode(node, eventLoops: eventLoops, observer: observer)
-        case .sentinel(let master):
-            topology = SentinelClient(master, configuration, eventLoops: eventLoops, observer: observer)
-        case .cluster:
-            topology = ClusterClient(configuration, eventLoops: eventLoops, observer: observer)
+    public func client(eventLoops: any EventLoopGroup, observer: any RedisObserver) -> any RedisClient {
+        switch url.topology {
+        case .standalone: RedisNode(node, eventLoops: eventLoops, observer: observer)
+        case .sentinel(let master): SentinelClient(master, self, eventLoops: eventLoops, observer: observer)
+        case .cluster: ClusterClient(self, eventLoops: eventLoops, observer: observer)
         }
-    }
-
-    /// Connects, and retries until it succeeds. Must be called once.
-    public func start() { topology.start() }
-
-    /// Ends all connections permanently and fails waiting commands with `.shutDown`; returns when they are closed.
-    public func shutdown() async { await topology.shutdown() }
-
-    /// The present state. A cluster is `.connected` if at least one master takes commands.
-    public var health: RedisHealth { topology.health }
-
-    /// The known masters and their states: one, unless Redis is a cluster.
-    public var masters: [RedisAddress: RedisHealth] { topology.masters }
-
-    /// Sends the commands, in one write for each node, and returns one result for each, in order.
-    public func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
-        await topology.send(commands)
     }
 }

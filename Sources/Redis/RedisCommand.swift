@@ -15,9 +15,7 @@ public struct RedisCommand: Sendable {
     }
 
     /// Creates a command without a key.
-    public init(_ words: RedisWord...) {
-        self.init(words, key: nil)
-    }
+    public init(_ words: RedisWord...) { self.init(words, key: nil) }
 
     /// Creates a command.
     public init(_ words: [RedisWord], key: RedisWord?) {
@@ -48,4 +46,21 @@ public struct RedisWord: Hashable, Sendable, ExpressibleByStringLiteral, Express
     public init(stringLiteral text: String) { self.init(text) }
     /// Creates a word of a number.
     public init(integerLiteral number: Int) { self.init(number) }
+}
+
+/// One result for each command, in order.
+public typealias RedisResults = [Result<RedisValue, RedisError>]
+
+/// An executor of commands: the client itself, or a wrapper.
+public protocol RedisCommands: Sendable {
+    /// Sends the commands, in one write for each node, and returns one result for each, in order.
+    func send(_ commands: [RedisCommand]) async -> RedisResults
+}
+
+extension RedisCommands {
+    /// Sends one command.
+    public func send(_ command: RedisCommand) async throws(RedisError) -> RedisValue {
+        guard let result = await send([command]).first else { throw .protocolViolation }
+        return try result.get()
+    }
 }

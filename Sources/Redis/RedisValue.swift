@@ -76,12 +76,12 @@ public struct RedisRefusal: Error, Hashable, Sendable {
     }
 
     /// True if only the operator can fix it: never a temporary fault.
-    public var isConfigurationFault: Bool {
-        switch kind {
-        case .noAuth, .wrongPassword, .noPermission: true
-        default: false
-        }
-    }
+    public var isConfigurationFault: Bool { [.noAuth, .wrongPassword, .noPermission].contains(kind) }
+}
+
+extension RedisValue {
+    /// The bytes of a string; nil for any other value.
+    public var bytes: [UInt8]? { if case .string(let bytes) = self { bytes } else { nil } }
 }
 
 /// The reason why there is no reply.

@@ -37,41 +37,35 @@ extension FleetStore {
             return
         }
         certificates.configured(
-            .redisClient, until: client.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
+            .redisClient,
+            until: client.node.tls?.certificateEnd.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) })
         self.init(
-            client, keys: keys, spareBytes: cacheBytes, waitLimit: configuration.redis.waitLimit, upstreams: upstreams,
-            health: health, metrics: metrics, clock: clock, logger: logger)
+            client, keys: keys, localBytes: cacheBytes, upstreams: upstreams, health: health, metrics: metrics,
+            clock: clock, logger: logger)
     }
 
     private init(
-        _ client: RedisClientConfiguration, keys: StoreKeys, spareBytes: Int, waitLimit: Duration,
-        upstreams: UpstreamState, health: StoreHealth, metrics: StoreMetrics,
-        clock: @escaping @Sendable () -> Timestamp, logger: Logger
+        _ client: RedisClientConfiguration, keys: StoreKeys, localBytes: Int, upstreams: UpstreamState,
+        health: StoreHealth, metrics: StoreMetrics, clock: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         let events = StoreEvents(health: health, metrics: metrics, logger: logger)
-        let redis = RedisClient(client, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
+        let redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton, observer: events)
         let store = SharedStore(redis, health: health, metrics: metrics)
         let results = RedisUpstreamCache(
-            store: store, keys: keys, spareBytes: spareBytes, clock: clock,
+            store: store, keys: keys, localBytes: localBytes, clock: clock,
             observe: { metrics.count($0) })
-        events.tell(results)
+        events.register(results)
         let fleetState = RedisFleetState(store, upstreams: upstreams, metrics: metrics, alarm: events.alarm)
         let names = StoreNames(keys.first)
-        let limiter = FleetRateLimiter(
-            RedisTokenBuckets(store, names: names), liveNodes: { health.liveNodes })
+        let limiter = FleetRateLimiter(RedisTokenBuckets(redis: store, names: names), liveNodes: { health.liveNodes })
         let leases = RedisFlightLeases(store: store, names: names, waits: events.leaseWaits)
         self.init(
             ports: FleetPorts(cache: results, limiter: limiter, leases: leases, fleetState: fleetState),
             service: StoreService(
                 client: redis, store: store, health: health, events: events,
-                registry: NodeRegistry(store, health: health), fleetState: fleetState, purges: results.purges,
-                waitLimit: waitLimit))
+                registry: NodeRegistry(store: store, health: health), fleetState: fleetState, purges: results.purges,
+                waitLimit: client.node.connectDeadline + client.node.commandDeadline))
     }
-}
-
-extension RedisConfiguration {
-    /// The time to wait for the first connection.
-    fileprivate var waitLimit: Duration { connectDeadline + deadline }
 }
 
 extension StoreKeys {

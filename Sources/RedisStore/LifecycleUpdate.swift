@@ -49,10 +49,9 @@ extension LifecycleUpdate {
 
 extension LifecycleLink {
     fileprivate init?(_ json: JSONValue) {
-        guard let relation = json["rel"]?.string.flatMap({ AnnouncementLink.Relation(rawValue: $0) }),
-            let target = json["href"]?.string, let link = AnnouncementLink(checking: target, relation)
+        guard let relation = json["rel"]?.string.flatMap({ Relation(rawValue: $0) }), let target = json["href"]?.string
         else { return nil }
-        self.init(link)
+        self.init(checking: target, relation)
     }
 }
 

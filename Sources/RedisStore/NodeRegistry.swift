@@ -20,11 +20,6 @@ package struct NodeRegistry: Sendable {
         static let lifetimeMilliseconds = 7000
     }
 
-    init(_ store: any RedisCommands, health: StoreHealth) {
-        self.store = store
-        self.health = health
-    }
-
     /// Sends a heartbeat, and reads the number of live nodes.
     func beat() async {
         let reply = try? await store.run(

@@ -10,49 +10,40 @@ extension RedisClientConfiguration {
     package init?(_ configuration: RedisConfiguration) throws(ConfigurationProblems) {
         guard let url = configuration.url else { return nil }
         do throws(RedisTLS.Fault) {
-            try self.init(url, tls: url.usesTLS ? RedisTLS(configuration) : nil)
+            let tls =
+                try url.usesTLS
+                ? RedisTLS(
+                    caFile: configuration.caFile, certificateFile: configuration.certificateFile,
+                    keyFile: configuration.keyFile) : nil
+            try self.init(url, tls: tls)
         } catch {
             throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
         }
-        credentials = RedisURL.Credentials(
-            user: configuration.user ?? url.credentials.user,
-            password: configuration.password?.secret.exposed ?? url.credentials.password)
-        commandDeadline = configuration.deadline
-        connectDeadline = configuration.connectDeadline
-        scripts =
+        node.credentials.user = configuration.user ?? url.credentials.user
+        node.credentials.password = configuration.password?.secret.exposed ?? url.credentials.password
+        node.commandDeadline = configuration.deadline
+        node.connectDeadline = configuration.connectDeadline
+        node.scripts =
             RedisFlightLeases.scripts + RedisFleetState.scripts + NodeRegistry.scripts + RedisPurges.scripts
             + [RedisTokenBuckets.script]
-        trackedPrefixes = [
+        node.trackedPrefixes = [
             SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,
             RedisFleetState.lifecyclePrefix, RedisPurges.headKey,
         ]
     }
 }
 
-extension RedisTLS {
-    fileprivate init(_ configuration: RedisConfiguration) throws(Fault) {
-        try self.init(
-            caFile: configuration.caFile, certificateFile: configuration.certificateFile,
-            keyFile: configuration.keyFile)
-    }
-}
-
 extension ConfigurationProblem {
     /// Describes a fault of a TLS file.
     fileprivate init(_ fault: RedisTLS.Fault) {
-        switch fault {
-        case .authorities(let path):
-            self.init(location: path, fault: "is not a PEM file with readable certificates (gateway.redis.ca_file)")
-        case .certificate(let path):
-            self.init(
-                location: path, fault: "is not a PEM file with readable certificates (gateway.redis.certificate_file)"
-            )
-        case .privateKey(let path):
-            self.init(
-                location: path, fault: "is not a PEM file with a readable private key (gateway.redis.key_file)")
-        case .unmatched:
-            self.init(
-                location: "gateway.redis.key_file", fault: "is not the key of gateway.redis.certificate_file")
-        }
+        let pem = "is not a PEM file with"
+        let (location, text) =
+            switch fault {
+            case .authorities(let path): (path, "\(pem) readable certificates (gateway.redis.ca_file)")
+            case .certificate(let path): (path, "\(pem) readable certificates (gateway.redis.certificate_file)")
+            case .privateKey(let path): (path, "\(pem) a readable private key (gateway.redis.key_file)")
+            case .unmatched: ("gateway.redis.key_file", "is not the key of gateway.redis.certificate_file")
+            }
+        self.init(location: location, fault: text)
     }
 }

@@ -52,7 +52,7 @@ package final class RedisFleetState: FleetState {
     func tell(_ note: FleetUpdate, of endpoint: UpstreamEndpoint) {
         // The caller has updated `upstreams`; `exchange` reads it.
         if case .lifecycle = note { news.withLock { _ = $0.insert(endpoint) } }
-        alarm.ring()
+        alarm.fire()
     }
 
     /// Publishes this node's knowledge, and reads the others'.
@@ -62,11 +62,9 @@ package final class RedisFleetState: FleetState {
             await exchangeLifecycle(of: endpoint)
         }
     }
-}
 
-// MARK: - Pauses
+    // MARK: - Pauses
 
-extension RedisFleetState {
     private func exchangePause(of endpoint: UpstreamEndpoint) async {
         let mine = upstreams.guards.health(of: endpoint).pausedFor?.wholeMilliseconds ?? 0
         let reply = try? await store.run(
@@ -76,7 +74,7 @@ extension RedisFleetState {
         guard case .integer(let left) = reply else { return metrics.count(.pause, .unreadable) }
         guard left > 0 else { return }
         upstreams.guards.pause(endpoint, for: .milliseconds(min(left, Limits.pauseMilliseconds)))
-        if left > mine + Int64(Limits.pauseSlackMilliseconds) { metrics.count(.pause, .learnt) }
+        if left > mine + Int64(Limits.pauseSlackMilliseconds) { metrics.count(.pause, .received) }
     }
 
     /// KEYS pause; ARGV this node's milliseconds, slack. Returns the effective milliseconds; negative for none.
@@ -88,11 +86,9 @@ extension RedisFleetState {
         redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
         return mine
         """)
-}
 
-// MARK: - Announcements
+    // MARK: - Announcements
 
-extension RedisFleetState {
     private func exchangeLifecycle(of endpoint: UpstreamEndpoint) async {
         let known = upstreams.lifecycle.state(of: endpoint)
         let mine = LifecycleUpdate(dates: known.announced, links: known.links)
@@ -112,8 +108,8 @@ extension RedisFleetState {
         case .null: break
         case .string(let bytes):
             guard let note = LifecycleUpdate(stamped: bytes) else { return metrics.count(.lifecycle, .unreadable) }
-            let isNew = upstreams.lifecycle.learn(note.dates, links: note.links, of: endpoint)
-            if isNew { metrics.count(.lifecycle, .learnt) }
+            let isNew = upstreams.lifecycle.record(note.dates, links: note.links, of: endpoint)
+            if isNew { metrics.count(.lifecycle, .received) }
         default: metrics.count(.lifecycle, .unreadable)
         }
     }

@@ -30,14 +30,10 @@ package struct RedisFlightLeases: FlightLeases {
 
     func acquire(_ key: CacheKey, awaiting holder: String?) async -> FlightLeaseAttempt {
         let token = String.randomName()
-        do throws(RedisError) {
-            let reply = try await store.run(
-                Self.acquisition, keys: [RedisWord(name(of: key))],
-                [RedisWord(token), RedisWord(Limits.milliseconds), RedisWord(holder ?? "")])
-            return FlightLeaseAttempt(reply, FlightLease(key, token: token), awaiting: holder)
-        } catch {
-            return .unavailable
-        }
+        let reply = try? await store.run(
+            Self.acquisition, keys: [RedisWord(name(of: key))],
+            [RedisWord(token), RedisWord(Limits.milliseconds), RedisWord(holder ?? "")])
+        return reply.map { FlightLeaseAttempt($0, FlightLease(key, token: token), awaiting: holder) } ?? .unavailable
     }
 
     func release(_ lease: FlightLease, telling failure: DegradedReason?) async {
@@ -52,11 +48,9 @@ package struct RedisFlightLeases: FlightLeases {
     }
 
     private func name(of key: CacheKey) -> String { Self.prefix + names.name("lease", key.parts) }
-}
 
-// MARK: - In Redis
+    // MARK: - In Redis
 
-extension RedisFlightLeases {
     /// Both scripts, loaded before the first call.
     static let scripts = [acquisition, release]
 
@@ -91,20 +85,16 @@ extension RedisFlightLeases {
 extension FlightLeaseAttempt {
     /// Parses a reply. A value the gateway did not write is no reason to wait.
     fileprivate init(_ reply: RedisValue, _ lease: FlightLease, awaiting holder: String?) {
-        switch reply {
-        case .null: self = .held(lease)
-        case .string(let bytes) where bytes.count <= RedisFlightLeases.Limits.valueBytes:
-            let text = String(decoding: bytes, as: UTF8.self)
-            if text.isEmpty {
-                self = .unavailable
-            } else if !text.hasPrefix("!") {
-                self = .taken(by: text)
-            } else if let holder, let reason = DegradedReason(rawValue: String(text.dropFirst(1 + holder.count))) {
-                self = .failed(reason)
-            } else {
-                self = .unavailable
-            }
-        default: self = .unavailable
+        guard let bytes = reply.bytes, (1...RedisFlightLeases.Limits.valueBytes).contains(bytes.count) else {
+            self = reply == .null ? .held(lease) : .unavailable
+            return
         }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.hasPrefix("!") else {
+            self = .taken(by: text)
+            return
+        }
+        let reason = holder.flatMap { DegradedReason(rawValue: String(text.dropFirst(1 + $0.count))) }
+        self = reason.map { .failed($0) } ?? .unavailable
     }
 }

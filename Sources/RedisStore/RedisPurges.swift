@@ -67,31 +67,23 @@ package final class RedisPurges: Sendable {
         guard case .string(let text) = head else { return false }
         return known.withLock { $0.head == text }
     }
-}
 
-// MARK: - Purging
+    // MARK: - Purging
 
-extension RedisPurges {
     /// Adds a purge for all nodes, and waits until this one knows it.
     func purge(_ originalTransactionID: String) async throws(StoreUnreachable) {
         let sealed = seal.seal(Array(originalTransactionID.utf8), for: Limits.sealedName)
-        do throws(RedisError) {
-            _ = try await store.run(
-                Self.append, keys: Self.keys,
-                [RedisWord(sealed), RedisWord(PurgeHistory.Limits.purges), Self.randomName(), Self.randomName()])
-        } catch {
-            throw StoreUnreachable()
-        }
-        guard await catchUp() else { throw StoreUnreachable() }
+        let head = try? await store.run(
+            Self.append, keys: Self.keys,
+            [RedisWord(sealed), RedisWord(PurgeHistory.Limits.purges), Self.randomName(), Self.randomName()])
+        guard head != nil, await catchUp() else { throw StoreUnreachable() }
     }
 
     /// Returns a unique name for a history or a purge.
     private static func randomName() -> RedisWord { RedisWord(String(UInt64.random(in: 1 ... .max), radix: 16)) }
-}
 
-// MARK: - Catching up
+    // MARK: - Catching up
 
-extension RedisPurges {
     /// The reads of the log: the current one, and the next for all callers that arrived meanwhile.
     private struct Reads {
         var current: Task<Bool, Never>?
@@ -139,13 +131,11 @@ extension RedisPurges {
     /// Suspends answers from this process until all purges are known, and triggers a read.
     func announce() {
         counters.announceChange()
-        alarm.ring()
+        alarm.fire()
     }
 
     /// Reads new purges on each announcement, until cancelled.
-    func follow() async {
-        for await _ in alarm.rings { await catchUp() }
-    }
+    func follow() async { for await _ in alarm.firings { await catchUp() } }
 
     private enum Progress {
         case complete, more, failed
@@ -177,10 +167,10 @@ extension RedisPurges {
 
     /// Returns nil for a purge that cannot be read.
     private func open(_ sealed: [UInt8]) -> String? {
-        do throws(StoreSeal.Fault) {
+        do throws(SharedCacheFault) {
             return String(decoding: try seal.open(sealed, for: Limits.sealedName), as: UTF8.self)
         } catch {
-            observe(SharedCacheFault(error))
+            observe(error)
             return nil
         }
     }
@@ -188,8 +178,7 @@ extension RedisPurges {
     /// Starts a new history, because Redis lost purges that this node knows: no earlier result may be used.
     private func beginHistory(after page: PurgePage) async -> Bool {
         observe(.purgesLost)
-        let reply = try? await store.run(
-            Self.restart, keys: Self.keys, [RedisWord(page.headText), Self.randomName()])
+        let reply = try? await store.run(Self.restart, keys: Self.keys, [RedisWord(page.headText), Self.randomName()])
         return reply != nil
     }
 }
@@ -249,13 +238,6 @@ private struct KnownPurges {
     }
 }
 
-extension PurgePage {
-    /// Returns the name of a purge: the end of its ciphertext, which is as good as random.
-    fileprivate static func name(of sealed: [UInt8]) -> UInt64 {
-        sealed.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
-    }
-}
-
 /// A part of the log from the script: the head, the number of the first entry, and the entries.
 private struct PurgePage {
     let head: PurgePosition
@@ -269,13 +251,16 @@ private struct PurgePage {
             case .string(let digits) = parts[1],
             let first = UInt64(String(decoding: digits, as: UTF8.self)), first >= 1, first <= head.number + 1
         else { return nil }
-        let entries = parts.dropFirst(2).compactMap { if case .string(let bytes) = $0 { bytes } else { nil } }
+        let entries = parts.dropFirst(2).compactMap(\.bytes)
         guard entries.count == parts.count - 2, UInt64(entries.count) <= head.number + 1 - first else { return nil }
         self.head = head
         self.headText = headText
         self.first = first
         self.entries = entries
     }
+
+    /// Returns the name of a purge: the end of its ciphertext, which is as good as random.
+    static func name(of sealed: [UInt8]) -> UInt64 { sealed.suffix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
 // MARK: - In Redis

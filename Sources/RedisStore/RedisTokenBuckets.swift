@@ -11,13 +11,8 @@ package import Redis
 /// braces decide the hash slot, so that all buckets of a tenant are on one node of a cluster. A policy with changed
 /// numbers has a new key and a full bucket.
 package struct RedisTokenBuckets: SharedBuckets {
-    private let redis: any RedisCommands
-    private let names: StoreNames
-
-    init(_ redis: any RedisCommands, names: StoreNames) {
-        self.redis = redis
-        self.names = names
-    }
+    let redis: any RedisCommands
+    let names: StoreNames
 
     /// Carries out a request for tokens in one step.
     func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant {

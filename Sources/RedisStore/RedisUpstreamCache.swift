@@ -25,15 +25,15 @@ final class RedisUpstreamCache: UpstreamCache {
     private let counters: InvalidationCounters
     let purges: RedisPurges
     /// By the name under the first key.
-    private let spares: Mutex<Generations<String, Spare>>
+    private let localCopies: Mutex<Generations<String, LocalCopy>>
 
     /// A result kept in this process.
-    private struct Spare {
+    private struct LocalCopy {
         let known: CachedResult
         /// The stored value it was read from; nil for a result of this node that did not reach Redis.
         let opened: Opened?
         /// True if it is too large for Redis, so that no other node has it.
-        let isAlone: Bool
+        let isLocalOnly: Bool
 
         var byteCount: Int { known.byteCount + (opened?.sealed.count ?? 0) }
     }
@@ -55,11 +55,11 @@ final class RedisUpstreamCache: UpstreamCache {
     /// - Parameters:
     ///   - store: Redis, or the circuit breaker in front of it.
     ///   - keys: name and encrypt everything.
-    ///   - spareBytes: the maximum memory of results kept in this process.
+    ///   - localBytes: the maximum memory of results kept in this process.
     ///   - freshness: bounds the accepted times.
     ///   - observe: called with each fault.
     init(
-        store: any RedisCommands, keys: StoreKeys, spareBytes: Int, freshness: FreshnessPolicy = FreshnessPolicy(),
+        store: any RedisCommands, keys: StoreKeys, localBytes: Int, freshness: FreshnessPolicy = FreshnessPolicy(),
         clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
     ) {
         self.store = store
@@ -70,15 +70,13 @@ final class RedisUpstreamCache: UpstreamCache {
         policy = freshness
         self.clock = clock
         self.observe = observe
-        spares = Mutex(Generations(maximumBytes: spareBytes))
+        localCopies = Mutex(Generations(maximumBytes: localBytes))
     }
 
     func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: names.names(of: key)) }
-}
 
-// MARK: - Looking up
+    // MARK: - Looking up
 
-extension RedisUpstreamCache {
     /// Returns the cached result; under several keys, the newest.
     func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) async -> CacheLookup {
         let names = names.names(of: key)
@@ -112,81 +110,68 @@ extension RedisUpstreamCache {
         if !purges.isKnown(head) {
             guard await purges.catchUp() else { return detached(names) }
         }
-        guard let latest = entries.max(by: { $0.spare.known.askedAt < $1.spare.known.askedAt }) else {
-            return (spare(for: names).flatMap { $0.isAlone ? $0.known : nil }, false)
+        guard let latest = entries.max(by: { $0.copy.known.askedAt < $1.copy.known.askedAt }) else {
+            return (copy(for: names).flatMap { $0.isLocalOnly ? $0.known : nil }, false)
         }
         // Under its name in Redis, by which changes are announced.
-        keep(latest.spare, for: latest.name, since: version)
-        return (latest.spare.known, false)
+        keep(latest.copy, for: latest.name, since: version)
+        return (latest.copy.known, false)
     }
 
     private func detached(_ names: [String]) -> (result: CachedResult?, isDetached: Bool) {
         observe(.lookupFailed)
-        return (spare(for: names)?.known, true)
+        return (copy(for: names)?.known, true)
     }
 
     /// Returns nil if a reply is missing.
-    private func entries(
-        _ replies: [Result<RedisValue, RedisError>], for names: [String]
-    ) -> [(name: String, spare: Spare)]? {
-        var found: [(name: String, spare: Spare)] = []
+    private func entries(_ replies: RedisResults, for names: [String]) -> [(name: String, copy: LocalCopy)]? {
+        var found: [(name: String, copy: LocalCopy)] = []
         for (index, name) in names.enumerated() {
-            switch entry(replies.dropFirst(2 * index).prefix(2), for: name) {
-            case .absent: continue
-            case .found(let spare): found.append((name, spare))
-            case .unreachable: return nil
-            }
+            let pair = replies.dropFirst(2 * index).prefix(2)
+            guard case .success(let value) = pair.first, case .success(.integer(let remaining)) = pair.last,
+                pair.count == 2
+            else { return nil }
+            guard case .string(let sealed) = value, let copy = entry(sealed, for: name, remaining) else { continue }
+            found.append((name, copy))
         }
         return found
     }
 
-    private func keep(_ spare: Spare, for name: String, since version: InvalidationVersion) {
-        spares.withLock { spares in
+    private func keep(_ copy: LocalCopy, for name: String, since version: InvalidationVersion) {
+        localCopies.withLock { localCopies in
             // An invalidation increments the counters first: so this insert comes before it and is removed, or is not
             // done.
-            guard version.isUnchanged, spare.opened == nil || spares.find(name)?.opened !== spare.opened else { return }
-            spares.insert(spare, for: name, byteCount: spare.byteCount)
+            guard version.isUnchanged, copy.opened == nil || localCopies.find(name)?.opened !== copy.opened else {
+                return
+            }
+            localCopies.insert(copy, for: name, byteCount: copy.byteCount)
         }
     }
 
     /// Returns the newest local copy under any of these names.
-    private func spare(for names: [String]) -> Spare? {
-        spares.withLock { spares in
-            names.compactMap { spares.find($0) }.max { $0.known.askedAt < $1.known.askedAt }
+    private func copy(for names: [String]) -> LocalCopy? {
+        localCopies.withLock { localCopies in
+            names.compactMap { localCopies.find($0) }.max { $0.known.askedAt < $1.known.askedAt }
         }
     }
 
-    private enum Entry {
-        case absent
-        case found(Spare)
-        case unreachable
-    }
-
-    private func entry(_ replies: ArraySlice<Result<RedisValue, RedisError>>, for name: String) -> Entry {
-        guard case .success(let value) = replies.first, case .success(.integer(let remaining)) = replies.last,
-            replies.count == 2
-        else { return .unreachable }
-        guard case .string(let sealed) = value else { return .absent }
+    /// Returns a decrypted entry; nil if it cannot be used.
+    /// - Parameter remaining: its time to live in milliseconds.
+    private func entry(_ sealed: [UInt8], for name: String, _ remaining: Int64) -> LocalCopy? {
         do throws(SharedCacheFault) {
             let opened = try open(sealed, for: name)
             let age = opened.stored.retention - .milliseconds(remaining)
             let known = try inOurTime(opened.stored.known, age: age)
-            return .found(Spare(known: known, opened: opened, isAlone: false))
+            return LocalCopy(known: known, opened: opened, isLocalOnly: false)
         } catch {
             observe(error)
-            return .absent
+            return nil
         }
     }
 
     private func open(_ sealed: [UInt8], for name: String) throws(SharedCacheFault) -> Opened {
-        if let opened = spares.withLock({ $0.find(name) })?.opened, opened.isOf(sealed) { return opened }
-        let bytes: [UInt8]
-        do throws(StoreSeal.Fault) {
-            bytes = try seal.open(sealed, for: name)
-        } catch {
-            throw SharedCacheFault(error)
-        }
-        return Opened(sealed, try StoredResult(bytes, policy: policy))
+        if let opened = localCopies.withLock({ $0.find(name) })?.opened, opened.isOf(sealed) { return opened }
+        return Opened(sealed, try StoredResult(seal.open(sealed, for: name), policy: policy))
     }
 
     /// Returns the result with its times by this node's clock.
@@ -200,24 +185,22 @@ extension RedisUpstreamCache {
 
     /// The clock difference that is ignored; writing takes time too.
     private static let tolerance: Duration = .seconds(1)
-}
 
-// MARK: - Keeping
+    // MARK: - Keeping
 
-extension RedisUpstreamCache {
     /// Stores a result for all nodes; for this node alone if it is too large or Redis does not take it.
     func insert(_ result: CachedResult, for key: CacheKey) async {
         let names = names.names(of: key), version = counters.version(of: names)
         let stored = StoredResult(known: result, retention: policy.retention(of: result))
         guard let bytes = stored.bytes else { return }
-        let isAlone = bytes.count > StoredResultLimits.bytes
-        if isAlone {
+        let isLocalOnly = bytes.count > StoredResultLimits.bytes
+        if isLocalOnly {
             observe(.tooLarge)
         } else {
             if case .success = await store.send([set(bytes, stored, for: names[0])]).first { return }
             observe(.insertFailed)
         }
-        keep(Spare(known: result, opened: nil, isAlone: isAlone), for: names[0], since: version)
+        keep(LocalCopy(known: result, opened: nil, isLocalOnly: isLocalOnly), for: names[0], since: version)
     }
 
     private func set(_ bytes: [UInt8], _ stored: StoredResult, for name: String) -> RedisCommand {
@@ -225,11 +208,9 @@ extension RedisUpstreamCache {
             "SET", key: .result(name), RedisWord(seal.seal(bytes, for: name)), "PX",
             RedisWord(stored.retention.wholeMilliseconds))
     }
-}
 
-// MARK: - Purging
+    // MARK: - Purging
 
-extension RedisUpstreamCache {
     /// Purges every result that names this original transaction, on all nodes.
     func purge(originalTransactionID: String) async throws(StoreUnreachable) {
         try await purges.purge(originalTransactionID)
@@ -242,11 +223,9 @@ extension RedisUpstreamCache {
     func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
         purges.judge(result, naming: originalTransactionIDs)
     }
-}
 
-// MARK: - Invalidation
+    // MARK: - Invalidation
 
-extension RedisUpstreamCache {
     /// Handles Redis's announcement of changed keys; other keys are ignored.
     func invalidate(keys: [[UInt8]]) {
         invalidate(names: keys.compactMap(SharedCacheNames.name(inKey:)))
@@ -256,8 +235,8 @@ extension RedisUpstreamCache {
     /// Invalidates the results with these names.
     func invalidate(names: [String]) {
         for name in names { counters.invalidate(name) }
-        spares.withLock { spares in
-            for name in names { spares.remove(name) }
+        localCopies.withLock { localCopies in
+            for name in names { localCopies.remove(name) }
         }
     }
 

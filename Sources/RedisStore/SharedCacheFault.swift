@@ -26,14 +26,3 @@ package enum SharedCacheFault: String, Error, CaseIterable, Hashable, Sendable {
     /// Redis lacks purges that it had.
     case purgesLost = "purges_lost"
 }
-
-extension SharedCacheFault {
-    init(_ fault: StoreSeal.Fault) {
-        self =
-            switch fault {
-            case .malformed: .sealMalformed
-            case .unknownKey: .sealUnknownKey
-            case .notAuthentic: .sealInvalid
-            }
-    }
-}

@@ -17,7 +17,7 @@ final class SharedStore: RedisCommands {
         self.metrics = metrics
     }
 
-    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+    func send(_ commands: [RedisCommand]) async -> RedisResults {
         if commands.isEmpty { return [] }
         guard let permit = health.permit() else {
             metrics.countRejected(commands.count)
@@ -34,7 +34,7 @@ final class SharedStore: RedisCommands {
 
     private func exchange(
         _ commands: [RedisCommand], _ permit: CircuitBreaker.Permit, isProbe: Bool
-    ) async -> [Result<RedisValue, RedisError>] {
+    ) async -> RedisResults {
         let start = Instant.now
         let results = await redis.send(commands)
         let took = start.duration(to: .now)
@@ -48,15 +48,15 @@ final class SharedStore: RedisCommands {
 extension Outcome {
     /// Rates replies by the worst of them. A missing connection costs requests no time, and the other nodes of a
     /// cluster serve: only probes count it.
-    fileprivate init(_ results: [Result<RedisValue, RedisError>], took: Duration, isProbe: Bool) {
+    fileprivate init(_ results: RedisResults, took: Duration, isProbe: Bool) {
         let faults = results.compactMap { result -> RedisError? in
             if case .failure(let error) = result { error } else { nil }
         }
         if faults.contains(.shutDown) {
             self = .neutral
-        } else if faults.contains(where: \.isSilence) {
+        } else if faults.contains(.connectionLost) || faults.contains(.timeout) {
             self = .failure(.hard, took: took)
-        } else if faults.contains(where: \.isUselessAnswer) {
+        } else if faults.contains(where: \.isUnavailable) {
             self = .failure(.soft, took: took)
         } else if faults.contains(.notConnected) {
             self = isProbe ? .failure(.hard, took: took) : .neutral
@@ -67,30 +67,14 @@ extension Outcome {
 }
 
 extension RedisError {
-    /// True if no answer arrived.
-    fileprivate var isSilence: Bool {
-        switch self {
-        case .connectionLost, .timeout: true
-        case .notConnected, .pipelineFull, .protocolViolation, .refused, .shutDown: false
-        }
-    }
-
     /// True if the answer shows that Redis serves no requests now. A full memory or a failing disk rejects writes only;
     /// missing permissions do not pass by themselves.
-    fileprivate var isUselessAnswer: Bool {
-        switch self {
-        case .pipelineFull, .protocolViolation: true
-        case .refused(let refusal): refusal.kind.isUnavailable
-        case .notConnected, .connectionLost, .timeout, .shutDown: false
-        }
-    }
-}
-
-extension RedisRefusal.Kind {
     fileprivate var isUnavailable: Bool {
         switch self {
-        case .clusterDown, .readOnly, .loading, .masterDown, .busy, .noAuth, .wrongPassword: true
-        case .moved, .ask, .tryAgain, .noScript, .outOfMemory, .misconfigured, .noPermission, .other: false
+        case .pipelineFull, .protocolViolation: true
+        case .refused(let refusal):
+            [.clusterDown, .readOnly, .loading, .masterDown, .busy, .noAuth, .wrongPassword].contains(refusal.kind)
+        case .notConnected, .connectionLost, .timeout, .shutDown: false
         }
     }
 }

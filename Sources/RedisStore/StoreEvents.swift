@@ -9,14 +9,14 @@ internal import Synchronization
 /// A signal to refresh from the shared store. Signals before the next refresh count as one.
 struct RefreshSignal: Sendable {
     /// The signals.
-    let rings: AsyncStream<Void>
+    let firings: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
 
     init() {
-        (rings, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (firings, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    func ring() { continuation.yield() }
+    func fire() { continuation.yield() }
 }
 
 /// Distributes the Redis client's events to metrics, health, caches and waiters.
@@ -39,7 +39,7 @@ final class StoreEvents: RedisObserver {
     }
 
     /// Registers the cache that gets invalidations.
-    func tell(_ cache: RedisUpstreamCache) { results.withLock { $0 = cache } }
+    func register(_ cache: RedisUpstreamCache) { results.withLock { $0 = cache } }
 
     func observe(_ event: RedisEvent) {
         metrics.count(event)
@@ -51,7 +51,7 @@ final class StoreEvents: RedisObserver {
         case .flushed:
             results.withLock { $0 }?.flushed()
             leaseWaits.wakeAll()
-            alarm.ring()
+            alarm.fire()
         case .commandDone, .published, .topology: break
         }
     }
@@ -67,7 +67,7 @@ final class StoreEvents: RedisObserver {
     }
 
     private func failed(_ role: RedisConnectionRole, _ fault: RedisConnectionFault) {
-        if case .refused(let refusal) = fault, refusal.isConfigurationFault {
+        if case .refused(let refusal) = fault, fault.isConfigurationFault {
             health.noteLogin(role, refused: refusal)
         }
         if role == .commands { firstAttempt.end(with: false) }
@@ -78,12 +78,18 @@ final class StoreEvents: RedisObserver {
         // Before waking the waiters, which will look up the cache.
         results.withLock { $0 }?.invalidate(keys: names)
         leaseWaits.wake(names)
-        if names.contains(where: RedisFleetState.keys.contains) { alarm.ring() }
+        if names.contains(where: RedisFleetState.keys.contains) { alarm.fire() }
     }
 
     /// Logs each fault once, not for each attempt.
     private func log(_ fault: RedisConnectionFault, _ role: RedisConnectionRole) {
-        guard fault != .shutDown, lastFault.withLock({ $0.replace(with: fault) }) else { return }
+        let isNew =
+            fault != .shutDown
+            && lastFault.withLock { last in
+                defer { last = fault }
+                return last != fault
+            }
+        guard isNew else { return }
         logger.log(
             level: fault.isConfigurationFault ? .error : .warning, "Redis is unavailable",
             metadata: ["connection": "\(role.rawValue)", "fault": "\(fault)"])
@@ -96,10 +102,41 @@ extension RedisConnectionFault {
     }
 }
 
-extension RedisConnectionFault? {
-    /// - Returns: true if the fault differs from the previous one.
-    fileprivate mutating func replace(with fault: RedisConnectionFault) -> Bool {
-        defer { self = fault }
-        return self != fault
+/// The tasks of this node that wait for a change of a Redis key.
+final class KeyChangeWaiters: Sendable {
+    private let timeouts = Timeouts()
+    /// By key and waiter; at most one waiter per flight.
+    private let waiting = Mutex<[String: [ObjectIdentifier: Waiter<Bool>]]>([:])
+
+    /// Returns when the key's change is announced, or after `span`.
+    func wait(for key: String, upTo span: Duration) async {
+        let waiter = Waiter<Bool>()
+        waiting.withLock { $0[key, default: [:]][ObjectIdentifier(waiter)] = waiter }
+        _ = await waiter.value(waitLimit: span, timeouts)
+        waiting.withLock { waiting in
+            waiting[key]?[ObjectIdentifier(waiter)] = nil
+            if waiting[key]?.isEmpty == true { waiting[key] = nil }
+        }
     }
+
+    /// Resumes the waiters of these keys.
+    func wake(_ keys: [[UInt8]]) {
+        let awake = waiting.withLock { waiting in
+            waiting.isEmpty
+                ? [] : keys.compactMap { waiting.removeValue(forKey: String(decoding: $0, as: UTF8.self)) }
+        }
+        for waiter in awake.flatMap(\.values) { waiter.end(with: true) }
+    }
+
+    /// Resumes all waiters, because any key may have changed.
+    func wakeAll() {
+        let awake = waiting.withLock { waiting in
+            defer { waiting = [:] }
+            return waiting.values
+        }
+        for waiter in awake.flatMap(\.values) { waiter.end(with: true) }
+    }
+
+    /// The number of keys with waiters.
+    var count: Int { waiting.withLock { $0.count } }
 }

@@ -105,7 +105,7 @@ extension StoreHealth {
     /// - Returns: the breaker's transitions since the last one.
     func record(
         _ outcome: Outcome, of permit: CircuitBreaker.Permit, _ commands: [RedisCommand],
-        _ results: [Result<RedisValue, RedisError>]
+        _ results: RedisResults
     ) -> [CircuitBreaker.Transition: Int] {
         var generator = SystemRandomNumberGenerator()
         return state.withLock { state in

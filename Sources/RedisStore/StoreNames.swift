@@ -6,12 +6,8 @@ internal import Settings
 
 /// Pseudonymous names of entries in Redis: readers of Redis cannot tell what they stand for.
 struct StoreNames: Sendable {
-    private let key: HMACKey
-
-    /// - Parameter key: secret, and equal on all nodes.
-    init(key: HMACKey) {
-        self.key = key
-    }
+    /// Secret, and equal on all nodes.
+    let key: HMACKey
 
     /// Returns a name: base64url of HMAC-SHA256, 43 characters.
     /// - Parameters:

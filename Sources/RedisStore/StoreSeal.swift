@@ -30,16 +30,6 @@ struct StoreSeal: Sendable {
         }
     }
 
-    /// The reason why a value cannot be decrypted.
-    enum Fault: Error, Hashable, Sendable {
-        /// Too short, or of an unknown version.
-        case malformed
-        /// Encrypted with a key this node does not have.
-        case unknownKey
-        /// Changed, truncated, or moved from another name.
-        case notAuthentic
-    }
-
     /// Encrypts with the first of these keys, and decrypts with any.
     init(keys: StoreKeys) { self.keys = keys.all.map { SealingKey($0) } }
 
@@ -51,15 +41,15 @@ struct StoreSeal: Sendable {
     }
 
     /// Decrypts a value stored under a name.
-    func open(_ sealed: [UInt8], for name: String) throws(Fault) -> [UInt8] {
-        guard sealed.count >= 2, sealed[0] == Self.version else { throw .malformed }
+    func open(_ sealed: [UInt8], for name: String) throws(SharedCacheFault) -> [UInt8] {
+        guard sealed.count >= 2, sealed[0] == Self.version else { throw .sealMalformed }
         let headerLength = 2 + Int(sealed[1])
-        guard sealed.count >= headerLength + AES256GCM.overhead else { throw .malformed }
+        guard sealed.count >= headerLength + AES256GCM.overhead else { throw .sealMalformed }
         let id = sealed[2..<headerLength]
-        guard let key = keys.first(where: { $0.id.utf8.elementsEqual(id) }) else { throw .unknownKey }
+        guard let key = keys.first(where: { $0.id.utf8.elementsEqual(id) }) else { throw .sealUnknownKey }
         let context = Array(sealed[..<headerLength]) + Array(name.utf8)
         guard let value = Self.cipher(key, for: name).open(sealed[headerLength...], context: context) else {
-            throw .notAuthentic
+            throw .sealInvalid
         }
         return value
     }

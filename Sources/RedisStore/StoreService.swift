@@ -7,7 +7,7 @@ internal import ServiceLifecycle
 
 /// Runs the connections to Redis: connects before the first request, probes and sends heartbeats, and leaves last.
 struct StoreService: Service {
-    let client: RedisClient
+    let client: any RedisClient
     /// The store that requests use.
     let store: SharedStore
     let health: StoreHealth
@@ -19,7 +19,7 @@ struct StoreService: Service {
     let waitLimit: Duration
 
     /// The interval between probes.
-    static let pulse: Duration = .milliseconds(500)
+    static let probeInterval: Duration = .milliseconds(500)
     /// The minimum time between two exchanges of the fleet's state.
     static let pause: Duration = .milliseconds(100)
 
@@ -49,19 +49,19 @@ struct StoreService: Service {
 
     private func watch() async {
         var lastBeat = ContinuousClock.now
-        while (try? await Task.sleep(for: Self.pulse)) != nil {
+        while (try? await Task.sleep(for: Self.probeInterval)) != nil {
             await store.probe()
             guard lastBeat.duration(to: .now) >= NodeRegistry.Limits.beat else { continue }
             lastBeat = .now
             await registry.beat()
             // For changes that were not announced.
-            events.alarm.ring()
+            events.alarm.fire()
             purges.announce()
         }
     }
 
     private func exchangeUpdates() async {
-        for await _ in events.alarm.rings {
+        for await _ in events.alarm.firings {
             await fleetState.exchange()
             // Limits the rate of exchanges.
             try? await Task.sleep(for: Self.pause)

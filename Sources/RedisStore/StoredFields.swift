@@ -36,17 +36,11 @@ struct StoredFieldWriter: FieldVisitor {
         }
     }
 
-    mutating func text(_ name: String, _ value: inout String?) {
-        write(value)
-    }
+    mutating func text(_ name: String, _ value: inout String?) { write(value) }
 
-    mutating func count(_ name: String, _ value: inout Int64?) {
-        write(value)
-    }
+    mutating func count(_ name: String, _ value: inout Int64?) { write(value) }
 
-    mutating func code(_ name: String, _ value: inout Int64?) {
-        write(value)
-    }
+    mutating func code(_ name: String, _ value: inout Int64?) { write(value) }
 
     mutating func flag(_ name: String, _ value: inout Bool?) {
         write(UInt8(value.map { $0 ? 2 : 1 } ?? 0))

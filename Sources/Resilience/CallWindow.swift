@@ -53,9 +53,7 @@ struct CallWindow: Hashable, Sendable {
         return sum(upTo: number)
     }
 
-    mutating func removeAll() {
-        for place in ring.indices { ring[place] = nil }
-    }
+    mutating func removeAll() { for place in ring.indices { ring[place] = nil } }
 
     private func sum(upTo last: Int128) -> CallTally {
         let first = last - Int128(ring.count - 1)

@@ -71,9 +71,7 @@ extension CircuitBreaker {
             }
         }
     }
-}
 
-extension CircuitBreaker {
     /// The decision about a call.
     public enum Admission: Hashable, Sendable {
         /// The call may be made.
@@ -85,14 +83,8 @@ extension CircuitBreaker {
     /// The permission for one call, to be returned with its outcome.
     public struct Permit: Hashable, Sendable {
         let generation: UInt64
-        let probe: Probes.Number?
+        var probe: Probes.Number?
         /// True if the call would have been rejected in another mode than `metricsOnly`.
-        public let overrulesRejection: Bool
-
-        init(generation: UInt64, probe: Probes.Number? = nil, overrulesRejection: Bool = false) {
-            self.generation = generation
-            self.probe = probe
-            self.overrulesRejection = overrulesRejection
-        }
+        public internal(set) var overrulesRejection = false
     }
 }

@@ -7,12 +7,6 @@
 /// no answer. Open, it rejects calls. Half-open, it lets a few probes through: it closes when all succeed, and opens
 /// for twice as long when one does not.
 public struct CircuitBreaker: Hashable, Sendable {
-    private enum Phase: Hashable, Sendable {
-        case closed
-        case open(until: Instant)
-        case halfOpen
-    }
-
     /// The settings.
     public let policy: Policy
     /// The control over calls. A change resets the breaker: closed, with nothing counted.
@@ -20,7 +14,8 @@ public struct CircuitBreaker: Hashable, Sendable {
         didSet { if mode != oldValue { self = CircuitBreaker(self, in: mode) } }
     }
 
-    private var phase = Phase.closed
+    /// The state while the breaker decides; an opening always has an end.
+    private var phase = State.closed
     /// Incremented with every change of phase: outcomes of older permits say nothing about the present one.
     private var generation: UInt64 = 0
     private var window: CallWindow
@@ -44,25 +39,16 @@ public struct CircuitBreaker: Hashable, Sendable {
     }
 
     /// The present state. An opening that has ended counts as open until the next call of `permit`.
-    public var state: State {
-        switch (mode, phase) {
-        case (.forcedOpen, _): .open(until: nil)
-        case (_, .closed): .closed
-        case (_, .open(let end)): .open(until: end)
-        case (_, .halfOpen): .halfOpen
-        }
-    }
+    public var state: State { mode == .forcedOpen ? .open(until: nil) : phase }
 
     /// Returns the number of each transition since the last call. Modes that the operator forces count none.
     public mutating func takeTransitions() -> [Transition: Int] {
         defer { untakenTransitions = [:] }
         return untakenTransitions
     }
-}
 
-// MARK: - Before a call
+    // MARK: - Before a call
 
-extension CircuitBreaker {
     /// Decides about a call. Record the outcome of each permit once: `neutral` if the caller left or no call was made.
     public mutating func permit(at now: Instant) -> Admission {
         switch mode {
@@ -80,7 +66,7 @@ extension CircuitBreaker {
         case .closed: return .call(Permit(generation: generation))
         case .open(let stored):
             // Never longer than from now, in case the clock went back.
-            let end = min(stored, now + policy.longestOpening)
+            let end = min(stored ?? now, now + policy.longestOpening)
             guard end <= now else {
                 phase = .open(until: end)
                 return .reject(retryAfter: now.duration(to: end))
@@ -97,11 +83,9 @@ extension CircuitBreaker {
         case .allBusy(let wait): .reject(retryAfter: wait)
         }
     }
-}
 
-// MARK: - After a call
+    // MARK: - After a call
 
-extension CircuitBreaker {
     /// Records the outcome of a call. Permits of an earlier generation, and probes whose lease ended, are ignored.
     ///
     /// - Parameter generator: draws the duration of an opening.
@@ -158,7 +142,7 @@ extension CircuitBreaker {
         enter(.closed, by: .close)
     }
 
-    private mutating func enter(_ next: Phase, by transition: Transition) {
+    private mutating func enter(_ next: State, by transition: Transition) {
         phase = next
         generation &+= 1
         window.removeAll()

@@ -4,15 +4,7 @@
 /// An adaptive limit of the calls in flight: one more after a round of successes, a tenth less after each failure
 /// (additive increase, multiplicative decrease).
 public struct ConcurrencyLimit: Hashable, Sendable {
-    /// The decision about a call.
-    public enum Admission: Hashable, Sendable {
-        /// The call may begin. Release the slot exactly once, however the call ends: it has no lease.
-        case acquired(Slot)
-        /// The limit is reached.
-        case refused
-    }
-
-    /// One call in flight.
+    /// One call in flight. Release it exactly once, however the call ends: it has no lease.
     public struct Slot: Hashable, Sendable {
         /// True if the limit mattered when the call began. Successes of an idle upstream say nothing about its limit.
         fileprivate let isLimitUsed: Bool
@@ -36,11 +28,11 @@ public struct ConcurrencyLimit: Hashable, Sendable {
     /// The maximum number of calls in flight.
     public var limit: Int { Int(exactLimit) }
 
-    /// Begins a call if a slot is free.
-    public mutating func acquire() -> Admission {
-        guard inFlight < limit else { return .refused }
+    /// Begins a call; nil if the limit is reached.
+    public mutating func acquire() -> Slot? {
+        guard inFlight < limit else { return nil }
         inFlight += 1
-        return .acquired(Slot(isLimitUsed: inFlight * 2 >= limit))
+        return Slot(isLimitUsed: inFlight * 2 >= limit)
     }
 
     /// Ends a call and adapts the limit to its outcome. Throttling lowers it like a failure.
@@ -58,9 +50,7 @@ public struct ConcurrencyLimit: Hashable, Sendable {
     private mutating func move(to newLimit: Double) {
         exactLimit = newLimit.clamped(to: Double(policy.minimum)...Double(policy.maximum))
     }
-}
 
-extension ConcurrencyLimit {
     /// The range and the steps of a limit.
     public struct Policy: Hashable, Sendable {
         /// The lower bound, so that an upstream's recovery is noticed.

@@ -9,25 +9,15 @@
 ///
 /// n nodes together admit at most max(capacity, n · the largest cost) + rate·t.
 public struct FairShare: Hashable, Sendable {
-    /// The decision about a request for tokens.
-    public enum Decision: Hashable, Sendable {
-        /// The tokens are taken.
-        case admitted
-        /// Nothing is taken. The same request would be admitted after this time.
-        case refused(retryAfter: Duration)
-    }
-
     private let policy: TokenBucket.Policy
     private var fullAt: Instant?
 
     /// Creates a full share of this whole bucket.
-    public init(of policy: TokenBucket.Policy) {
-        self.policy = policy
-    }
+    public init(of policy: TokenBucket.Policy) { self.policy = policy }
 
     /// Takes a request's tokens if they are available.
     /// - Parameter cost: at most the capacity of the whole bucket.
-    public mutating func take(_ cost: Int, nodes: Int, at now: Instant) -> Decision {
+    public mutating func take(_ cost: Int, nodes: Int, at now: Instant) -> TokenDecision {
         let from = fullAt(at: now)
         let until = from + time(for: cost, nodes)
         guard from == now || until <= now + policy.timeToFill else {

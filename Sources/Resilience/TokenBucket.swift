@@ -6,25 +6,13 @@
 /// The arithmetic is that of GCRA, the generic cell rate algorithm (ITU-T I.371): a bucket is one number, the time at
 /// which it will be full again. To take from several buckets all or nothing, take from copies and keep the copies.
 public struct TokenBucket: Hashable, Sendable {
-    /// The decision about a request for tokens.
-    public enum Decision: Hashable, Sendable {
-        /// The tokens are taken; this many whole ones are left.
-        case admitted(remaining: Int)
-        /// Nothing is taken. Without other requests, the same one would be admitted after this time.
-        case refused(retryAfter: Duration)
-        /// Nothing is taken. The cost exceeds the capacity, so no retry can succeed.
-        case costExceedsCapacity
-    }
-
     /// The capacity and the refill rate.
     public let policy: Policy
     /// The theoretical arrival time of GCRA. Nil for an unused bucket, which is full.
     private var fullAt: Instant?
 
     /// Creates a full bucket.
-    public init(_ policy: Policy) {
-        self.policy = policy
-    }
+    public init(_ policy: Policy) { self.policy = policy }
 
     /// Creates a bucket from its known time to fill.
     public init(_ policy: Policy, timeUntilFull: Duration, at now: Instant) {
@@ -33,18 +21,18 @@ public struct TokenBucket: Hashable, Sendable {
     }
 
     /// Takes `cost` tokens if they are available. A cost of 0, or less, takes nothing and is always admitted.
-    public mutating func take(_ cost: Int = 1, at now: Instant) -> Decision {
-        guard cost <= policy.capacity else { return .costExceedsCapacity }
+    public mutating func take(_ cost: Int = 1, at now: Instant) -> TokenDecision {
+        guard cost <= policy.capacity else { return .refused(retryAfter: nil) }
         let newFullAt = fullAt(at: now) + policy.time(for: max(0, cost))
         let left = policy.timeToFill - now.duration(to: newFullAt)
         if left < .zero { return .refused(retryAfter: .zero - left) }
         fullAt = newFullAt
-        return .admitted(remaining: policy.wholeTokens(in: left))
+        return .admitted
     }
 
     /// Returns the number of whole tokens available.
     public func remaining(at now: Instant) -> Int {
-        policy.wholeTokens(in: policy.timeToFill - timeUntilFull(at: now))
+        Int((policy.timeToFill - timeUntilFull(at: now)).attoseconds / policy.emissionInterval.attoseconds)
     }
 
     /// Returns the time until the bucket is full; a full one need not be kept.
@@ -62,6 +50,18 @@ public struct TokenBucket: Hashable, Sendable {
     private func fullAt(at now: Instant) -> Instant {
         (fullAt ?? now).clamped(to: now...now + policy.timeToFill)
     }
+}
+
+/// The decision about a request for tokens.
+public enum TokenDecision: Hashable, Sendable {
+    /// The tokens are available, and taken.
+    case admitted
+    /// The tokens are not available, and none are taken. Without other requests, the same one would be admitted after
+    /// this time; with nil never, because it costs more than the bucket holds.
+    case refused(retryAfter: Duration?)
+
+    /// True if the tokens are not available.
+    public var isRefusal: Bool { self != .admitted }
 }
 
 extension TokenBucket {
@@ -88,9 +88,6 @@ extension TokenBucket {
             Duration(attoseconds: emissionInterval.attoseconds * Int128(tokens))
         }
 
-        fileprivate func wholeTokens(in span: Duration) -> Int {
-            Int(span.attoseconds / emissionInterval.attoseconds)
-        }
     }
 
     /// The limits of a policy. Within these no product of its numbers overflows.

@@ -86,9 +86,7 @@ public struct TokenLease: Hashable, Sendable {
         expiresAt = left > 0 ? min(end, expiresAt ?? end) : end
         held = left + count
     }
-}
 
-extension TokenLease {
     /// The life of the tokens, and the number taken in advance.
     public struct Policy: Hashable, Sendable {
         /// The time in which a node may spend the tokens. A twentieth of the time in which the bucket fills, so that a
@@ -114,13 +112,9 @@ extension TokenLease {
     /// The tokens spent in the present span and in the previous one.
     private struct Spending: Hashable, Sendable {
         let span: Duration
-        private var start: Instant?
-        private var present = 0
-        private var previous = 0
-
-        init(span: Duration) {
-            self.span = span
-        }
+        var start: Instant?
+        var present = 0
+        var previous = 0
 
         mutating func record(_ count: Int, at now: Instant) {
             (previous, present) = shares(at: now)

@@ -14,13 +14,10 @@ internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
 
-/// The connection to Apple.
 struct AppleConnection: Sendable {
     /// Sends requests to Apple, within its guards.
     let verification: UpstreamVerification
-    /// Purges cached results.
     let invalidation: CacheInvalidation
-    /// Transfers the bytes.
     let transport: HTTPTransport
 }
 
@@ -62,7 +59,7 @@ extension AppleConnection {
     /// Creates a span for each request to Apple, and records it with the client's request.
     private static func follow(
         _ tracing: RequestTracing, _ configuration: AppleConfiguration
-    ) -> VerifyReceiptUpstream.Follow {
+    ) -> VerifyReceiptUpstream.RequestTracer {
         let hosts: [UpstreamEnvironment: String] = [
             .production: configuration.productionURL.host, .sandbox: configuration.sandboxURL.host,
         ]

@@ -26,7 +26,6 @@ struct Dependencies: Sendable {
     var requestLines: LogBatcher?
     /// Returns the number of log lines dropped because the output was too slow.
     var droppedLogLines: @Sendable () -> Int = { 0 }
-    /// The tracer; nil for none.
     var tracer: (any Tracer)?
     var shutdownRequests: AsyncStream<ShutdownRequest>
     var clock: @Sendable () -> Timestamp = { .now() }
@@ -76,21 +75,22 @@ func buildGatewayServer(
     let handler = VerifyHandler(
         configuration, admission: ClientAdmission(rates: fleet.ports.limiter, slots: slots),
         verification: verification, access: access, metrics: metrics, lifecycle: upstreams.lifecycle, in: dependencies)
-    let status = StatusRoute(
-        lifecycle: lifecycle, upstreams: upstreams, asksApple: configuration.apple.isEnabled, store: storeHealth,
-        clock: dependencies.clock)
+    let health = NodeHealth(lifecycle: lifecycle, store: storeHealth)
     let routes = RouteTable([
         handler.route(at: VerdictEndpoint()),
         handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
-        .verifyReceiptByGet(announcing: upstreams.lifecycle), status.route,
+        .verifyReceiptByGet(announcing: upstreams.lifecycle),
+        .status(health, upstreams, isAppleEnabled: configuration.apple.isEnabled, clock: dependencies.clock),
         PurgeRoute(invalidation: apple?.invalidation).route,
     ])
     let data = dataPlane(configuration, routes, access, metrics, budget, lifecycle, dependencies)
     let reloads = ReloadHistory()
     let sources = StatusSources(
-        configuration, health: NodeHealth(lifecycle: lifecycle, store: storeHealth), upstreams: upstreams,
-        reloads: reloads, bodyBudget: budget, registry: metrics.registry, clock: dependencies.clock)
-    let shutdown = ShutdownService(configuration.shutdown, lifecycle, dependencies)
+        configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,
+        registry: metrics.registry, clock: dependencies.clock)
+    let shutdown = ShutdownService(
+        requests: dependencies.shutdownRequests, lifecycle: lifecycle, drainDelay: configuration.shutdown.drainDelay,
+        logger: dependencies.logger)
     let foundations: [(any Service)?] = [
         fleet.service, apple.map { TransportService(transport: $0.transport) },
         ReloadService(configuration, access, reloads, metrics.reload, in: dependencies),
@@ -113,12 +113,11 @@ extension VerifyHandler {
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
         self.init(
             admission: admission, verification: verification, access: access, charging: charging,
-            metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCache.size.bytes),
+            metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes),
             lifecycle: lifecycle, clock: dependencies.clock)
     }
 }
 
-/// Returns the listener for clients.
 private func dataPlane(
     _ configuration: GatewayConfiguration, _ routes: RouteTable, _ access: CurrentAccess, _ metrics: GatewayMetrics,
     _ budget: BodyBudget, _ lifecycle: ServerLifecycle, _ dependencies: Dependencies
@@ -130,7 +129,10 @@ private func dataPlane(
     let edge = Edge(
         rules: rules, budget: budget, lifecycle: lifecycle,
         pipeline: RequestPipeline(
-            routes: routes, log: RequestLog(metrics.sampler, in: dependencies), logger: dependencies.logger),
+            routes: routes,
+            log: RequestLog(
+                logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,
+                sampler: metrics.sampler, tracing: dependencies.tracing), logger: dependencies.logger),
         metrics: metrics.edge, sources: SourceLimits(http.limits, http.remoteAddresses))
     return listener(.data, on: http.listener, limits: http.limits, edge: edge, dependencies) {
         lifecycle.advance(to: .ready)
@@ -151,8 +153,10 @@ private func adminPlane(
     rules.hosts = HostRule(names: configuration.adminHostNames.adding(hostOf: configuration.admin))
     let board = StatusBoard(sources)
     let routes = RouteTable(
-        sources.health.routes + [.metrics(registry)] + StatusRoutes(board: board).routes
-            + LogLevelRoute(in: dependencies).routes,
+        sources.health.routes + [.metrics(registry)] + board.routes
+            + LogLevelRoute(
+                settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock
+            ).routes,
         authenticationElsewhere: .none)
     let edge = Edge(
         rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: sources.health.lifecycle,
@@ -204,31 +208,6 @@ extension Dependencies {
     var tracing: RequestTracing { RequestTracing(tracer: tracer) }
 }
 
-extension RequestLog {
-    /// Creates the log of the data plane.
-    fileprivate init(_ sampler: RequestSampler, in dependencies: Dependencies) {
-        self.init(
-            logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,
-            sampler: sampler, tracing: dependencies.tracing)
-    }
-}
-
-extension LogLevelRoute {
-    fileprivate init(in dependencies: Dependencies) {
-        self.init(settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock)
-    }
-}
-
-extension ShutdownService {
-    fileprivate init(
-        _ configuration: ShutdownConfiguration, _ lifecycle: ServerLifecycle, _ dependencies: Dependencies
-    ) {
-        self.init(
-            requests: dependencies.shutdownRequests, lifecycle: lifecycle, drainDelay: configuration.drainDelay,
-            logger: dependencies.logger)
-    }
-}
-
 extension ReceiptVerifier {
     fileprivate convenience init(
         _ configuration: GatewayConfiguration, _ certificates: CertificateInventory
@@ -259,7 +238,6 @@ extension CurrentAccess {
 }
 
 extension ReloadService {
-    /// Returns nil without a source of the configuration.
     fileprivate init?(
         _ configuration: GatewayConfiguration, _ access: CurrentAccess, _ history: ReloadHistory,
         _ metrics: ReloadMetrics, in dependencies: Dependencies
@@ -270,4 +248,16 @@ extension ReloadService {
             occasions: reloading.occasions, history: history, metrics: metrics, clock: dependencies.clock,
             logger: dependencies.logger)
     }
+}
+
+/// A service that prints only its type. The service group logs its services, and a struct is printed with all its
+/// fields: configuration, and the secrets in it.
+struct UnprintedService: Service, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    let service: any Service
+
+    var description: String { "\(type(of: service))" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: []) }
+
+    func run() async throws { try await service.run() }
 }

@@ -62,6 +62,17 @@ package enum CLibrary {
             changed: Int64(changed.tv_sec) * 1_000_000_000 + Int64(changed.tv_nsec))
     }
 
+    /// Parses an address into its bytes, in network order (inet_pton(3)); nil for anything else. Leading zeros of an
+    /// IPv4 number, which other parsers read as octal, are rejected.
+    static func addressBytes(_ text: String, isIPv6: Bool) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
+        // SAFETY: the text ends with a zero byte, and the buffer has the size of the family's addresses.
+        let result = unsafe bytes.withUnsafeMutableBytes { buffer in
+            unsafe inet_pton(isIPv6 ? AF_INET6 : AF_INET, text, buffer.baseAddress)
+        }
+        return result == 1 ? bytes : nil
+    }
+
     /// Writes bytes to standard error and blocks until they are taken. Bytes that cannot be written are lost.
     @Sendable package static func writeToStandardError(_ bytes: [UInt8]) {
         var written = 0

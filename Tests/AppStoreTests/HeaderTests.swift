@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Gateway
 import ReceiptForge
 import Receipts
 import Testing
@@ -113,8 +114,8 @@ struct LinkFieldTests {
         let announced = { (line: String) in LinkField.links(line)?.flatMap(\.announcements) ?? [] }
         #expect(
             announced(#"<https://a.example>; rel="Sunset help deprecation""#) == [
-                AnnouncementLink(relation: .sunset, target: "https://a.example"),
-                AnnouncementLink(relation: .deprecation, target: "https://a.example"),
+                LifecycleLink(.sunset, target: "https://a.example"),
+                LifecycleLink(.deprecation, target: "https://a.example"),
             ])
         #expect(announced("<https://a.example>; rel=successor-version").map(\.relation) == [.successorVersion])
         #expect(announced("<https://a.example>; rel=help; rel=sunset") == [])
@@ -191,21 +192,24 @@ struct EndpointAnnouncementsTests {
         #expect(Self.read(["Deprecation": dates]).faults == [])
         let tooMany = Self.read(["Deprecation": dates + ["@1"]])
         #expect(
-            tooMany.faults == [.tooMuch(.deprecation)] && tooMany.deprecation == .dated(Self.seconds(1_688_169_599)))
+            tooMany.faults == [.limitExceeded(.deprecation)]
+                && tooMany.deprecation == .dated(Self.seconds(1_688_169_599)))
 
         let padding = Announcements.Limits.lineBytes - 6
         #expect(Self.read(["Link": ["<a>;x=" + String(repeating: "x", count: padding)]]).faults == [])
         #expect(
-            Self.read(["Link": ["<a>;x=" + String(repeating: "x", count: padding + 1)]]).faults == [.tooMuch(.link)])
+            Self.read(["Link": ["<a>;x=" + String(repeating: "x", count: padding + 1)]]).faults == [
+                .limitExceeded(.link)
+            ])
 
         let links = (0...Announcements.Limits.links).map { "<https://a.example/\($0)>;rel=sunset" }
         #expect(Self.read(["Link": [links.dropLast().joined(separator: ",")]]).faults == [])
         let more = Self.read(["Link": [links.joined(separator: ",")]])
-        #expect(more.links.count == Announcements.Limits.links && more.faults == [.tooMuch(.link)])
+        #expect(more.links.count == Announcements.Limits.links && more.faults == [.limitExceeded(.link)])
 
         let target = "https://a.example/" + String(repeating: "x", count: Announcements.Limits.targetBytes - 18)
         #expect(Self.read(["Link": ["<\(target)>;rel=sunset"]]).links.map(\.target) == [target])
-        #expect(Self.read(["Link": ["<\(target)x>;rel=sunset"]]).faults == [.tooMuch(.link)])
+        #expect(Self.read(["Link": ["<\(target)x>;rel=sunset"]]).faults == [.limitExceeded(.link)])
     }
 
     /// From a fixed seed; each line gives a value or a fault.

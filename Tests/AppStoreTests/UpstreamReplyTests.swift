@@ -6,8 +6,36 @@ import Testing
 
 @testable import AppStore
 
-/// The replies for Apple's HTTP statuses.
+/// The replies for Apple's statuses, in JSON and of HTTP.
 struct UpstreamReplyTests {
+    @Test(arguments: [
+        ("0", UpstreamOutcome.answered, UpstreamOutcome.answered), ("21006", .answered, .answered),
+        ("21000", .failed(.requestRefused), .failed(.requestRefused)),
+        ("21001", .failed(.requestRefused), .failed(.requestRefused)),
+        ("21002", .refused(.malformed), .refused(.malformed)),
+        ("21003", .refused(.notAuthenticated), .refused(.notAuthenticated)),
+        ("21004", .refused(.secretRejected), .refused(.secretRejected)),
+        ("21005", .failed(.unavailable), .failed(.unavailable)),
+        ("21007", .otherEnvironment, .failed(.unusableAnswer)), ("21008", .failed(.unusableAnswer), .otherEnvironment),
+        ("21009", .failed(.unavailable), .failed(.unavailable)),
+        ("21010", .refused(.accountNotFound), .refused(.accountNotFound)),
+        ("21011", .failed(.unusableAnswer), .failed(.unusableAnswer)),
+        ("21099", .failed(.unusableAnswer), .failed(.unusableAnswer)),
+        ("21100", .refused(.brokenRecord), .refused(.brokenRecord)),
+        (#"21100,"is_retryable":false"#, .refused(.brokenRecord), .refused(.brokenRecord)),
+        (#"21100,"is_retryable":true"#, .failed(.unavailable), .failed(.unavailable)),
+        (#"21199,"is-retryable":"1""#, .failed(.unavailable), .failed(.unavailable)),
+        (#"21200,"is_retryable":true"#, .failed(.unusableAnswer), .failed(.unusableAnswer)),
+        ("-1", .failed(.unusableAnswer), .failed(.unusableAnswer)),
+        ("1", .failed(.unusableAnswer), .failed(.unusableAnswer)),
+    ])
+    func `each status has its reply`(status: String, production: UpstreamOutcome, sandbox: UpstreamOutcome) throws {
+        let json = #"{"status":\#(status),"receipt":{"bundle_id":"a"}}"#
+        let response = try VerifyReceiptResponse(parsing: Array(json.utf8))
+        #expect(UpstreamOutcome(UpstreamReply(response, from: .production)) == production)
+        #expect(UpstreamOutcome(UpstreamReply(response, from: .sandbox)) == sandbox)
+    }
+
     @Test(
         arguments: [
             (503, .seconds(7), .seconds(7)), (503, .seconds(3600), .seconds(3600)),

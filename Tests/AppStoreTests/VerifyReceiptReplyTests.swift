@@ -72,7 +72,7 @@ struct VerifyReceiptReplyTests {
         status: Int = 200, headers: [(String, String)] = [], body: String = #"{"status":21007}"#
     ) throws(VerifyReceiptFailure) -> VerifyReceiptReply {
         let answer = TransportResponse(
-            status: status, headers: TransportHeaders(headers.map { TransportHeader(name: $0, value: $1) }),
+            status: status, headers: headers.map { TransportHeader(name: $0, value: $1) },
             body: Array(body.utf8), httpVersion: .http1_1, connectionWasReused: false,
             timings: TransportTimings(connected: .seconds(1), firstByte: .seconds(2), total: .seconds(3)))
         return try VerifyReceiptReply(answer, at: now)

@@ -25,7 +25,7 @@ struct StatusPageTests {
             for _ in 0..<5 { #expect(try await stage.verify(Sample.receipt(0)).isApples) }
             try await eventually("verdicts are shown") { try await tab.text(of: "verdicts.all.genuine") != "0/s" }
             try await Self.expect(tab, toShow: stage.gateway.get("/status.json", port: stage.gateway.adminPort).json)
-            #expect(try await tab.value(of: "document.querySelectorAll('#plot-0 path').length") == "3")
+            #expect(try await tab.value(of: "document.querySelectorAll('#plot-verdicts path').length") == "3")
             #expect(try await tab.text(of: "configuration").contains("\ngateway.apple.shared_secret: <redacted>\n"))
             #expect(tab.complaints == [])
         }
@@ -60,7 +60,7 @@ struct StatusPageTests {
                 try await tab.text(of: "apple.production.breaker").contains("open")
             }
             #expect(try await tab.text(of: "word") == "Degraded")
-            #expect(try await tab.text(of: "findings").contains("ReceiptGatewayCircuitBreakerOpen"))
+            #expect(try await tab.text(of: "issues").contains("ReceiptGatewayCircuitBreakerOpen"))
             #expect(tab.complaints == [])
         }
     }
@@ -80,7 +80,7 @@ struct StatusPageTests {
         for tab in tabs {
             try await eventually("a node is alone") { try await tab.text(of: "redis.state").contains("unavailable") }
             #expect(try await tab.text(of: "word") == "Degraded")
-            #expect(try await tab.text(of: "findings").contains("ReceiptGatewayRedisUnavailable"))
+            #expect(try await tab.text(of: "issues").contains("ReceiptGatewayRedisUnavailable"))
             #expect(tab.complaints == [])
         }
         for node in nodes { #expect(await node.stop() == 0) }

@@ -42,14 +42,14 @@ struct EvidenceTests {
         let other = VerificationSubject.signed(VerifiedEvidence(try Self.item(ofApp: "com.example.other")))
         let options = UpstreamOptions(excludesOldTransactions: true)
         let keys = [
-            CacheKey(UpstreamRequest(about: evidence), at: .verifyReceipt, with: nil),
-            CacheKey(UpstreamRequest(about: evidence), at: .verifyReceipt, with: Secret("s")),
-            CacheKey(UpstreamRequest(about: evidence, options: options), at: .verifyReceipt, with: nil),
-            CacheKey(UpstreamRequest(about: lookup), at: .verifyReceipt, with: nil),
-            CacheKey(UpstreamRequest(about: other), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamRequest(subject: evidence), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamRequest(subject: evidence), at: .verifyReceipt, with: Secret("s")),
+            CacheKey(UpstreamRequest(subject: evidence, options: options), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamRequest(subject: lookup), at: .verifyReceipt, with: nil),
+            CacheKey(UpstreamRequest(subject: other), at: .verifyReceipt, with: nil),
         ]
         #expect(Set(keys).count == keys.count)
-        #expect(keys[0] == CacheKey(UpstreamRequest(about: evidence), at: .verifyReceipt, with: nil))
+        #expect(keys[0] == CacheKey(UpstreamRequest(subject: evidence), at: .verifyReceipt, with: nil))
     }
 
     @Test func `verifyReceipt answers for receipts, and nothing for a lookup`() throws {
@@ -64,13 +64,13 @@ struct EvidenceTests {
             .lookup(bundleID: Samples.app, transactionID: "1"),
             for: VerificationRequest(evidence: .appReceipt([]), mode: mode), at: Samples.created,
             policy: FreshnessPolicy(), skew: .zero)
-        #expect(assessment.mayHaveChanged && !assessment.standsAlone)
+        #expect(assessment.mayHaveChanged && !assessment.isFullyPaid)
         let answer = assessment.withoutUpstream(.upstreamNotConfigured)
         #expect(answer.verdict == .undecided(.upstreamNotConfigured) && answer.subject == nil)
     }
 
     @Test func `evidence without an app is for clients that may use all apps`() throws {
-        try Caller().check(mayAskAbout: nil)
-        #expect(throws: GatewayError.self) { try Caller(permittedApps: .only([Samples.app])).check(mayAskAbout: nil) }
+        try Caller().check(mayUse: nil)
+        #expect(throws: GatewayError.self) { try Caller(permittedApps: .only([Samples.app])).check(mayUse: nil) }
     }
 }

@@ -25,7 +25,7 @@ struct RedactionTests {
 
     @Test func `a request to Apple shows nothing of the receipt, the app or the secret`() {
         let subject = VerificationSubject.lookup(bundleID: "hush.app", transactionID: "hush-1")
-        let options = UpstreamRequest(about: subject, callersSecret: Secret("hush-hush"))
+        let options = UpstreamRequest(subject: subject, callersSecret: Secret("hush-hush"))
         expectHidden(options, as: "UpstreamRequest(VerificationSubject(lookup))")
     }
 

@@ -19,7 +19,7 @@ extension VerificationService {
 final class RememberingService: Sendable {
     private struct Known: Sendable {
         let terms: CachedAnswer
-        let again: Answer
+        let repeated: Answer
     }
 
     private let service: VerificationService
@@ -43,11 +43,11 @@ final class RememberingService: Sendable {
         let key = request.sameness
         if let before = known.withLock({ $0[key] }), before.terms.holds(for: request.options, at: now) {
             try before.terms.checkApp(for: request.caller)
-            return .done(before.again)
+            return .done(before.repeated)
         }
         return try service.answer(request, at: now).map { answer in
             if let terms = CachedAnswer(answer, at: now) {
-                self.known.withLock { $0[key] = Known(terms: terms, again: answer.again) }
+                self.known.withLock { $0[key] = Known(terms: terms, repeated: answer.repeated) }
             }
             return answer
         }

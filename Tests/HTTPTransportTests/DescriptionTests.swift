@@ -11,7 +11,7 @@ struct DescriptionTests {
         let request = TransportRequest(
             .post, url: "https://SECRET.example/SECRET", headers: [header], body: Array("SECRET".utf8))
         let response = TransportResponse(
-            status: 200, headers: TransportHeaders([header]), body: Array("SECRET".utf8), httpVersion: .http2,
+            status: 200, headers: [header], body: Array("SECRET".utf8), httpVersion: .http2,
             connectionWasReused: false, timings: TransportTimings(connected: .zero, firstByte: .zero, total: .zero))
         let values: [Any] = [header, request, response, [header], [request], [response], response.headers]
         for value in values {

@@ -68,7 +68,7 @@ struct ExchangeTests {
                 #expect(response.headers.values(of: "empty") == [""])
                 #expect(response.headers.values(of: "missing") == [])
                 #expect(
-                    response.headers.fields.map(\.name) == [
+                    response.headers.map(\.name) == [
                         "Content-Length", "Sunset", "Link", "SUNSET", "Empty", "sunset",
                     ])
             }

@@ -135,7 +135,7 @@ struct DocumentationTests {
             #expect(try Repository.text("docs/runbooks/\(runbook.rawValue).md").hasPrefix("# \(runbook.rawValue)"))
         }
         let alerts = try Repository.text("helm/receipt-gateway/files/alerts.yaml")
-        #expect(alerts.contains("runbook_url: \(StatusIssue.Runbook.errors.address)\n"))
+        #expect(alerts.contains("runbook_url: \(StatusIssue.Runbook.errorsBurnFast.address)\n"))
     }
 
     // MARK: - Rules

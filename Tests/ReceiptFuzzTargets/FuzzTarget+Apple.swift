@@ -70,7 +70,7 @@
 
         static func answer(_ fields: [TransportHeader]) -> TransportResponse {
             TransportResponse(
-                status: 429, headers: TransportHeaders(fields), body: [], httpVersion: .http1_1,
+                status: 429, headers: fields, body: [], httpVersion: .http1_1,
                 connectionWasReused: false,
                 timings: TransportTimings(connected: .zero, firstByte: .zero, total: .zero))
         }
@@ -99,7 +99,7 @@
     extension VerifyReceiptResponse {
         fileprivate func check() throws {
             if status == .valid { try expect(receipt != nil, "valid, and no receipt") }
-            guard !status.vouchesForReceipt else { return }
+            guard !status.confirmsReceipt else { return }
             let isSilent =
                 receipt == nil && environment == nil && latestReceipt == nil && latestReceiptInfo.isEmpty
                 && latestExpiredReceiptInfo.isEmpty && pendingRenewalInfo.isEmpty

@@ -73,8 +73,9 @@
                 logger: Logger(label: "fuzzing") { _ in SwiftLogNoOpLogHandler() })
             let edge = Edge(rules: rules, budget: budget, lifecycle: ServerLifecycle(), pipeline: pipeline)
             let decoder = RequestDecoder(
-                RequestParser.Limits(
-                    target: 256, field: 256, fieldList: 1024, fieldCount: 32, body: .bytes(bodyLimit)))
+                HTTPLimits(
+                    target: .bytes(256), headerField: .bytes(256), headerList: .kibibytes(1), headerFieldCount: 32,
+                    body: .bytes(bodyLimit)))
             let channel = EmbeddedChannel()
             try channel.pipeline.syncOperations.addHandlers(
                 ByteToMessageHandler(decoder), EdgeHandler(edge, reading: decoder))

@@ -46,8 +46,8 @@ struct ClusterPipelineTests {
     @Test func `only the moved command is sent again, by the corrected map`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
-        let news = pipeline.take([refused("MOVED 12182 b:1"), .success(.integer(1))], to: first)
-        #expect(news.redirections == [.moved(HashSlot(of: "foo"), to: b)])
+        let hints = pipeline.take([refused("MOVED 12182 b:1"), .success(.integer(1))], to: first)
+        #expect(hints.redirections == [.moved(HashSlot(of: "foo"), to: b)])
         #expect(!pipeline.isDone)
         var moved = map
         moved.move(HashSlot(of: "foo"), to: b)
@@ -62,8 +62,8 @@ struct ClusterPipelineTests {
     @Test func `each command after ASK has its own ASKING, whose reply is dropped`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo"), RedisCommand("TTL", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
-        let news = pipeline.take([refused("ASK 12182 b:1"), refused("ASK 12182 b:1")], to: first)
-        #expect(!news.isMapInDoubt && !pipeline.wantsPause)
+        let hints = pipeline.take([refused("ASK 12182 b:1"), refused("ASK 12182 b:1")], to: first)
+        #expect(!hints.isMapInDoubt && !pipeline.wantsPause)
         let second = try #require(pipeline.takeBatches(by: map).first)
         #expect(second.node == b)
         #expect(words(second) == [["ASKING"], ["GET", "foo"], ["ASKING"], ["TTL", "foo"]])
@@ -98,8 +98,8 @@ struct ClusterPipelineTests {
     ) throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
-        let news = pipeline.take([.failure(error)], to: first)
-        #expect(news.isMapInDoubt)
+        let hints = pipeline.take([.failure(error)], to: first)
+        #expect(hints.isMapInDoubt)
         #expect(pipeline.isDone)
         #expect(pipeline.results == [.failure(error)])
     }
@@ -107,7 +107,7 @@ struct ClusterPipelineTests {
     @Test func `an error that is a command's result does not concern the cluster`() throws {
         var pipeline = ClusterPipeline([RedisCommand("GET", key: "foo")])
         let first = try #require(pipeline.takeBatches(by: map).first)
-        let news = pipeline.take([refused("WRONGTYPE Operation against a key")], to: first)
-        #expect(!news.isMapInDoubt && news.redirections.isEmpty && pipeline.isDone)
+        let hints = pipeline.take([refused("WRONGTYPE Operation against a key")], to: first)
+        #expect(!hints.isMapInDoubt && hints.redirections.isEmpty && pipeline.isDone)
     }
 }

@@ -141,7 +141,7 @@ import Testing
     }
 
     private static func with(
-        _ redis: RedisSentinels, _ configure: (inout RedisClientConfiguration) -> Void = { _ in },
+        _ redis: RedisSentinels, _ configure: (inout RedisNodeConfiguration) -> Void = { _ in },
         _ body: (TestClient) async throws -> Void
     ) async throws {
         try await TestClient.with("redis+sentinel://\(redis.hosts)/\(RedisSentinels.masterName)", configure, body)

@@ -137,7 +137,7 @@ struct RedirectionTests {
     @Test func `TRYAGAIN is retried later, and an unavailable node has no target`() {
         #expect(Redirection(RedisRefusal(line: "TRYAGAIN Multiple keys"), from: Self.asked) == .again)
         for line in ["CLUSTERDOWN The cluster is down", "LOADING Redis is loading", "MASTERDOWN Link", "READONLY You"] {
-            #expect(Redirection(RedisRefusal(line: line), from: Self.asked) == .unserved)
+            #expect(Redirection(RedisRefusal(line: line), from: Self.asked) == .unavailable)
         }
     }
 }

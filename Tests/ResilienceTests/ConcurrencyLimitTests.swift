@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import ReceiptForge
 import Testing
 
 @testable import Resilience
@@ -8,12 +9,12 @@ import Testing
 struct ConcurrencyLimitTests {
     @Test func `as many calls as allowed are in flight, and no more`() {
         var limit = ConcurrencyLimit()
-        let slots = (0..<20).compactMap { _ in limit.acquireSlot() }
+        let slots = (0..<20).compactMap { _ in limit.acquire() }
         #expect(slots.count == 20)
-        #expect(limit.acquire() == .refused)
+        #expect(limit.acquire() == nil)
         limit.release(slots[0], .neutral)
-        #expect(limit.acquireSlot() != nil)
-        #expect(limit.acquire() == .refused)
+        #expect(limit.acquire() != nil)
+        #expect(limit.acquire() == nil)
     }
 
     @Test(arguments: [(.hard, 18), (.soft, 18), (.throttled, 18), (.neutral, 20)] as [(Outcome, Int)])
@@ -47,7 +48,7 @@ struct ConcurrencyLimitTests {
         for _ in 0..<100_000 { limit.call(.good) }
         #expect(limit.limit == 20)
         for _ in 0..<10_000 {
-            let slots = (0..<9).compactMap { _ in limit.acquireSlot() }
+            let slots = (0..<9).compactMap { _ in limit.acquire() }
             for slot in slots { limit.release(slot, .good) }
         }
         #expect(limit.limit == 20)
@@ -71,7 +72,7 @@ struct ConcurrencyLimitTests {
             if generator.chance(1), generator.chance(10) { goodPercent = generator.number(80...100) }
             if generator.chance(51) {
                 let hasRoom = limit.inFlight < limit.limit
-                let slot = limit.acquireSlot()
+                let slot = limit.acquire()
                 #expect((slot != nil) == hasRoom)
                 if let slot { slots.append(slot) }
             } else if !slots.isEmpty {
@@ -97,18 +98,14 @@ struct ConcurrencyLimitTests {
 }
 
 extension ConcurrencyLimit {
-    fileprivate mutating func acquireSlot() -> Slot? {
-        if case .acquired(let slot) = acquire() { slot } else { nil }
-    }
-
     fileprivate mutating func call(_ outcome: Outcome) {
-        if let slot = acquireSlot() { release(slot, outcome) }
+        if let slot = acquire() { release(slot, outcome) }
     }
 
     /// Makes as many concurrent calls as the limit allows.
     fileprivate mutating func callAll(_ outcome: Outcome) {
         var slots: [Slot] = []
-        while let slot = acquireSlot() { slots.append(slot) }
+        while let slot = acquire() { slots.append(slot) }
         for slot in slots { release(slot, outcome) }
     }
 }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import ReceiptForge
 import Testing
 
 @testable import Resilience
@@ -32,27 +33,30 @@ struct RetryTests {
 
     @Test func `with no calls it grants the burst, then one each second`() {
         var budget = RetryBudget()
-        for _ in 0..<10 { #expect(budget.take(at: at(.zero)) == .granted) }
-        #expect(budget.take(at: at(.zero)) == .spent(retryAfter: .seconds(1)))
-        #expect(budget.take(at: at(.seconds(1))) == .granted)
-        #expect(budget.take(at: at(.seconds(1))) == .spent(retryAfter: .seconds(1)))
+        for _ in 0..<10 { #expect(budget.take(at: at(.zero)) == true) }
+        #expect(budget.take(at: at(.zero)) == false)
+        #expect(budget.take(at: at(.milliseconds(999))) == false)
+        #expect(budget.take(at: at(.seconds(1))) == true)
+        #expect(budget.take(at: at(.milliseconds(1999))) == false)
     }
 
     @Test func `ten calls pay for one retry, nine do not`() {
         var budget = RetryBudget(burst: 1)
-        #expect(budget.take(at: at(.zero)) == .granted)
+        #expect(budget.take(at: at(.zero)) == true)
         for _ in 0..<9 { budget.recordCall(at: at(.zero)) }
-        #expect(budget.take(at: at(.zero)) == .spent(retryAfter: .milliseconds(100)))
+        #expect(budget.take(at: at(.zero)) == false)
+        #expect(budget.take(at: at(.milliseconds(99))) == false)
         budget.recordCall(at: at(.zero))
-        #expect(budget.take(at: at(.zero)) == .granted)
+        #expect(budget.take(at: at(.zero)) == true)
     }
 
     @Test func `calls made long ago pay for no more than the burst`() {
         var budget = RetryBudget(burst: 2)
         for _ in 0..<1000 { budget.recordCall(at: at(.zero)) }
-        #expect(budget.take(at: at(.zero)) == .granted)
-        #expect(budget.take(at: at(.zero)) == .granted)
-        #expect(budget.take(at: at(.zero)) == .spent(retryAfter: .seconds(1)))
+        #expect(budget.take(at: at(.zero)) == true)
+        #expect(budget.take(at: at(.zero)) == true)
+        #expect(budget.take(at: at(.zero)) == false)
+        #expect(budget.take(at: at(.milliseconds(999))) == false)
     }
 
     @Test func `a budget stays within its limits`() {
@@ -74,7 +78,7 @@ struct RetryTests {
             if generator.chance(60) {
                 budget.recordCall(at: now)
                 calls += 1
-            } else if budget.take(at: now) == .granted {
+            } else if budget.take(at: now) {
                 granted.append((now, calls))
             } else {
                 refusals += 1
@@ -95,7 +99,7 @@ struct RetryTests {
         var granted = 0
         for call in 0..<20_000 {
             budget.recordCall(at: at(.milliseconds(call)))
-            granted += budget.take(at: at(.milliseconds(call))) == .granted ? 1 : 0
+            granted += budget.take(at: at(.milliseconds(call))) ? 1 : 0
         }
         // A tenth, one a second for twenty seconds, and the burst.
         #expect(2000 + 20...2000 + 20 + 10 ~= granted)
@@ -108,7 +112,7 @@ struct RetryTests {
                 for _ in 0..<20 { _ = budget.take(at: first) }
                 budget.recordCall(at: second)
                 _ = budget.take(at: second)
-                #expect(budget.take(at: second + .seconds(10)) == .granted)
+                #expect(budget.take(at: second + .seconds(10)) == true)
             }
         }
     }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import ReceiptForge
 import Testing
 
 @testable import Resilience
@@ -13,30 +14,30 @@ struct TokenBucketTests {
 
     @Test func `a burst is admitted up to the capacity, then one token each emission interval`() {
         var bucket = TokenBucket(Self.policy)
-        for remaining in (0..<10).reversed() { #expect(bucket.take(at: at(.zero)) == .admitted(remaining: remaining)) }
+        for remaining in (0..<10).reversed() { #expect(bucket.remaining(afterTaking: 1, at: at(.zero)) == remaining) }
         #expect(bucket.take(at: at(.zero)) == .refused(retryAfter: .milliseconds(500)))
         #expect(bucket.take(at: at(.milliseconds(499))) == .refused(retryAfter: .milliseconds(1)))
-        #expect(bucket.take(at: at(.milliseconds(500))) == .admitted(remaining: 0))
+        #expect(bucket.remaining(afterTaking: 1, at: at(.milliseconds(500))) == 0)
         #expect(bucket.take(at: at(.milliseconds(500))) == .refused(retryAfter: .milliseconds(500)))
     }
 
     @Test(arguments: [(1, 9), (3, 7), (10, 0)]) func `a cost takes so many tokens`(cost: Int, remaining: Int) {
         var bucket = TokenBucket(Self.policy)
-        #expect(bucket.take(cost, at: at(.zero)) == .admitted(remaining: remaining))
+        #expect(bucket.remaining(afterTaking: cost, at: at(.zero)) == remaining)
         #expect(bucket.timeUntilFull(at: at(.zero)) == .milliseconds(500 * cost))
     }
 
     @Test func `what costs more than the capacity is never admitted, and takes nothing`() {
         var bucket = TokenBucket(Self.policy)
-        #expect(bucket.take(11, at: at(.zero)) == .costExceedsCapacity)
-        #expect(bucket.take(.max, at: at(.zero)) == .costExceedsCapacity)
+        #expect(bucket.take(11, at: at(.zero)) == .refused(retryAfter: nil))
+        #expect(bucket.take(.max, at: at(.zero)) == .refused(retryAfter: nil))
         #expect(bucket.remaining(at: at(.zero)) == 10)
     }
 
     @Test(arguments: [0, -1, .min]) func `what costs nothing is admitted, and adds nothing`(cost: Int) {
         var bucket = TokenBucket(Self.policy)
         _ = bucket.take(10, at: at(.zero))
-        #expect(bucket.take(cost, at: at(.zero)) == .admitted(remaining: 0))
+        #expect(bucket.remaining(afterTaking: cost, at: at(.zero)) == 0)
         #expect(bucket.take(at: at(.zero)) == .refused(retryAfter: .milliseconds(500)))
     }
 
@@ -45,7 +46,7 @@ struct TokenBucketTests {
         var bucket = TokenBucket(Self.policy)
         _ = bucket.take(10, at: at(.zero))
         #expect(bucket.remaining(at: at(.milliseconds(milliseconds))) == tokens)
-        #expect(bucket.take(0, at: at(.milliseconds(milliseconds))) == .admitted(remaining: tokens))
+        #expect(bucket.remaining(afterTaking: 0, at: at(.milliseconds(milliseconds))) == tokens)
     }
 
     @Test func `copies take from several buckets all or nothing`() {
@@ -70,7 +71,7 @@ struct TokenBucketTests {
         #expect(bucket.take(at: at(.zero)) == .refused(retryAfter: .milliseconds(500)))
         #expect(bucket.take(10, at: at(.seconds(5))) == .refused(retryAfter: .seconds(5)))
         _ = bucket.take(0, at: at(.zero))
-        #expect(bucket.take(10, at: at(.seconds(5))) == .admitted(remaining: 0))
+        #expect(bucket.remaining(afterTaking: 10, at: at(.seconds(5))) == 0)
     }
 
     @Test func `the ends of time do not overflow, even with the slowest of all buckets`() {
@@ -78,7 +79,7 @@ struct TokenBucketTests {
         for first in extremeInstants {
             for second in extremeInstants {
                 var bucket = TokenBucket(slowest)
-                #expect(bucket.take(slowest.capacity, at: first) == .admitted(remaining: 0))
+                #expect(bucket.remaining(afterTaking: slowest.capacity, at: first) == 0)
                 _ = bucket.take(slowest.capacity, at: second)
                 #expect(bucket.timeUntilFull(at: second) <= slowest.timeToFill)
             }
@@ -147,14 +148,16 @@ struct TokenBucketTests {
             (self.policy, span, lastInstant) = (policy, policy.timeToFill, now)
         }
 
-        mutating func take(_ cost: Int, at now: Instant) -> TokenBucket.Decision {
+        mutating func take(_ cost: Int, at now: Instant) -> TokenDecision {
             span = min(policy.timeToFill, span + lastInstant.duration(to: now))
             lastInstant = now
             let price = policy.emissionInterval * cost
             guard price <= span else { return .refused(retryAfter: price - span) }
             span -= price
-            return .admitted(remaining: Int(span.attoseconds / policy.emissionInterval.attoseconds))
+            return .admitted
         }
+
+        var remaining: Int { Int(span.attoseconds / policy.emissionInterval.attoseconds) }
     }
 
     @Test(arguments: policies, 0..<5 as Range<UInt64>)
@@ -166,6 +169,7 @@ struct TokenBucketTests {
             now += Self.gap(under: policy, using: &generator)
             let cost = generator.number(1...policy.capacity)
             #expect(bucket.take(cost, at: now) == level.take(cost, at: now))
+            #expect(bucket.remaining(at: now) == level.remaining)
         }
     }
 
@@ -176,13 +180,20 @@ struct TokenBucketTests {
         var refusals = 0
         for _ in 0..<2000 {
             let cost = generator.number(1...7)
-            guard case .refused(let wait) = bucket.take(cost, at: now) else { continue }
+            guard case .refused(let wait?) = bucket.take(cost, at: now) else { continue }
             refusals += 1
             var early = bucket
-            #expect(early.take(cost, at: now + wait - Duration(attoseconds: 1)) != .admitted(remaining: 0))
+            #expect(early.take(cost, at: now + wait - Duration(attoseconds: 1)) != .admitted)
             now += wait
-            #expect(bucket.take(cost, at: now) == .admitted(remaining: 0))
+            #expect(bucket.remaining(afterTaking: cost, at: now) == 0)
         }
         #expect(refusals > 500)
+    }
+}
+
+extension TokenBucket {
+    /// Takes tokens, and returns the number left; nil if they were refused.
+    fileprivate mutating func remaining(afterTaking cost: Int, at now: Instant) -> Int? {
+        take(cost, at: now) == .admitted ? remaining(at: now) : nil
     }
 }

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Gateway
 package import Receipts
 
 /// The announcements of an endpoint's end in an answer's header: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and
@@ -13,7 +14,7 @@ package struct EndpointAnnouncements: Hashable, Sendable {
     /// The expected end of the endpoint: the earliest one given.
     package var sunset: Timestamp?
     /// The links to documentation and successors.
-    package var links: [AnnouncementLink] = []
+    package var links: [LifecycleLink] = []
     /// The unreadable parts.
     package var faults: [Fault] = []
 
@@ -39,7 +40,7 @@ package struct EndpointAnnouncements: Hashable, Sendable {
         /// The field has an unknown form.
         case unreadable(Field)
         /// The field exceeds a limit.
-        case tooMuch(Field)
+        case limitExceeded(Field)
     }
 
     package enum Limits {
@@ -67,7 +68,7 @@ extension EndpointAnnouncements {
     private mutating func lines(of field: Field, _ values: (String) -> [String]) -> [String] {
         let all = values(field.rawValue)
         let lines = all.prefix(Limits.lines).filter { $0.utf8.count <= Limits.lineBytes }
-        if lines.count < all.count { faults.append(.tooMuch(field)) }
+        if lines.count < all.count { faults.append(.limitExceeded(field)) }
         return lines
     }
 
@@ -94,7 +95,7 @@ extension EndpointAnnouncements {
         }
         for link in read.flatMap(\.announcements) where !links.contains(link) {
             guard link.target.utf8.count <= Limits.targetBytes, links.count < Limits.links else {
-                faults.append(.tooMuch(.link))
+                faults.append(.limitExceeded(.link))
                 return
             }
             links.append(link)

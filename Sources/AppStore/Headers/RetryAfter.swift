@@ -45,7 +45,8 @@ extension Timestamp {
 }
 
 extension String {
-    var trimmingWhiteSpace: String {
+    /// The text without spaces and tabs at its ends.
+    package var trimmingWhiteSpace: String {
         let isWhiteSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         return String(drop(while: isWhiteSpace).reversed().drop(while: isWhiteSpace).reversed())
     }

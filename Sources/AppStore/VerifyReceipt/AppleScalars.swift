@@ -1,7 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import JSON
+internal import Gateway
+internal import JSON
 internal import Receipts
 
 // Apple writes most numbers and flags as strings, some as numbers, and changed this over the years. These functions
@@ -47,12 +48,12 @@ extension JSONValue {
     }
 
     /// True for `null` and the empty string, which mean the same as an absent member.
-    var saysNothing: Bool { self == .null || self == .string("") }
+    var isAbsent: Bool { self == .null || self == .string("") }
 }
 
 /// Parses the members that decide about entitlements, and throws if one is unreadable. An expiry date that is skipped
 /// would make a subscription endless; a cancellation date, uncancelled.
-struct DecisiveMembers {
+struct EntitlementMembers {
     let json: JSONValue
     /// The name of the object, for faults.
     let path: String
@@ -61,7 +62,7 @@ struct DecisiveMembers {
     func value<Value>(
         _ name: String, _ read: (JSONValue) -> Value?
     ) throws(AppStoreFault) -> Value? {
-        guard let value = json[name], !value.saysNothing else { return nil }
+        guard let value = json[name], !value.isAbsent else { return nil }
         guard let result = read(value) else { throw .unreadable(path + name) }
         return result
     }
@@ -83,41 +84,15 @@ struct DecisiveMembers {
 
     /// Returns the objects of a list, or the single object of an iOS 6 style answer.
     func objects(_ name: String) throws(AppStoreFault) -> [JSONValue] {
-        guard let value = json[name], !value.saysNothing else { return [] }
+        guard let value = json[name], !value.isAbsent else { return [] }
         let objects = value.elements ?? [value]
         guard objects.allSatisfy({ $0.type == .object }) else { throw .unreadable(path + name) }
         return objects
     }
 
-    func transactions(_ name: String) throws(AppStoreFault) -> [TransactionInfo] {
-        var transactions: [TransactionInfo] = []
-        for object in try objects(name) { transactions.append(try TransactionInfo(object, path: path + name)) }
+    func transactions(_ name: String) throws(AppStoreFault) -> [Transaction] {
+        var transactions: [Transaction] = []
+        for object in try objects(name) { transactions.append(try Transaction(object, path: path + name + ".")) }
         return transactions
     }
-
-    func renewals(_ name: String) throws(AppStoreFault) -> [RenewalInfo] {
-        var renewals: [RenewalInfo] = []
-        for object in try objects(name) { renewals.append(try RenewalInfo(object, path: path + name + ".")) }
-        return renewals
-    }
-}
-
-/// One of Apple's JSON objects, with typed names for the documented members; `json` has all of them.
-package protocol AppleObject: CustomStringConvertible, CustomReflectable, Sendable {
-    /// The object as Apple sent it.
-    var json: JSONValue { get }
-}
-
-extension AppleObject {
-    /// The type's name: the rest is a customer's purchases.
-    package var description: String { "\(Self.self)" }
-    /// Empty, for the same reason.
-    package var customMirror: Mirror { Mirror(self, children: []) }
-
-    // Members that decide nothing are read on demand; nil if absent or unreadable.
-
-    func text(_ name: String) -> String? { json[name]?.scalarText }
-    func integer(_ name: String) -> Int64? { json[name]?.scalarInteger }
-    func flag(_ name: String) -> Bool? { json[name]?.scalarFlag }
-    func date(_ name: String) -> Timestamp? { try? DecisiveMembers(json: json, path: "").date(name) }
 }

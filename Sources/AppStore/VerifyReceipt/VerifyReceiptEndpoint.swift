@@ -4,7 +4,7 @@
 package import HTTPTransport
 package import Receipts
 
-/// A client of `verifyReceipt` at one URL. It does not choose the URL or retry: see `VerifyReceiptStatus.meaning`.
+/// A client of `verifyReceipt` at one URL. It does not choose the URL or retry.
 package struct VerifyReceiptEndpoint: Sendable {
     private let url: String
     private let transport: HTTPTransport

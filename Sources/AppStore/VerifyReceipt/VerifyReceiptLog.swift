@@ -11,12 +11,11 @@ struct VerifyReceiptLog: Sendable {
     /// Logs any answer of Apple.
     func answered(_ reply: VerifyReceiptReply, to asked: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
         let level: Logger.Level =
-            switch reply.response.status.meaning {
-            case .genuine, .expired, .ask, .accountGone: .debug
-            case .malformed, .notAuthenticated, .unavailable: .info
+            switch reply.response.status {
+            case .valid, .subscriptionExpired, .sandboxReceipt, .productionReceipt, .accountNotFound: .debug
+            case .malformedOrTemporary, .notAuthenticated, .serverUnavailable, .dataAccess, .internalDataAccess: .info
             // An action is needed: by the operator for a secret, by the developers for the others.
-            case .credentials: .warning
-            case .ourMistake, .unknown: .warning
+            case .wrongSharedSecret, .notPOST, .discontinued, .unknown: .warning
             }
         for fault in reply.head.announcements.faults {
             logger.info("Cannot parse a header of Apple's response", metadata: ["fault": "\(fault)"])
@@ -58,6 +57,6 @@ struct VerifyReceiptLog: Sendable {
 
     /// Returns a text from the response, unless it echoes the request, as proxies and error pages do.
     private func quoted(_ text: String, _ asked: VerifyReceiptRequest) -> Logger.MetadataValue {
-        asked.isRepeated(in: text) ? "(contains request data)" : "\(text)"
+        asked.isEchoed(in: text) ? "(contains request data)" : "\(text)"
     }
 }

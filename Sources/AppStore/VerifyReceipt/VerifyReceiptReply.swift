@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import HTTPTransport
+internal import JSON
 package import Receipts
 
 /// Apple's answer and its header.
@@ -83,20 +84,9 @@ extension ReplyHead {
 
     /// Returns the characters of a value that are safe in a log line.
     private static func harmless(_ value: String) -> String? {
-        let characters = value.utf8.lazy.filter(\.isHarmless).prefix(maximumCorrelationKeyBytes)
+        let characters = value.utf8.lazy.filter(ASCII.isSafe).prefix(maximumCorrelationKeyBytes)
         return characters.isEmpty ? nil : String(decoding: Array(characters), as: UTF8.self)
     }
 
     private static let maximumCorrelationKeyBytes = 64
-}
-
-extension UInt8 {
-    fileprivate var isHarmless: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
-    }
 }

@@ -37,16 +37,16 @@ extension VerifyReceiptRequest {
 
 extension VerifyReceiptRequest {
     /// Returns true if a text must not be shown: it has 8 consecutive bytes of the receipt's base64 or the secret.
-    package func isRepeated(in text: String) -> Bool {
+    package func isEchoed(in text: String) -> Bool {
         var words: Set<UInt64> = []
         Self.forEachWord(of: Array(text.utf8)) { words.insert($0) }
-        var isRepeated = false
+        var isEchoed = false
         var base64: [UInt8] = []
         Base64.append(encoding: receipt, to: &base64)
         for sent in [base64, Array((sharedSecret?.exposed ?? "").utf8)] where !words.isEmpty {
-            Self.forEachWord(of: sent) { isRepeated = isRepeated || words.contains($0) }
+            Self.forEachWord(of: sent) { isEchoed = isEchoed || words.contains($0) }
         }
-        return isRepeated
+        return isEchoed
     }
 
     /// Calls `body` with each eight consecutive bytes, as a number.
@@ -59,9 +59,7 @@ extension VerifyReceiptRequest {
     }
 }
 
-extension VerifyReceiptRequest: CustomStringConvertible, CustomReflectable {
+extension VerifyReceiptRequest: Redacted {
     /// The size, without the receipt or the secret.
     package var description: String { "VerifyReceiptRequest(\(receipt.count) bytes)" }
-    /// Empty, for the same reason.
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,14 +1,16 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Gateway
 package import JSON
 package import Receipts
+internal import Secrets
 
 /// The answer to `POST /verifyReceipt`: the bytes, the JSON, and the parsed members that decide about entitlements.
 ///
 /// If Apple does not confirm the receipt (`status` is neither 0 nor 21006), only the status is parsed: such a body may
 /// hold a whole receipt, which must not be trusted. `json` has all members.
-package struct VerifyReceiptResponse: AppleObject {
+package struct VerifyReceiptResponse: Sendable {
     /// The body as Apple sent it.
     package let body: [UInt8]
     package let json: JSONValue
@@ -18,11 +20,11 @@ package struct VerifyReceiptResponse: AppleObject {
     /// `receipt`: the contents of the receipt. Never nil with status 0.
     package let receipt: AppReceipt?
     /// `latest_receipt_info`, in no order; one element in iOS 6 style answers.
-    package let latestReceiptInfo: [TransactionInfo]
+    package let latestReceiptInfo: [Transaction]
     /// `latest_expired_receipt_info`: the last period of an expired subscription, in iOS 6 style answers.
-    package let latestExpiredReceiptInfo: [TransactionInfo]
+    package let latestExpiredReceiptInfo: [Transaction]
     /// `pending_renewal_info`; in iOS 6 style answers, the members beside `status`.
-    package let pendingRenewalInfo: [RenewalInfo]
+    package let pendingRenewalInfo: [Renewal]
 
     /// Parses a body.
     /// - Throws: `AppStoreFault` for an unusable answer, or one that confirms a receipt with unreadable entitlements.
@@ -30,24 +32,27 @@ package struct VerifyReceiptResponse: AppleObject {
         json = try Self.object(in: body, limits)
         self.body = body
         status = try Self.status(of: json)
-        let entitling = status.vouchesForReceipt ? json : .object([])
-        let members = DecisiveMembers(json: entitling, path: "")
+        let entitling = status.confirmsReceipt ? json : .object([])
+        let members = EntitlementMembers(json: entitling, path: "")
         environment = try members.value("environment", \.appStoreEnvironment)
         receipt = try Self.receipt(of: members)
         if status == .valid, receipt == nil { throw .missing("receipt") }
         latestReceiptInfo = try members.transactions("latest_receipt_info")
         latestExpiredReceiptInfo = try members.transactions("latest_expired_receipt_info")
-        pendingRenewalInfo = try Self.renewals(of: members)
+        let first = latestReceiptInfo.first ?? latestExpiredReceiptInfo.first ?? receipt?.inApp.first
+        pendingRenewalInfo = try Self.renewals(of: members, first?.originalTransactionID)
     }
 }
 
 extension VerifyReceiptResponse {
     /// `is_retryable`, or `is-retryable`: true if Apple recommends a retry.
-    package var isRetryable: Bool? { flag("is_retryable") ?? flag("is-retryable") }
+    package var isRetryable: Bool? { json["is_retryable"]?.scalarFlag ?? json["is-retryable"]?.scalarFlag }
     /// `exception`: Apple's undocumented name of an error.
-    package var exception: String? { text("exception") }
+    package var exception: String? { json["exception"]?.scalarText }
+    /// The transactions of all lists. The later lists only add transactions missing in the first.
+    var transactions: [Transaction] { latestReceiptInfo + latestExpiredReceiptInfo + (receipt?.inApp ?? []) }
     /// `latest_receipt`: a newer receipt for the same purchases, in base64.
-    package var latestReceipt: String? { status.vouchesForReceipt ? json["latest_receipt"]?.string : nil }
+    package var latestReceipt: String? { status.confirmsReceipt ? json["latest_receipt"]?.string : nil }
 
     /// Returns the `latest_receipt` of a body that was parsed before and confirms its receipt, or nil if it has none.
     /// Parses nothing else of the body.
@@ -88,19 +93,27 @@ extension VerifyReceiptResponse {
         return VerifyReceiptStatus(code: code)
     }
 
-    private static func receipt(of members: DecisiveMembers) throws(AppStoreFault) -> AppReceipt? {
+    private static func receipt(of members: EntitlementMembers) throws(AppStoreFault) -> AppReceipt? {
         guard let receipt = try members.value("receipt", \.object) else { return nil }
         return try AppReceipt(receipt)
     }
 
-    private static func renewals(of members: DecisiveMembers) throws(AppStoreFault) -> [RenewalInfo] {
+    private static func renewals(
+        of members: EntitlementMembers, _ subscription: String?
+    ) throws(AppStoreFault) -> [Renewal] {
         let name = "pending_renewal_info"
-        if members.json[name] == nil, members.json["auto_renew_status"] != nil {
-            return [try RenewalInfo(members.json, path: "")]
+        let isFlat = members.json[name] == nil && members.json["auto_renew_status"] != nil
+        let objects = if isFlat { [members.json] } else { try members.objects(name) }
+        var renewals: [Renewal] = []
+        for object in objects {
+            let renewal = try Renewal(object, path: isFlat ? "" : members.path + name + ".", of: subscription)
+            if let renewal { renewals.append(renewal) }
         }
-        return try members.renewals(name)
+        return renewals
     }
 }
+
+extension VerifyReceiptResponse: Redacted {}
 
 extension JSONValue {
     fileprivate var object: JSONValue? { type == .object ? self : nil }

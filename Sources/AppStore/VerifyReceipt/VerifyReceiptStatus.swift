@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Receipts
-
 /// `status`: Apple's result for a receipt, or a fault of Apple.
 package enum VerifyReceiptStatus: Hashable, Sendable {
     /// 0: the receipt is valid. Subscriptions in it may have expired.
@@ -66,66 +64,9 @@ package enum VerifyReceiptStatus: Hashable, Sendable {
     ]
 }
 
-// MARK: - Meaning
-
 extension VerifyReceiptStatus {
-    /// The subject of a status, which tells who must act.
-    package enum Meaning: Hashable, Sendable {
-        /// The receipt is genuine, and the answer has its entitlements.
-        case genuine
-        /// The receipt is genuine, and its subscription has ended.
-        case expired
-        /// Send the receipt to the endpoint of this environment.
-        case ask(Environment)
-        /// A malformed receipt or a temporary fault of Apple: local verification decides.
-        case malformed
-        /// Apple does not confirm the receipt. If its signature is valid, that is a contradiction.
-        case notAuthenticated
-        /// The operator must fix the app's shared secret.
-        case credentials
-        /// The customer's account is permanently gone.
-        case accountGone
-        /// Apple could not answer.
-        case unavailable
-        /// The gateway's request is faulty.
-        case ourMistake
-        /// The status is undocumented.
-        case unknown
-    }
-
-    package var meaning: Meaning {
-        switch self {
-        case .valid: .genuine
-        case .subscriptionExpired: .expired
-        case .sandboxReceipt: .ask(.sandbox)
-        case .productionReceipt: .ask(.production)
-        case .malformedOrTemporary: .malformed
-        case .notAuthenticated: .notAuthenticated
-        case .wrongSharedSecret: .credentials
-        case .accountNotFound: .accountGone
-        case .serverUnavailable, .dataAccess, .internalDataAccess: .unavailable
-        case .notPOST, .discontinued: .ourMistake
-        case .unknown: .unknown
-        }
-    }
-
     /// True if the rest of the answer may be trusted. Otherwise it may hold a receipt that Apple does not confirm.
-    package var vouchesForReceipt: Bool { self == .valid || self == .subscriptionExpired }
-
-    /// Returns true if a retry may soon succeed.
-    /// - Parameters:
-    ///   - appleSays: `is_retryable` of the answer, which decides for 21100...21199 and for unknown statuses.
-    ///   - verifiedLocally: true if the receipt's signature was verified. Then 21002 and 21003 are Apple's faults.
-    package func isRetryable(appleSays: Bool?, verifiedLocally: Bool) -> Bool {
-        switch self {
-        case .serverUnavailable, .dataAccess: true
-        case .internalDataAccess, .unknown: appleSays ?? false
-        case .malformedOrTemporary, .notAuthenticated: verifiedLocally
-        case .valid, .subscriptionExpired, .sandboxReceipt, .productionReceipt, .wrongSharedSecret, .accountNotFound,
-            .notPOST, .discontinued:
-            false
-        }
-    }
+    package var confirmsReceipt: Bool { self == .valid || self == .subscriptionExpired }
 
     /// The status's name in metrics.
     package var label: String {

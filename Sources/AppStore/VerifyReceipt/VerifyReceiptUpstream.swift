@@ -10,7 +10,7 @@ package import Secrets
 /// Apple's `verifyReceipt` as the gateway's upstream.
 package struct VerifyReceiptUpstream: Upstream {
     /// Makes one request, and adds it to the log and traces.
-    package typealias Follow =
+    package typealias RequestTracer =
         @Sendable (UpstreamEndpoint, _ request: () async -> UpstreamResponse) async -> UpstreamResponse
 
     private let production: VerifyReceiptEndpoint
@@ -19,17 +19,17 @@ package struct VerifyReceiptUpstream: Upstream {
     private let lifecycle: UpstreamLifecycle
     private let fleetState: any FleetState
     private let log: VerifyReceiptLog
-    private let follow: Follow
+    private let follow: RequestTracer
 
     /// - Parameters:
     ///   - secrets: returns the current shared secret of an app, or of the account.
     ///   - lifecycle: records Apple's announcements about its endpoints.
-    ///   - notes: publishes them to the other nodes.
+    ///   - fleetState: publishes them to the other nodes.
     ///   - follow: called around each request.
     package init(
         production: VerifyReceiptEndpoint, sandbox: VerifyReceiptEndpoint,
         secrets: @escaping @Sendable (String?) -> Secret?, lifecycle: UpstreamLifecycle, fleetState: any FleetState,
-        logger: Logger, follow: @escaping Follow
+        logger: Logger, follow: @escaping RequestTracer
     ) {
         self.production = production
         self.sandbox = sandbox
@@ -61,13 +61,13 @@ package struct VerifyReceiptUpstream: Upstream {
     ) async -> UpstreamResponse {
         do throws(VerifyReceiptFailure) {
             let reply = try await server(of: endpoint.environment).ask(request, deadline: deadline)
-            learn(from: reply.head, of: endpoint)
+            record(reply.head, of: endpoint)
             log.answered(reply, to: request, endpoint)
             return UpstreamResponse(
                 UpstreamReply(reply.response, from: endpoint.environment), status: reply.response.status.code,
                 httpStatus: reply.head.httpStatus)
         } catch {
-            if let head = error.head { learn(from: head, of: endpoint) }
+            if let head = error.head { record(head, of: endpoint) }
             log.failed(error, asking: request, endpoint)
             return UpstreamResponse(UpstreamReply(error), httpStatus: error.head?.httpStatus)
         }
@@ -80,7 +80,7 @@ package struct VerifyReceiptUpstream: Upstream {
         }
     }
 
-    private func learn(from head: ReplyHead, of endpoint: UpstreamEndpoint) {
+    private func record(_ head: ReplyHead, of endpoint: UpstreamEndpoint) {
         let announcements = head.announcements
         let dates = LifecycleDates(
             // Deprecated already, without a date: an early date. Not the second 0, which means in the metrics that an
@@ -91,9 +91,8 @@ package struct VerifyReceiptUpstream: Upstream {
                 case .undated: Timestamp(millisecondsSince1970: 1000)
                 }
             }, sunset: announcements.sunset)
-        let links = announcements.links.compactMap { LifecycleLink($0) }
-        guard lifecycle.learn(dates, links: links, of: endpoint) else { return }
-        fleetState.tell(.lifecycle(dates, links: links), of: endpoint)
+        guard lifecycle.record(dates, links: announcements.links, of: endpoint) else { return }
+        fleetState.tell(.lifecycle(dates, links: announcements.links), of: endpoint)
     }
 }
 
@@ -101,18 +100,19 @@ package struct VerifyReceiptUpstream: Upstream {
 
 extension UpstreamReply {
     init(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {
-        switch response.status.meaning {
-        case .genuine, .expired:
+        switch response.status {
+        case .valid, .subscriptionExpired:
             self = UpstreamAnswer(response, from: environment).map(Self.answer) ?? .failure(.unusableAnswer)
-        case .ask(let other): self = other == environment.environment ? .failure(.unusableAnswer) : .otherEnvironment
-        case .malformed: self = .refusal(.malformed)
+        case .sandboxReceipt: self = environment == .sandbox ? .failure(.unusableAnswer) : .otherEnvironment
+        case .productionReceipt: self = environment == .production ? .failure(.unusableAnswer) : .otherEnvironment
+        case .malformedOrTemporary: self = .refusal(.malformed)
         case .notAuthenticated: self = .refusal(.notAuthenticated)
-        case .credentials: self = .refusal(.secretRejected)
-        case .accountGone: self = .refusal(.accountNotFound)
-        case .unavailable:
-            let passes = response.status.isRetryable(appleSays: response.isRetryable, verifiedLocally: true)
-            self = passes ? .failure(.unavailable) : .refusal(.brokenRecord)
-        case .ourMistake: self = .failure(.requestRefused)
+        case .wrongSharedSecret: self = .refusal(.secretRejected)
+        case .accountNotFound: self = .refusal(.accountNotFound)
+        case .serverUnavailable, .dataAccess: self = .failure(.unavailable)
+        case .internalDataAccess:
+            self = response.isRetryable == true ? .failure(.unavailable) : .refusal(.brokenRecord)
+        case .notPOST, .discontinued: self = .failure(.requestRefused)
         case .unknown: self = .failure(.unusableAnswer)
         }
     }
@@ -155,10 +155,5 @@ extension UpstreamFailure {
 }
 
 extension UpstreamEnvironment {
-    var environment: Environment {
-        switch self {
-        case .production: .production
-        case .sandbox: .sandbox
-        }
-    }
+    var environment: Environment { self == .production ? .production : .sandbox }
 }

@@ -53,7 +53,7 @@ extension NearCache {
         /// The name of the sending client, whose share holds the answer.
         let client: String
         private let endpoint: String
-        private let body: ByteBuffer
+        private var body: ByteBuffer
         private let edition: UInt64
         private let digest: UInt64
 
@@ -68,14 +68,6 @@ extension NearCache {
             digest = BodyDigest.digest(of: body.readableBytesUInt8Span)
         }
 
-        private init(_ key: Key, body: ByteBuffer) {
-            endpoint = key.endpoint
-            self.body = body
-            edition = key.edition
-            client = key.client
-            digest = key.digest
-        }
-
         func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
         static func == (one: Key, other: Key) -> Bool {
@@ -86,7 +78,9 @@ extension NearCache {
         /// The same key with a copy of the bytes, unless it uses most of the buffer that it is part of.
         var kept: Key {
             guard byteCount > 2 * body.readableBytes else { return self }
-            return Key(self, body: ByteBuffer(bytes: body.readableBytesView))
+            var kept = self
+            kept.body = ByteBuffer(bytes: body.readableBytesView)
+            return kept
         }
 
         /// The memory that the body takes, with the buffer around it.
@@ -135,7 +129,7 @@ final class CachedReply: Sendable {
     let terms: CachedAnswer
     let options: VerificationOptions
     /// The provenance, for header fields.
-    let origin: AnswerOrigin
+    let origin: CacheProvenance
     /// The facts for the log.
     let facts: AnswerFacts
     /// The counters that it increments.
@@ -150,7 +144,7 @@ final class CachedReply: Sendable {
         self.options = options
         self.tally = tally
         self.reply = reply.repeatable
-        origin = AnswerOrigin(answer)
+        origin = CacheProvenance(answer)
         facts = AnswerFacts(answer)
         isGenuine = answer.verdict == .genuine
     }

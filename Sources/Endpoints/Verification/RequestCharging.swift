@@ -24,26 +24,29 @@ package struct RequestCharging: Sendable {
         self.metrics = metrics
     }
 
-    /// Returns the caller for a known question: its permitted apps, and the buckets and concurrency slots it takes
+    /// Returns the caller of a request that was read: its permitted apps, and the buckets and concurrency slots it takes
     /// from.
     package func caller(asking options: VerificationOptions, in context: RequestContext) -> Caller {
-        let limits = context.client.limits
-        var caller = Caller(permittedApps: context.client.apps)
-        caller.inFlight = context.client.inFlightLimit
-        guard !limits.policies.isEmpty else { return caller }
-        caller.charges = context.client.charges(for: options, from: address(of: context))
-        caller.onAdmission = { note($0, by: limits.policies, in: context) }
-        return caller
+        caller(of: context, under: context.client.limits.policies) {
+            context.client.charges(for: options, from: address(of: context))
+        }
     }
 
-    /// Returns the caller for a request whose question is unknown: only the limits that do not depend on the app.
+    /// Returns the caller of a request that was not read: only the limits that do not depend on the app.
     package func sender(of context: RequestContext) -> Caller {
-        let policies = context.client.limits.policiesWithoutApp
+        caller(of: context, under: context.client.limits.policiesWithoutApp) {
+            context.client.charges(from: address(of: context))
+        }
+    }
+
+    private func caller(
+        of context: RequestContext, under policies: [ClientPolicy], charges: () -> [RateCharge]
+    ) -> Caller {
         var caller = Caller(permittedApps: context.client.apps)
         caller.inFlight = context.client.inFlightLimit
         guard !policies.isEmpty else { return caller }
-        caller.charges = context.client.charges(from: address(of: context))
-        caller.onAdmission = { note($0, by: policies, in: context) }
+        caller.charges = charges()
+        caller.onAdmission = { record($0, under: policies, in: context) }
         return caller
     }
 
@@ -51,11 +54,11 @@ package struct RequestCharging: Sendable {
         addresses.address(from: context.peer.address, context.header)
     }
 
-    private func note(_ admission: RateAdmission, by policies: [ClientPolicy], in context: RequestContext) {
+    private func record(_ admission: RateAdmission, under policies: [ClientPolicy], in context: RequestContext) {
         metrics.count(admission, under: policies)
         context.rateLimitFields = Array(RateLimitFields(admission).fields(withLegacy: sendsLegacyFields))
         context.record { facts in
-            facts.limitedInShadowBy = admission.policies { $0.decision.isRefusal && !$0.isEnforcedRefusal }
+            facts.limitedInShadowBy = admission.policies { $0.isRefusal && !$0.isEnforcedRefusal }
         }
     }
 }

@@ -3,6 +3,7 @@
 
 package import Gateway
 package import HTTPServer
+internal import JSON
 package import NIOCore
 package import Receipts
 
@@ -27,7 +28,7 @@ package protocol VerifyEndpoint: Sendable {
 
 /// The content of a body.
 package enum VerifyInput {
-    /// The evidence and the question.
+    /// The evidence and the parameters.
     case request(VerificationRequest)
     /// An immediate reply, because the body allows no decision.
     case reply(Reply)
@@ -36,5 +37,16 @@ package enum VerifyInput {
 /// An answer in the form of an endpoint: now, and when it is sent again.
 package struct Replies: Sendable {
     let now: Reply
-    let again: Reply
+    let repeated: Reply
+}
+
+extension JSONText {
+    /// Decodes the text in the encoding of its field. Without escapes, the usual case, nothing is copied.
+    func bytes(
+        in body: Span<UInt8>, as decode: (Span<UInt8>) throws(Base64Error) -> [UInt8]
+    ) throws -> [UInt8] {
+        let unescaped = isEscaped ? try JSONReader(body).unescaped(self) : nil
+        guard let unescaped else { return try decode(body.extracting(range)) }
+        return try decode(unescaped.span)
+    }
 }

@@ -18,8 +18,7 @@ package import Telemetry
 /// ```
 ///
 /// A body lives until it is read. A request that waits for Apple holds the receipt, and the body only if it is kept for
-/// the
-/// near cache; the reserved memory follows.
+/// the near cache; the reserved memory follows.
 package final class VerifyHandler: Sendable {
     private let admission: ClientAdmission
     private let verification: VerificationService
@@ -72,8 +71,8 @@ package final class VerifyHandler: Sendable {
         try known.options.checkExpectedApp(for: caller)
         return try admission.admit(caller) {
             // The request may have waited for tokens.
-            guard known.holds(at: call.now) else { return .compute { try self.decideAgain(caller, body, key, call) } }
-            return .done(try self.again(known, to: caller, call))
+            guard known.holds(at: call.now) else { return .compute { try self.verifyExpired(caller, body, key, call) } }
+            return .done(try self.answerCached(known, to: caller, call))
         }
     }
 
@@ -104,7 +103,7 @@ package final class VerifyHandler: Sendable {
     }
 
     /// Decides on a request that was admitted as cached, and whose cached answer has expired since.
-    private func decideAgain(
+    private func verifyExpired(
         _ caller: Caller, _ body: ReservedBody, _ key: NearCache.Key?, _ call: Call
     ) throws -> Progress {
         switch try call.endpoint.read(body.bytes) {
@@ -120,36 +119,37 @@ package final class VerifyHandler: Sendable {
     /// - Parameter key: the key of the near cache; nil if the answer is not to be kept.
     private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
         if let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: call.now) {
-            return .done(try again(known, to: request.caller, call))
+            return .done(try answerCached(known, to: request.caller, call))
         }
         let options = request.options
-        return try verification.answer(request, at: call.now).map { self.first($0, to: options, key, call) }
+        return try verification.answer(request, at: call.now).map { self.answerNew($0, to: options, key, call) }
     }
 
     /// Returns a newly computed answer, and stores it.
-    private func first(_ answer: Answer, to options: VerificationOptions, _ key: NearCache.Key?, _ call: Call) -> Reply
-    {
+    private func answerNew(
+        _ answer: Answer, to options: VerificationOptions, _ key: NearCache.Key?, _ call: Call
+    ) -> Reply {
         let replies = call.endpoint.replies(to: options, with: answer, at: call.now)
         metrics.tally(answer).count()
         call.context.record { $0.answer = AnswerFacts(answer) }
         if let key, let terms = CachedAnswer(answer, at: call.now) {
-            let again = answer.again
+            let repeated = answer.repeated
             let known = CachedReply(
-                again, to: options, terms: terms, tally: metrics.tally(again), reply: replies.again)
+                repeated, to: options, terms: terms, tally: metrics.tally(repeated), reply: replies.repeated)
             nearCache.insert(known, for: key)
         }
-        return finish(replies.now, AnswerOrigin(answer), call)
+        return finish(replies.now, CacheProvenance(answer), call)
     }
 
     /// Returns a cached answer. Permissions are checked each time: they may have changed since.
-    private func again(_ known: CachedReply, to caller: Caller, _ call: Call) throws -> Reply {
+    private func answerCached(_ known: CachedReply, to caller: Caller, _ call: Call) throws -> Reply {
         try known.terms.checkApp(for: caller)
         known.tally.count()
         call.context.record { $0.answer = known.facts }
         return finish(known.reply, known.origin, call)
     }
 
-    private func finish(_ reply: Reply, _ origin: AnswerOrigin, _ call: Call) -> Reply {
+    private func finish(_ reply: Reply, _ origin: CacheProvenance, _ call: Call) -> Reply {
         announcing(reply.telling(of: origin, at: call.now), from: origin.source, call)
     }
 
@@ -178,13 +178,4 @@ extension ReservedBody {
 
 extension CachedReply {
     fileprivate func holds(at now: Timestamp) -> Bool { terms.holds(for: options, at: now) }
-}
-
-extension AnswerFacts {
-    init(_ answer: Answer) {
-        self.init(
-            verdict: answer.verdict.name, reason: answer.verdict.reason,
-            environment: answer.environment?.rawValue, source: answer.provenance.source.rawValue,
-            cache: answer.provenance.cache.rawValue, degraded: answer.provenance.degradedReasons.first?.rawValue)
-    }
 }

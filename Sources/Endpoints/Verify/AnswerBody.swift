@@ -17,7 +17,7 @@ struct AnswerBody: Sendable {
     /// The answer as sent now.
     let now: [UInt8]
     /// The answer as sent again.
-    let again: [UInt8]
+    let repeated: [UInt8]
 
     /// - Parameter latestReceipt: in base64; nil if it is not requested.
     init(_ answer: Answer, latestReceipt: String? = nil) {
@@ -34,11 +34,11 @@ struct AnswerBody: Sendable {
         let written = json.bytes
         var repeated = JSONWriter(reservingCapacity: written.count + 64)
         repeated.object { json in
-            json.origin(of: answer.again)
+            json.origin(of: answer.repeated)
             json.members(written[contents])
         }
         now = written
-        again = repeated.bytes
+        self.repeated = repeated.bytes
     }
 }
 
@@ -46,7 +46,7 @@ extension JSONWriter {
     fileprivate mutating func origin(of answer: Answer) {
         member("verdict", answer.verdict.name)
         member("reason", answer.verdict.reason)
-        member("explanation", answer.verdict.explanation)
+        if case .rejected(let rejection) = answer.verdict { member("explanation", rejection.explanation) }
         member("environment", answer.environment?.rawValue)
         key("provenance")
         provenance(answer.provenance)
@@ -103,15 +103,11 @@ extension JSONWriter {
             json.key("in_app")
             let start = json.bytes.count
             json.array { json in
-                for transaction in answer.transactions { json.purchase(transaction) }
+                for transaction in answer.transactions { json.object { $0.transaction(transaction) } }
             }
             transactions = start..<json.bytes.count
         }
         return transactions
-    }
-
-    private mutating func purchase(_ purchase: Transaction) {
-        object { json in json.transaction(purchase) }
     }
 
     private mutating func subscription(_ subscription: Subscription) {
@@ -144,9 +140,9 @@ extension JSONWriter {
 // MARK: - Fields
 
 extension JSONWriter: FieldVisitor {
-    package mutating func text(_ name: String, _ value: inout String?) {
-        member(name, value)
-    }
+    package mutating func text(_ name: String, _ value: inout String?) { member(name, value) }
+    package mutating func flag(_ name: String, _ value: inout Bool?) { member(name, value) }
+    package mutating func date(_ name: String, _ value: inout Timestamp?) { member(name, value) }
 
     package mutating func count(_ name: String, _ value: inout Int64?) {
         guard let value else { return }
@@ -155,17 +151,7 @@ extension JSONWriter: FieldVisitor {
     }
 
     /// A numeric identifier is a string, because JSON readers round beyond 2^53.
-    package mutating func code(_ name: String, _ value: inout Int64?) {
-        identifier(name, value)
-    }
-
-    package mutating func flag(_ name: String, _ value: inout Bool?) {
-        member(name, value)
-    }
-
-    package mutating func date(_ name: String, _ value: inout Timestamp?) {
-        member(name, value)
-    }
+    package mutating func code(_ name: String, _ value: inout Int64?) { identifier(name, value) }
 
     /// Does nothing: this visitor only writes.
     package func invalid(_ name: String) {}
@@ -185,33 +171,6 @@ extension JSONWriter {
         guard let value else { return }
         key(name)
         string(String(value))
-    }
-}
-
-extension Verdict {
-    /// The verdict's name in the API.
-    var name: String {
-        switch self {
-        case .genuine: "genuine"
-        case .rejected: "rejected"
-        case .undecided: "undecided"
-        }
-    }
-
-    /// The name of the broken rule, or the reason why there is no verdict.
-    var reason: String? {
-        switch self {
-        case .genuine: nil
-        case .rejected(let rejection): rejection.name
-        case .undecided(let reason): reason.rawValue
-        }
-    }
-
-    fileprivate var explanation: String? {
-        switch self {
-        case .rejected(let rejection): rejection.explanation
-        case .genuine, .undecided: nil
-        }
     }
 }
 

@@ -51,7 +51,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
     package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
         let body = AnswerBody(answer, latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
         return Replies(
-            now: Reply(body: ByteBuffer(bytes: body.now)), again: Reply(body: ByteBuffer(bytes: body.again)))
+            now: Reply(body: ByteBuffer(bytes: body.now)), repeated: Reply(body: ByteBuffer(bytes: body.repeated)))
     }
 
     /// Only answers from Apple announce the end: receipts are verified after that day too.
@@ -70,5 +70,22 @@ extension Answer {
         var text: [UInt8] = []
         Base64.append(encoding: receipt.bytes, to: &text)
         return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// `device_identifier`: the bytes that went into the receipt's hash. iOS and tvOS apps send the UUID of
+/// `identifierForVendor` as text (RFC 9562 §4); macOS apps send the MAC address as base64.
+enum DeviceIdentifier {
+    /// Returns the bytes encoded in the text.
+    static func bytes(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
+        if let uuid = uuidBytes(text) { return uuid }
+        return try Base64.decode(text)
+    }
+
+    /// Decodes `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`; nil for anything else.
+    private static func uuidBytes(_ text: Span<UInt8>) -> [UInt8]? {
+        let hyphens = [8, 13, 18, 23]
+        guard text.count == 36, hyphens.allSatisfy({ text[$0] == UInt8(ascii: "-") }) else { return nil }
+        return ASCII.bytes(hexadecimal: text.indices.filter { !hyphens.contains($0) }.map { text[$0] })
     }
 }

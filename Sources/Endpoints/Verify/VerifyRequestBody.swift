@@ -52,18 +52,23 @@ extension VerifyRequestBody {
     /// Reads a body in one pass.
     init(decoding bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONReader(bytes)
-        var partial = Partial()
+        var seen: Set<Field> = []
+        self.init(receipt: JSONText(range: 0..<0, isEscaped: false))
         try reader.beginObject()
         while let key = try reader.nextKey() {
             let field = try Self.field(named: key, in: reader)
             do throws(JSONFault) {
-                try partial.read(field, from: &reader, at: key.range.lowerBound)
+                let isFirst = seen.insert(field).inserted
+                guard isFirst else { throw JSONFault(.duplicateField, at: key.range.lowerBound) }
+                try read(field, from: &reader)
             } catch {
                 throw error.inField(field.rawValue)
             }
         }
         try reader.endDocument()
-        self = try partial.complete(at: reader.position)
+        guard seen.contains(.receipt) else {
+            throw JSONFault(.missingField, field: Field.receipt.rawValue, at: reader.position)
+        }
     }
 
     private static func field(named key: JSONText, in reader: borrowing JSONReader) throws(JSONFault) -> Field {
@@ -73,33 +78,17 @@ extension VerifyRequestBody {
         }
         return field
     }
-}
 
-extension VerifyRequestBody {
-    /// The fields read so far.
-    private struct Partial {
-        private var body = VerifyRequestBody(receipt: JSONText(range: 0..<0, isEscaped: false))
-        private var seen: Set<Field> = []
-
-        mutating func read(_ field: Field, from reader: inout JSONReader, at position: Int) throws(JSONFault) {
-            guard seen.insert(field).inserted else { throw JSONFault(.duplicateField, at: position) }
-            switch field {
-            case .receipt: body.receipt = try reader.string()
-            case .bundleID: body.bundleID = try reader.shortText()
-            case .mode: body.mode = try reader.mode()
-            case .maximumAge: body.maximumAge = try reader.age()
-            case .excludesOldTransactions: body.excludesOldTransactions = try reader.boolean()
-            case .latestReceipt: body.wantsLatestReceipt = try reader.boolean()
-            case .appVersion: body.appVersion = try reader.shortText()
-            case .deviceIdentifier: body.deviceIdentifier = try reader.shortString()
-            }
-        }
-
-        func complete(at position: Int) throws(JSONFault) -> VerifyRequestBody {
-            guard seen.contains(.receipt) else {
-                throw JSONFault(.missingField, field: Field.receipt.rawValue, at: position)
-            }
-            return body
+    private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
+        switch field {
+        case .receipt: receipt = try reader.string()
+        case .bundleID: bundleID = try reader.shortText()
+        case .mode: mode = try reader.mode()
+        case .maximumAge: maximumAge = try reader.age()
+        case .excludesOldTransactions: excludesOldTransactions = try reader.boolean()
+        case .latestReceipt: wantsLatestReceipt = try reader.boolean()
+        case .appVersion: appVersion = try reader.shortText()
+        case .deviceIdentifier: deviceIdentifier = try reader.shortString()
         }
     }
 }

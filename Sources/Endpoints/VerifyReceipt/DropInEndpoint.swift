@@ -31,7 +31,9 @@ package struct DropInEndpoint: VerifyEndpoint {
     package func read(_ body: ByteBuffer) -> VerifyInput {
         do throws(MalformedRequest) {
             let request = try self.request(in: body.readableBytesUInt8Span)
-            guard !request.evidence.isTransactionReceipt else { return .reply(nothingToSay(.transactionReceipt)) }
+            guard !request.evidence.isTransactionReceipt else {
+                return .reply(undecided(because: Self.transactionReceipt))
+            }
             return .request(request)
         } catch {
             return .reply(Reply(status: .malformedOrTemporary, because: error.fault))
@@ -77,14 +79,14 @@ extension DropInEndpoint {
     /// Apple's form does not tell the provenance, so both replies are the same.
     package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
         let reply = reply(to: options, answer, at: now)
-        return Replies(now: reply, again: reply)
+        return Replies(now: reply, repeated: reply)
     }
 
     private func reply(to options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
         switch answer.verdict {
         case .rejected(.rule(let rule)): Reply(status: rule.appleStatus, because: rule.rawValue)
         case .rejected(.accountNotFound): Reply(status: .accountNotFound, because: nil, from: .apple)
-        case .undecided: nothingToSay(nil)
+        case .undecided: undecided()
         case .genuine: genuine(options, answer, at: now)
         }
     }
@@ -95,7 +97,7 @@ extension DropInEndpoint {
         if options.callersSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
-        guard let receipt = answer.receipt else { return nothingToSay(nil) }
+        guard let receipt = answer.receipt else { return undecided() }
         let body = answer.upstreamBody ?? localBody(receipt, answer, at: now)
         var reply = Reply(body: ByteBuffer(bytes: body))
         reply.fields[.gatewaySource] = provenance.source.rawValue
@@ -107,29 +109,25 @@ extension DropInEndpoint {
 
     private func localBody(_ receipt: VerifiedReceipt, _ answer: Answer, at now: Timestamp) -> [UInt8] {
         LocalVerifyReceiptResponse(
-            receipt, showing: answer.transactions,
-            latestReceipt: answer.earlierUpstreamBody.flatMap {
-                VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
-            },
-            at: now
+            receipt: receipt, latest: answer.transactions,
+            latestReceipt: answer.earlierUpstreamBody.flatMap { VerifyReceiptResponse.latestReceipt(ofKnown: $0.span) },
+            requestDate: now
         ).body
     }
 
     /// Returns Apple's "the receipt server could not provide the receipt", which clients take as "retry later".
-    private func nothingToSay(_ reason: NothingToSay?) -> Reply {
-        var reply = Reply(status: .serverUnavailable, because: reason?.rawValue)
+    /// - Parameter reason: the reason for no verdict, if Apple's status does not tell it.
+    private func undecided(because reason: String? = nil) -> Reply {
+        var reply = Reply(status: .serverUnavailable, because: reason)
         guard undecidedReply == .unavailable else { return reply }
         reply.status = .serviceUnavailable
         reply.fields[.retryAfter] = "5"
         return reply
     }
 
-    /// The reason for no verdict, if Apple's status does not tell it.
-    private enum NothingToSay: String {
-        /// A receipt for one purchase, as in iOS 6: the gateway cannot verify it, and sends Apple only verified
-        /// receipts.
-        case transactionReceipt = "transaction_receipts_are_not_supported"
-    }
+    /// The reason for a receipt for one purchase, as in iOS 6: the gateway cannot verify it, and sends Apple only
+    /// verified receipts.
+    private static let transactionReceipt = "transaction_receipts_are_not_supported"
 }
 
 extension Reply {

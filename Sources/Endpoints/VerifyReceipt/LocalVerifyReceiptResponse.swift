@@ -11,26 +11,14 @@ internal import Receipts
 /// It contains what is signed. What only Apple knows is left out: renewals and refunds after the receipt was made,
 /// `pending_renewal_info`, ownership, subscription groups.
 struct LocalVerifyReceiptResponse: Sendable {
-    private let receipt: VerifiedReceipt
-    private let latest: [Transaction]
-    private let latestReceipt: String?
-    private let requestDate: Timestamp
-
-    /// - Parameters:
-    ///   - latest: the transactions of `latest_receipt_info`; with `exclude-old-transactions`, only the latest
-    /// transaction
-    ///     of each subscription. `receipt.in_app` always has all purchases.
-    ///   - latestReceipt: the `latest_receipt` of an earlier answer of Apple's to this receipt; nil for the receipt
-    /// itself.
-    ///   - now: the `request_date`.
-    init(
-        _ receipt: VerifiedReceipt, showing latest: [Transaction], latestReceipt: String? = nil, at now: Timestamp
-    ) {
-        self.receipt = receipt
-        self.latest = latest
-        self.latestReceipt = latestReceipt
-        requestDate = now
-    }
+    /// The receipt. Its `in_app` always has all purchases.
+    let receipt: VerifiedReceipt
+    /// The transactions of `latest_receipt_info`; with `exclude-old-transactions`, only the latest of each subscription.
+    let latest: [Transaction]
+    /// The `latest_receipt` of an earlier answer of Apple's to this receipt; nil for the receipt itself.
+    let latestReceipt: String?
+    /// The `request_date`.
+    let requestDate: Timestamp
 
     var body: [UInt8] {
         var form = VerifyReceiptForm(reservingCapacity: expectedByteCount)

@@ -46,30 +46,25 @@ extension VerifyReceiptRequestBody {
             guard memberCount <= Limits.members else {
                 throw JSONFault(.tooManyValues(maximum: Limits.members), at: reader.position)
             }
-            switch try reader.value(of: key, maximumBytes: Limits.nameBytes) {
-            case "receipt-data":
-                receipt = try named("receipt-data") { () throws(JSONFault) in try reader.string() }
-            case "password": secret = try named("password") { () throws(JSONFault) in try reader.secret() }
-            case "exclude-old-transactions":
-                excludesOldTransactions = try named("exclude-old-transactions") { () throws(JSONFault) in
-                    try reader.boolean()
+            let name = try reader.value(of: key, maximumBytes: Limits.nameBytes)
+            do throws(JSONFault) {
+                switch name {
+                case "receipt-data": receipt = try reader.string()
+                case "password": secret = try reader.secret()
+                case "exclude-old-transactions": excludesOldTransactions = try reader.boolean()
+                default: try reader.skipValue(within: &allowance)
                 }
-            default: try reader.skipValue(within: &allowance)
+            } catch {
+                throw Self.names.contains(name) ? error.inField(name) : error
             }
         }
         try reader.endDocument()
         guard let receipt else { throw JSONFault(.missingField, field: "receipt-data", at: reader.position) }
         self.receipt = receipt
     }
-}
 
-/// Adds the field to a fault. Only known names are added: any other could be a misplaced secret.
-private func named<Value>(_ name: String, _ read: () throws(JSONFault) -> Value) throws(JSONFault) -> Value {
-    do throws(JSONFault) {
-        return try read()
-    } catch {
-        throw error.inField(name)
-    }
+    /// The names that faults contain. Any other could be a misplaced secret.
+    private static let names = ["receipt-data", "password", "exclude-old-transactions"]
 }
 
 extension JSONReader {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Receipts
+public import Secrets
 
 /// The purchase that a verification is about: signed evidence, or an identifier to look up at Apple.
 public enum VerificationSubject: Sendable {
@@ -45,7 +46,7 @@ extension VerificationSubject {
     }
 }
 
-extension VerificationSubject: CustomStringConvertible, CustomReflectable {
+extension VerificationSubject: Redacted {
     /// The kind, without anything that identifies an app or a purchase.
     public var description: String {
         switch self {
@@ -53,6 +54,4 @@ extension VerificationSubject: CustomStringConvertible, CustomReflectable {
         case .lookup: "VerificationSubject(lookup)"
         }
     }
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Receipts
+public import Secrets
 
 /// Evidence whose Apple signatures were verified: one or more items of one app and environment.
 public struct VerifiedEvidence: Sendable {
@@ -73,9 +74,7 @@ extension VerifiedEvidence {
     var byteCount: Int { items.reduce(0) { $0 + $1.byteCount } }
 }
 
-extension VerifiedEvidence: CustomStringConvertible, CustomReflectable {
+extension VerifiedEvidence: Redacted {
     /// The number of items, without their contents.
     public var description: String { "VerifiedEvidence(\(items.count) items)" }
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -90,18 +90,11 @@ extension InvalidationCounters {
 
 /// The state of the counters at the time of a look-up.
 public struct InvalidationVersion: Sendable {
-    private let counters: InvalidationCounters
-    private let slots: [UInt16]
-    private let count: UInt64
-    private let epoch: UInt64
-    private var isOutOfDate = false
-
-    fileprivate init(counters: InvalidationCounters, slots: [UInt16], count: UInt64, epoch: UInt64) {
-        self.counters = counters
-        self.slots = slots
-        self.count = count
-        self.epoch = epoch
-    }
+    fileprivate let counters: InvalidationCounters
+    fileprivate let slots: [UInt16]
+    fileprivate let count: UInt64
+    fileprivate let epoch: UInt64
+    fileprivate var isOutOfDate = false
 
     /// True if nothing has changed since and no change is being looked up.
     public var isCurrent: Bool { !isOutOfDate && epoch == counters.currentEpoch && isUnchanged && !counters.isBehind }

@@ -59,7 +59,7 @@ extension LifecycleDates {
 
 extension LifecycleStage {
     /// The share of receipts that is answered without the endpoint where possible, from 0 to 1.
-    public var shareMoved: Double {
+    public var rampShare: Double {
         switch self {
         case .current, .deprecated, .announced: 0
         case .ramping(let share): share

@@ -19,28 +19,28 @@ public final class UpstreamLifecycle: Sendable {
     }
 
     private let configured: LifecycleDates
-    private let learnt: Mutex<[UpstreamEndpoint: State]>
+    private let announcements: Mutex<[UpstreamEndpoint: State]>
 
     /// - Parameter configured: the operator's dates, for all endpoints.
     public init(configured: LifecycleDates = LifecycleDates()) {
         self.configured = configured
-        learnt = Mutex([:])
+        announcements = Mutex([:])
     }
 
     /// Records the announcement of an endpoint.
     /// - Returns: true if it is new.
     @discardableResult
-    public func learn(
+    public func record(
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
         guard dates != LifecycleDates() || !links.isEmpty else { return false }
         let state = State(dates: configured.earliest(dates), announced: dates, links: links)
-        return learnt.withLock { $0.updateValue(state, forKey: endpoint) } != state
+        return announcements.withLock { $0.updateValue(state, forKey: endpoint) } != state
     }
 
     /// Returns the dates and links of an endpoint.
     public func state(of endpoint: UpstreamEndpoint) -> State {
-        learnt.withLock { $0[endpoint] } ?? State(dates: configured)
+        announcements.withLock { $0[endpoint] } ?? State(dates: configured)
     }
 }
 

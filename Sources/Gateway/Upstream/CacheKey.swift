@@ -34,12 +34,7 @@ public struct CacheKey: Hashable, Sendable {
 /// The optional parts of Apple's answer.
 public struct UpstreamOptions: Hashable, Sendable {
     /// True if only the latest transaction of each subscription is requested.
-    public var excludesOldTransactions: Bool
-
-    /// Creates options.
-    public init(excludesOldTransactions: Bool = false) {
-        self.excludesOldTransactions = excludesOldTransactions
-    }
+    public var excludesOldTransactions = false
 }
 
 extension Secret {

@@ -24,8 +24,8 @@ extension UpstreamAnswer {
     /// Returns the first contradiction to the evidence, or to the receipt in the answer.
     /// - Parameters:
     ///   - subject: the purchase that the request was about.
-    ///   - carried: the answer's `latest_receipt`, verified; nil without one that verifies.
-    func contradiction(to subject: VerificationSubject, carried: VerifiedEvidence?) -> Contradiction? {
+    ///   - answerReceipt: the answer's `latest_receipt`, verified; nil without one that verifies.
+    func contradiction(to subject: VerificationSubject, answerReceipt: VerifiedEvidence?) -> Contradiction? {
         guard case .signed(let sent) = subject else {
             return bundleID == subject.bundleID ? nil : .otherApp
         }
@@ -33,18 +33,18 @@ extension UpstreamAnswer {
         if let signed = sent.environment, environment != signed { return .otherEnvironment }
         // Only products: a developer may have extended a period since the evidence was signed.
         if contradicts(sent.transactions, { $0.productID == $1.productID }) { return .transactionDiffers }
-        guard let carried else { return nil }
-        if carried.bundleID != bundleID { return .latestReceiptOfOtherApp }
-        if carried.isOlder(than: sent) { return .latestReceiptOlder }
-        let signed = carried.transactions
+        guard let answerReceipt else { return nil }
+        if answerReceipt.bundleID != bundleID { return .latestReceiptOfOtherApp }
+        if answerReceipt.isOlder(than: sent) { return .latestReceiptOlder }
+        let signed = answerReceipt.transactions
         if contradicts(signed, { $0.productID == $1.productID && $0.endsWith($1) }) { return .transactionDiffers }
         return hasPeriodsBeyond(signed) ? .periodNotSigned : nil
     }
 
     /// True if the answer has subscriptions but no receipt to prove them. For receipts in the style of iOS 6, Apple
     /// sends one that cannot be verified here.
-    func isUnproven(carried: VerifiedEvidence?) -> Bool {
-        carried == nil && transactions.contains(where: \.isSubscription)
+    func isUnproven(answerReceipt: VerifiedEvidence?) -> Bool {
+        answerReceipt == nil && transactions.contains(where: \.isSubscription)
     }
 
     private func contradicts(

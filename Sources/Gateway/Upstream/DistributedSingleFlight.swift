@@ -12,7 +12,7 @@ internal import Resilience
 /// ```
 struct DistributedSingleFlight: Sendable {
     /// The decision for the caller.
-    enum Turn: Sendable {
+    enum LeaseDecision: Sendable {
         /// Send the request, and release the lease if there is one.
         case ask(FlightLease?, LeaseOutcome)
         /// Use the result of another node.
@@ -33,15 +33,15 @@ struct DistributedSingleFlight: Sendable {
     let leases: any FlightLeases
 
     /// Waits for the decision.
-    /// - Parameter news: looks for a result that another node has stored since the caller's look-up.
-    func turn(for key: CacheKey, _ news: () async -> CachedResult?) async -> Turn {
+    /// - Parameter newerResult: looks for a result that another node has stored since the caller's look-up.
+    func decide(for key: CacheKey, _ newerResult: () async -> CachedResult?) async -> LeaseDecision {
         let end = Instant.now + Limits.wait
         var holder: String?
         var poll = Limits.firstPoll
         while true {
             let attempt = await leases.acquire(key, awaiting: holder)
             // After the attempt, not before it: results are stored before their leases are released.
-            if let found = await news() {
+            if let found = await newerResult() {
                 if case .held(let lease) = attempt { await leases.release(lease, telling: nil) }
                 return .found(found)
             }
@@ -73,7 +73,7 @@ public enum LeaseOutcome: String, CaseIterable, Hashable, Sendable {
     case unavailable
 }
 
-extension DistributedSingleFlight.Turn {
+extension DistributedSingleFlight.LeaseDecision {
     var outcome: LeaseOutcome {
         switch self {
         case .ask(_, let outcome): outcome

@@ -14,7 +14,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Starts the work for `key` without a waiter, unless it is in flight.
     func start(_ key: Key, _ work: @escaping @Sendable () async -> Value) {
-        if enter(key, []) { fly(key, work) }
+        if join(key, []) { run(key, work) }
     }
 
     /// Waits for the work for `key`, and starts it unless it is in flight.
@@ -22,20 +22,20 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         for key: Key, waitLimit: Duration, _ work: @escaping @Sendable () async -> Value
     ) async -> FlightResult<Value> {
         let waiter = Waiter<Value>()
-        let isFirst = enter(key, [waiter])
-        if isFirst { fly(key, work) }
+        let isFirst = join(key, [waiter])
+        if isFirst { run(key, work) }
         return FlightResult(value: await waiter.value(waitLimit: waitLimit, timeouts), isFirst: isFirst)
     }
 
     /// - Returns: true if the work is not in flight yet.
-    private func enter(_ key: Key, _ waiters: [Waiter<Value>]) -> Bool {
+    private func join(_ key: Key, _ waiters: [Waiter<Value>]) -> Bool {
         flights.withLock { flights in
             defer { flights[key, default: []] += waiters }
             return flights[key] == nil
         }
     }
 
-    private func fly(_ key: Key, _ work: @escaping @Sendable () async -> Value) {
+    private func run(_ key: Key, _ work: @escaping @Sendable () async -> Value) {
         // Not detached: the log metadata of the request that starts the work is inherited.
         Task {
             let value = await work()

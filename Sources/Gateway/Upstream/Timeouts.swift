@@ -19,11 +19,11 @@ package final class Timeouts: Sendable {
 
     var count: Int { state.withLock { $0.count } }
 
-    /// Calls `ring` at `time`, or up to one tick later, unless it is removed.
-    func set(for time: ContinuousClock.Instant, _ ring: @escaping @Sendable () -> Void) -> ID {
+    /// Calls `fire` at `time`, or up to one tick later, unless it is removed.
+    func set(for time: ContinuousClock.Instant, _ fire: @escaping @Sendable () -> Void) -> ID {
         let (id, isFirst) = state.withLock { list in
             let isFirst = list.startsTicking()
-            return (list.add(time, ring), isFirst)
+            return (list.add(time, fire), isFirst)
         }
         if isFirst { Task.detached { await self.tickWhileNeeded() } }
         return id
@@ -36,19 +36,19 @@ package final class Timeouts: Sendable {
     private func tickWhileNeeded() async {
         while state.withLock({ $0.keepsTicking() }) {
             try? await Task.sleep(for: Self.tick)
-            for ring in state.withLock({ $0.takeDue(at: .now) }) { ring() }
+            for fire in state.withLock({ $0.takeDue(at: .now) }) { fire() }
         }
     }
 }
 
 /// The pending timeouts.
 struct TimeoutList: Sendable {
-    private struct Alarm: Sendable {
+    private struct Timeout: Sendable {
         let time: ContinuousClock.Instant
-        let ring: @Sendable () -> Void
+        let fire: @Sendable () -> Void
     }
 
-    private var timeouts: [Timeouts.ID: Alarm] = [:]
+    private var timeouts: [Timeouts.ID: Timeout] = [:]
     private var lastID = 0
     private var isTicking = false
 
@@ -66,9 +66,9 @@ struct TimeoutList: Sendable {
         return isTicking
     }
 
-    mutating func add(_ time: ContinuousClock.Instant, _ ring: @escaping @Sendable () -> Void) -> Timeouts.ID {
+    mutating func add(_ time: ContinuousClock.Instant, _ fire: @escaping @Sendable () -> Void) -> Timeouts.ID {
         lastID += 1
-        timeouts[lastID] = Alarm(time: time, ring: ring)
+        timeouts[lastID] = Timeout(time: time, fire: fire)
         return lastID
     }
 
@@ -79,6 +79,6 @@ struct TimeoutList: Sendable {
     mutating func takeDue(at now: ContinuousClock.Instant) -> [@Sendable () -> Void] {
         let due = timeouts.filter { $1.time <= now }
         for id in due.keys { timeouts[id] = nil }
-        return due.values.map(\.ring)
+        return due.values.map(\.fire)
     }
 }

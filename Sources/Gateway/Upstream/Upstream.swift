@@ -39,27 +39,15 @@ public struct UpstreamRequest: Sendable {
     /// The shared secret from the caller; nil selects the one configured for the app.
     public var callersSecret: Secret?
     /// The parts of the answer that are requested.
-    public var options: UpstreamOptions
+    public var options = UpstreamOptions()
 
-    /// Creates a request.
-    public init(
-        about subject: VerificationSubject, callersSecret: Secret? = nil, options: UpstreamOptions = UpstreamOptions()
-    ) {
-        self.subject = subject
-        self.callersSecret = callersSecret
-        self.options = options
-    }
-}
-
-extension UpstreamRequest {
+    /// The bytes of the receipt.
     var sentByteCount: Int { subject.evidence?.receipt?.bytes.count ?? 0 }
 }
 
-extension UpstreamRequest: CustomStringConvertible, CustomReflectable {
+extension UpstreamRequest: Redacted {
     /// The subject's description, without evidence, secret or app.
     public var description: String { "UpstreamRequest(\(subject))" }
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Apple's reply to one request.

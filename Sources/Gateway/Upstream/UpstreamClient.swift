@@ -35,32 +35,23 @@ final class UpstreamClient: Sendable {
         case retryable(DegradedReason)
     }
 
-    private let upstream: any Upstream
-    private let verifier: ReceiptVerifier
-    private let timeouts: UpstreamTimeouts
-    private let limiter: any RateLimiter
-    private let fleetState: any FleetState
+    private let connection: UpstreamConnection
+    private let fleet: FleetPorts
     private let observer: any UpstreamObserver
     private let clock: @Sendable () -> Timestamp
-    private let guards: UpstreamGuards
     /// The bytes of the receipts in requests, those that wait for a concurrency slot included.
     private let bytesHeld = Atomic(0)
     /// The limit: tens of thousands of small receipts, or some dozen of the largest.
     static let maximumBytesHeld = 256 << 20
 
     init(
-        _ upstream: any Upstream, guards: UpstreamGuards, verifier: ReceiptVerifier, timeouts: UpstreamTimeouts,
-        limiter: any RateLimiter, fleetState: any FleetState, observer: any UpstreamObserver,
+        _ connection: UpstreamConnection, fleet: FleetPorts, observer: any UpstreamObserver,
         clock: @escaping @Sendable () -> Timestamp
     ) {
-        self.upstream = upstream
-        self.verifier = verifier
-        self.timeouts = timeouts
-        self.limiter = limiter
-        self.fleetState = fleetState
+        self.connection = connection
+        self.fleet = fleet
         self.observer = observer
         self.clock = clock
-        self.guards = guards
     }
 
     /// Tries one endpoint after the other, as long as Apple refers to the next. The referral is not remembered: one
@@ -73,15 +64,15 @@ final class UpstreamClient: Sendable {
         guard bytesHeld.add(size, ordering: .relaxed).newValue <= Self.maximumBytesHeld else {
             return (.unanswered(.upstreamSaturated), nil)
         }
-        return await ask(call)
+        return await send(call)
     }
 
-    private func ask(_ call: Call) async -> (result: UpstreamResult, status: Int?) {
-        let deadline = Instant.now + timeouts.deadline
+    private func send(_ call: Call) async -> (result: UpstreamResult, status: Int?) {
+        let deadline = Instant.now + connection.timeouts.deadline
         var status: Int?
         for endpoint in call.api.endpoints {
             let attempt: Attempt
-            (attempt, status) = await askWithRetry(call, endpoint, by: deadline)
+            (attempt, status) = await sendWithRetry(call, endpoint, by: deadline)
             switch attempt {
             case .result(let result): return (result, status)
             case .retryable(let reason): return (.unanswered(reason), status)
@@ -95,38 +86,38 @@ final class UpstreamClient: Sendable {
     }
 
     /// Sends the request, and retries once if that may help and the retry budget allows it.
-    private func askWithRetry(
+    private func sendWithRetry(
         _ call: Call, _ endpoint: UpstreamEndpoint, by deadline: Instant
     ) async -> (attempt: Attempt, status: Int?) {
         let start = Instant.now
-        let first = await ask(call, endpoint, by: deadline)
+        let first = await send(call, endpoint, by: deadline)
         guard case .retryable = first.attempt,
-            case .retry(let delay) = guards[endpoint].retry(from: start, until: deadline),
+            case .retry(let delay) = connection.guards[endpoint].retry(from: start, until: deadline),
             (try? await Task.sleep(for: delay)) != nil
         else { return first }
         observer.observe(.retried(endpoint))
-        return await ask(call, endpoint, by: deadline)
+        return await send(call, endpoint, by: deadline)
     }
 
-    private func ask(
+    private func send(
         _ call: Call, _ endpoint: UpstreamEndpoint, by deadline: Instant
     ) async -> (attempt: Attempt, status: Int?) {
-        let upstreamGuard = guards[endpoint]
+        let upstreamGuard = connection.guards[endpoint]
         // A request that waited for a slot until the deadline would time out, and count as Apple's failure.
         let now = Instant.now
-        switch await upstreamGuard.enter(by: now + now.duration(to: deadline) / 2, limiter: limiter) {
+        switch await upstreamGuard.acquire(by: now + now.duration(to: deadline) / 2, limiter: fleet.limiter) {
         case .rejected(let reason):
             observer.observe(.rejected(endpoint, reason))
             return (.result(.unanswered(reason)), nil)
         case .pass(let pass):
             guard call.reservation?.grow(by: call.callByteCount) ?? true else {
-                _ = upstreamGuard.leave(pass, .neutral)
+                _ = upstreamGuard.release(pass, .neutral)
                 observer.observe(.rejected(endpoint, .upstreamSaturated))
                 return (.result(.unanswered(.upstreamSaturated)), nil)
             }
             defer { call.reservation?.shrink(by: call.callByteCount) }
-            let response = await upstream.ask(call.request, at: endpoint, deadline: deadline)
-            let attempt = learn(from: response.reply, to: call, pass, endpoint)
+            let response = await connection.upstream.ask(call.request, at: endpoint, deadline: deadline)
+            let attempt = record(response.reply, to: call, pass, endpoint)
             // Nothing of an answer that is not Apple's is repeated.
             if case .result(.unanswered(.upstreamContradiction)) = attempt { return (attempt, nil) }
             return (attempt, response.status)
@@ -134,16 +125,16 @@ final class UpstreamClient: Sendable {
     }
 
     /// Releases the pass with the reply's outcome, and informs the other nodes and the observer.
-    private func learn(
-        from reply: UpstreamReply, to call: Call, _ pass: UpstreamGuard.Pass, _ endpoint: UpstreamEndpoint
+    private func record(
+        _ reply: UpstreamReply, to call: Call, _ pass: UpstreamGuard.Pass, _ endpoint: UpstreamEndpoint
     ) -> Attempt {
         let took = pass.startedAt.duration(to: .now)
         observer.observe(.asked(endpoint, UpstreamOutcome(reply), took: took))
         let attempt = interpret(reply, to: call, endpoint)
-        let outcome = call.mayBeToBlame(for: reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
-        let moves = guards[endpoint].leave(pass, outcome, pause: reply.pause)
-        if let pause = reply.pause { fleetState.tell(.pause(pause), of: endpoint) }
-        for (transition, times) in moves {
+        let outcome = call.isCausedByCaller(reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
+        let transitions = connection.guards[endpoint].release(pass, outcome, pause: reply.pause)
+        if let pause = reply.pause { fleet.fleetState.tell(.pause(pause), of: endpoint) }
+        for (transition, times) in transitions {
             for _ in 0..<times { observer.observe(.breakerMoved(endpoint, transition)) }
         }
         return attempt
@@ -157,12 +148,12 @@ extension UpstreamClient {
     private func interpret(_ reply: UpstreamReply, to call: Call, _ endpoint: UpstreamEndpoint) -> Attempt {
         switch reply {
         case .answer(let answer):
-            let carried = carried(by: answer)
-            if let contradiction = answer.contradiction(to: call.request.subject, carried: carried) {
+            let receipt = answerReceipt(of: answer)
+            if let contradiction = answer.contradiction(to: call.request.subject, answerReceipt: receipt) {
                 observer.observe(.contradicted(endpoint, contradiction))
                 return .result(.unanswered(.upstreamContradiction))
             }
-            if answer.isUnproven(carried: carried) { observer.observe(.unproven(endpoint)) }
+            if answer.isUnproven(answerReceipt: receipt) { observer.observe(.unproven(endpoint)) }
             return .result(.answered(answer))
         case .otherEnvironment: return .otherEnvironment
         case .refusal(.secretRejected): return .result(.unanswered(.sharedSecretRejected))
@@ -178,8 +169,8 @@ extension UpstreamClient {
     }
 
     /// Returns the receipt that Apple signed for this answer; nil without one that verifies.
-    private func carried(by answer: UpstreamAnswer) -> VerifiedEvidence? {
-        guard let bytes = answer.latestReceipt, let receipt = try? verifier.verify(bytes, at: clock()) else {
+    private func answerReceipt(of answer: UpstreamAnswer) -> VerifiedEvidence? {
+        guard let bytes = answer.latestReceipt, let receipt = try? connection.verifier.verify(bytes, at: clock()) else {
             return nil
         }
         return VerifiedEvidence(.appReceipt(receipt))
@@ -190,7 +181,7 @@ extension UpstreamClient {
         switch (reply, attempt) {
         case (.throttled, _): .throttled
         case (.failure(.stopping), _): .neutral
-        case (.failure(let failure), _): .failure(failure.isHard ? .hard : .soft, took: took)
+        case (.failure(let failure), _): .failure(failure.isConnectionFailure ? .hard : .soft, took: took)
         case (_, .retryable), (_, .result(.unanswered(.upstreamContradiction))): .failure(.soft, took: took)
         case (.answer, _), (.otherEnvironment, _), (.refusal, _): .success(took: took)
         }
@@ -199,7 +190,7 @@ extension UpstreamClient {
 
 extension UpstreamClient.Call {
     /// Returns true if the caller's secret may have caused the reply: a client must not open the circuit breaker.
-    fileprivate func mayBeToBlame(for reply: UpstreamReply) -> Bool {
+    fileprivate func isCausedByCaller(_ reply: UpstreamReply) -> Bool {
         guard request.callersSecret != nil else { return false }
         switch reply {
         case .refusal, .failure(.requestRefused): return true
@@ -216,7 +207,7 @@ extension UpstreamReply {
 
 extension UpstreamFailure {
     /// True if no response came at all.
-    fileprivate var isHard: Bool {
+    fileprivate var isConnectionFailure: Bool {
         switch self {
         case .unreachable, .tls, .timeout, .reset: true
         case .serverError, .unusableAnswer, .unavailable, .requestRefused, .stopping: false

@@ -6,21 +6,21 @@ internal import Receipts
 /// Fetches results from Apple and stores them. In a node one request fetches and the others join; in the fleet one node
 /// sends the request and the others wait for a moment.
 final class UpstreamFetcher: Sendable {
-    private let inquiries: UpstreamClient
+    private let client: UpstreamClient
     private let cache: any UpstreamCache
-    private let turns: DistributedSingleFlight
+    private let singleFlight: DistributedSingleFlight
     private let policy: CachePolicy
     private let observer: any UpstreamObserver
     private let clock: @Sendable () -> Timestamp
     private let flights = SingleFlight<CacheKey, CachedResult>()
 
     init(
-        _ inquiries: UpstreamClient, fleet: FleetPorts, policy: CachePolicy, observer: any UpstreamObserver,
+        _ client: UpstreamClient, fleet: FleetPorts, policy: CachePolicy, observer: any UpstreamObserver,
         clock: @escaping @Sendable () -> Timestamp
     ) {
-        self.inquiries = inquiries
+        self.client = client
         cache = fleet.cache
-        turns = DistributedSingleFlight(leases: fleet.leases)
+        singleFlight = DistributedSingleFlight(leases: fleet.leases)
         self.policy = policy
         self.observer = observer
         self.clock = clock
@@ -56,23 +56,25 @@ final class UpstreamFetcher: Sendable {
     private func fetch(
         _ key: CacheKey, for assessment: Assessment, since known: CachedResult?
     ) async -> CachedResult {
-        let turn = await turns.turn(for: key) { await self.news(of: key, for: assessment, since: known) }
-        observer.observe(.leased(turn.outcome))
-        switch turn {
+        let decision = await singleFlight.decide(for: key) {
+            await self.newerResult(of: key, for: assessment, since: known)
+        }
+        observer.observe(.leased(decision.outcome))
+        switch decision {
         case .found(let found): return found
         case .failed(let reason):
             let now = clock()
             return CachedResult(.unanswered(reason), askedAt: now, freshUntil: now)
         case .ask(let lease, _):
             let found = await ask(assessment, key)
-            if let lease { await turns.leases.release(lease, telling: found.failure) }
+            if let lease { await singleFlight.leases.release(lease, telling: found.failure) }
             return found
         }
     }
 
     /// Returns a result stored since the request's look-up, if it is fresh and no older than accepted. A result from
     /// after the request's start is always recent enough.
-    private func news(
+    private func newerResult(
         of key: CacheKey, for assessment: Assessment, since known: CachedResult?
     ) async -> CachedResult? {
         guard let found = await cache.lookUp(key, naming: assessment.originalTransactionIDs).result,
@@ -84,7 +86,7 @@ final class UpstreamFetcher: Sendable {
 
     private func ask(_ assessment: Assessment, _ key: CacheKey) async -> CachedResult {
         let (start, purges) = (ContinuousClock.now, cache.purgePosition)
-        let (result, status) = await inquiries.result(
+        let (result, status) = await client.result(
             about: UpstreamClient.Call(
                 request: assessment.upstreamRequest, api: key.api, reservation: assessment.request.reservation))
         let now = clock()

@@ -94,20 +94,20 @@ final class UpstreamGuard: Sendable {
 extension UpstreamGuard {
     /// Requests a pass, and waits for a concurrency slot if all are taken.
     /// - Parameter limiter: counts the budget.
-    func enter(by deadline: Instant, limiter: any RateLimiter) async -> Entry {
+    func acquire(by deadline: Instant, limiter: any RateLimiter) async -> Entry {
         if let budget {
             // Only requests that would pass are charged.
-            if let reason = state.withLock({ $0.obstacle(maximumWaiting, at: .now, by: deadline) }) {
+            if let reason = state.withLock({ $0.rejectionReason(maximumWaiting, at: .now, by: deadline) }) {
                 return .rejected(reason)
             }
             guard await budget.take(from: limiter) else { return .rejected(.upstreamBudget) }
         }
-        return await lineUp(by: deadline)
+        return await enqueue(by: deadline)
     }
 
-    private func lineUp(by deadline: Instant) async -> Entry {
+    private func enqueue(by deadline: Instant) async -> Entry {
         let now = Instant.now
-        switch state.withLock({ $0.line(up: maximumWaiting, at: now, by: deadline) }) {
+        switch state.withLock({ $0.enqueue(maximumWaiting, at: now, by: deadline) }) {
         case .rejected(let reason): return .rejected(reason)
         case .slot(let slot): return pass(for: slot)
         case .wait(let waiter):
@@ -151,7 +151,7 @@ extension UpstreamGuard.State {
     }
 
     /// Returns the reason why no request may pass or wait now, if there is one.
-    fileprivate mutating func obstacle(
+    fileprivate mutating func rejectionReason(
         _ maximumWaiting: Int, at now: Instant, by deadline: Instant
     ) -> DegradedReason? {
         if pause.remaining(at: now) != nil { return .upstreamPaused }
@@ -160,9 +160,9 @@ extension UpstreamGuard.State {
         return hasRoom ? nil : .upstreamSaturated
     }
 
-    fileprivate mutating func line(up maximumWaiting: Int, at now: Instant, by deadline: Instant) -> Admission {
-        if let reason = obstacle(maximumWaiting, at: now, by: deadline) { return .rejected(reason) }
-        if waiting.isEmpty, case .acquired(let slot) = limit.acquire() { return .slot(slot) }
+    fileprivate mutating func enqueue(_ maximumWaiting: Int, at now: Instant, by deadline: Instant) -> Admission {
+        if let reason = rejectionReason(maximumWaiting, at: now, by: deadline) { return .rejected(reason) }
+        if waiting.isEmpty, let slot = limit.acquire() { return .slot(slot) }
         let waiter = Waiter<ConcurrencyLimit.Slot>()
         waiting.append(waiter)
         return .wait(waiter)
@@ -180,7 +180,7 @@ extension UpstreamGuard.State {
     }
 
     /// Updates the moving average of about the last eight requests.
-    fileprivate mutating func note(_ took: Duration) {
+    fileprivate mutating func recordDuration(_ took: Duration) {
         usualTime = usualTime == .zero ? took : usualTime + (took - usualTime) / 8
     }
 
@@ -189,7 +189,7 @@ extension UpstreamGuard.State {
         limit.release(slot, outcome)
         var served = 0
         for waiter in waiting {
-            guard case .acquired(let slot) = limit.acquire() else { break }
+            guard let slot = limit.acquire() else { break }
             if !waiter.end(with: slot) { limit.release(slot, .neutral) }
             served += 1
         }
@@ -203,7 +203,7 @@ extension UpstreamGuard {
     /// Returns a pass.
     /// - Parameter pause: the pause that Apple asks for, if any.
     /// - Returns: the breaker's transitions since the last call.
-    func leave(
+    func release(
         _ pass: Pass, _ outcome: Outcome, pause: Duration? = nil
     ) -> [CircuitBreaker.Transition: Int] {
         var generator = SystemRandomNumberGenerator()
@@ -211,7 +211,7 @@ extension UpstreamGuard {
         return state.withLock { state in
             state.breaker.record(outcome, of: pass.permit, at: now, using: &generator)
             if let pause { state.pause.pause(until: now + pause, at: now) }
-            state.note(pass.startedAt.duration(to: now))
+            state.recordDuration(pass.startedAt.duration(to: now))
             state.release(pass.slot, outcome)
             return state.breaker.takeTransitions()
         }
@@ -258,5 +258,19 @@ extension CircuitBreaker.State {
     fileprivate func remaining(at now: Instant) -> Duration? {
         guard case .open(let end?) = self, now < end else { return nil }
         return now.duration(to: end)
+    }
+}
+
+/// The state of the upstream, even if requests to Apple are switched off.
+public struct UpstreamState: Sendable {
+    /// The circuit breaker, limits and pause of each endpoint.
+    public let guards: UpstreamGuards
+    /// The announced end of each endpoint.
+    public let lifecycle: UpstreamLifecycle
+
+    /// Creates the state of both endpoints.
+    public init(guards: UpstreamGuards, lifecycle: UpstreamLifecycle) {
+        self.guards = guards
+        self.lifecycle = lifecycle
     }
 }

@@ -75,32 +75,28 @@ public struct CachedResult: Sendable {
 
     /// True if a period of a subscription ended or began since the request: then Apple may know of another.
     func hasPassedBoundary(at now: Timestamp) -> Bool {
-        nextBoundary.map { $0 <= now } ?? false
+        nextBoundary(after: askedAt).map { $0 <= now } ?? false
     }
 
-    /// The first end or start of a period after the request.
-    private var nextBoundary: Timestamp? {
+    /// Returns the first end or start of a period after a time.
+    private func nextBoundary(after time: Timestamp) -> Timestamp? {
         guard case .answered(let answer) = result else { return nil }
-        return Gateway.nextBoundary(after: askedAt, in: answer.transactions, answer.renewals)
+        return Gateway.nextBoundary(after: time, in: answer.transactions, answer.renewals)
     }
 
     /// Returns the result in the time of another clock, which is ahead by `difference`. Periods are in Apple's time in
     /// either case, so the result is not fresh beyond the next end of one.
     public func moved(by difference: Duration) -> CachedResult {
-        let end = freshUntil.advanced(by: difference)
-        let moved = CachedResult(
-            result, status: status, askedAt: askedAt.advanced(by: difference), freshUntil: end, took: took,
-            purges: purges)
+        let askedAt = askedAt.advanced(by: difference), end = freshUntil.advanced(by: difference)
         return CachedResult(
-            result, status: status, askedAt: moved.askedAt, freshUntil: min(end, moved.nextBoundary ?? end),
-            took: took,
-            purges: purges)
+            result, status: status, askedAt: askedAt, freshUntil: min(end, nextBoundary(after: askedAt) ?? end),
+            took: took, purges: purges)
     }
 
     /// Returns true if a fresh result should be refreshed early, so that no request waits later: XFetch (Vattani,
     /// Chierichetti, Lowenstein: Optimal Probabilistic Cache Stampede Prevention, 2015). A result that ends with a
     /// period is excluded: before that end, Apple would return the same.
-    /// - Parameter chance: minus the logarithm of a random number between 0 and 1.
+    /// - Parameter randomness: minus the logarithm of a random number between 0 and 1.
     func isDue(at now: Timestamp, randomness: Double) -> Bool {
         guard freshUntil <= now.advanced(by: took * randomness), case .answered = result else { return false }
         return !hasPassedBoundary(at: freshUntil)

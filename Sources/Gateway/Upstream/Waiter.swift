@@ -18,8 +18,8 @@ package final class Waiter<Value: Sendable>: Sendable {
     /// Waits for the value. May be called once.
     /// - Returns: the value; nil after a timeout or cancellation.
     package func value(waitLimit: Duration, _ timeouts: Timeouts) async -> Value? {
-        let alarm = timeouts.set(for: .now + waitLimit) { self.end(with: nil) }
-        defer { timeouts.remove(alarm) }
+        let timeout = timeouts.set(for: .now + waitLimit) { self.end(with: nil) }
+        defer { timeouts.remove(timeout) }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { wait($0) }
         } onCancel: {

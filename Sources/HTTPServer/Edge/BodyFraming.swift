@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import NIOHTTP1
-internal import Settings
 
 /// The length of a request's body, from the two fields that state it (RFC 9112 §6). Two lengths enable request
 /// smuggling, so everything but one clear length is refused.
@@ -31,7 +30,7 @@ struct BodyFraming {
     private enum ContentLength {
         case bytes(Int)
         /// A number too large for `Int`.
-        case beyondCounting
+        case overflow
     }
 
     private enum TransferCoding {
@@ -61,11 +60,11 @@ struct BodyFraming {
     ///
     /// A `Content-Length` beyond the limit is refused at once, even with more digits than any integer: by its grammar
     /// it is a number (RFC 9110 §8.6), so it is too large and not malformed.
-    func length(in version: HTTPVersion, limit: ByteCount) throws(EdgeRefusal) -> Length {
+    func length(in version: HTTPVersion) throws(EdgeRefusal) -> Length {
         switch (contentLength, transferCoding) {
         case (nil, nil): return .bytes(0)
         case (.bytes(let count), nil): return .bytes(count)
-        case (.beyondCounting, nil): throw .bodyTooLarge(maximum: limit)
+        case (.overflow, nil): throw .bodyTooLarge
         case (_?, _?): throw .malformed
         // RFC 9112 §6.1: HTTP/1.0 has no transfer codings.
         case (nil, _?) where version == .http1_0: throw .transferCoding
@@ -87,7 +86,7 @@ struct BodyFraming {
                 return overflows || carries ? nil : sum
             }
         }
-        return count.map { .bytes($0) } ?? .beyondCounting
+        return count.map { .bytes($0) } ?? .overflow
     }
 
     /// RFC 9112 §6.1 and §7: names of codings are case-insensitive.

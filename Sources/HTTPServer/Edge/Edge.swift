@@ -33,19 +33,11 @@ package struct Edge: Sendable {
 
 extension Edge {
     /// Adds the decoder and the edge handler to an accepted connection.
-    func initialize(_ channel: any Channel, limits: RequestParser.Limits) -> EventLoopFuture<Void> {
+    func initialize(_ channel: any Channel, limits: HTTPLimits) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let decoder = RequestDecoder(limits)
             try channel.pipeline.syncOperations.addHandlers(
                 ByteToMessageHandler(decoder), EdgeHandler(self, reading: decoder))
         }
-    }
-}
-
-extension RequestParser.Limits {
-    init(_ limits: HTTPLimits) {
-        self.init(
-            target: limits.target.bytes, field: limits.headerField.bytes, fieldList: limits.headerList.bytes,
-            fieldCount: limits.headerFieldCount, body: limits.body)
     }
 }

@@ -99,13 +99,13 @@ extension EdgeConnection {
     private mutating func begin(_ header: RequestHeader, at now: NIODeadline) -> Action {
         let match = routes.match(header.method, header.path)
         let client = rules.client(of: header, for: match)
-        request = IncomingRequest(header, match, client, at: now)
+        request = IncomingRequest(header: header, match: match, client: client, arrival: now)
         phase = .receiving(until: now + rules.requestDeadline)
         guard let client else { return refuse(.unauthenticated, at: now) }
         if let refusal = rules.refusal(of: header, from: client) { return refuse(refusal, at: now) }
         guard forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
         if let announced = header.announcedBytes {
-            if announced > rules.bodyLimit.bytes { return refuse(tooLarge, at: now) }
+            if announced > rules.bodyLimit.bytes { return refuse(.bodyTooLarge, at: now) }
             if !budget.hasRoom(for: announced) { return refuse(.overloaded, at: now) }
         }
         guard let expectsContinue = header.expectsContinue else { return refuse(.expectation, at: now) }
@@ -115,7 +115,7 @@ extension EdgeConnection {
     private mutating func append(_ bytes: ByteBuffer, at now: NIODeadline) -> Action {
         let count = bytes.readableBytes
         let sent = (request?.bodyBytes ?? 0) + count
-        guard sent <= rules.bodyLimit.bytes else { return refuse(tooLarge, at: now) }
+        guard sent <= rules.bodyLimit.bytes else { return refuse(.bodyTooLarge, at: now) }
         guard request?.reserve(count, from: budget) == true else { return refuse(.overloaded, at: now) }
         request?.append(bytes)
         return request?.isTooFragmented == true ? refuse(.bodyTooFragmented, at: now) : .nothing
@@ -127,8 +127,6 @@ extension EdgeConnection {
         phase = .answering(until: now + rules.answerDeadline, isBegun: false)
         return .deliver(complete)
     }
-
-    private var tooLarge: EdgeRefusal { .bodyTooLarge(maximum: rules.bodyLimit) }
 
     /// Refuses input that is not HTTP, or a header beyond the limits.
     mutating func fail(_ refusal: EdgeRefusal, at now: NIODeadline) -> Action {
@@ -190,7 +188,7 @@ extension EdgeConnection {
         let refused = request
         forgetRequest()
         let isKnown = refused?.client != nil
-        phase = .lingering(until: now + (isKnown ? rules.lingerDeadline : rules.strangerLingerDeadline))
+        phase = .lingering(until: now + (isKnown ? rules.lingerDeadline : rules.unauthenticatedLingerDeadline))
         return .refuse(refusal, refused)
     }
 }

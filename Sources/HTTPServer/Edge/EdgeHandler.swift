@@ -20,7 +20,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     private var isCountedInFlight = false
     /// True if a request was answered in this tick of the event loop: then other connections come first.
     private var hasAnswered = false
-    private var isGoingOnLater = false
+    private var isResumeScheduled = false
     private var source = ConnectionSource.unknown
     /// Tells whether an incomplete request is for HEAD.
     private let decoder: RequestDecoder?
@@ -38,12 +38,12 @@ final class EdgeHandler: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         edge.metrics?.connectionOpened()
-        takePlace(context)
+        acquireSlot(context)
         useFreshReceiveBuffers(context)
         setTimer(context)
     }
 
-    private func takePlace(_ context: ChannelHandlerContext) {
+    private func acquireSlot(_ context: ChannelHandlerContext) {
         guard let sources = edge.sources else { return }
         source = sources.source(of: Peer(context.channel).address)
         if source == .refused { edge.metrics?.connectionRefused() }
@@ -101,13 +101,13 @@ final class EdgeHandler: ChannelDuplexHandler {
 extension EdgeHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        guard !holdsBack(context) else { return queue(.part(part)) }
+        guard !mustQueue(context) else { return queue(.part(part)) }
         receive(part, context)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard let unreadable = error as? UnreadableRequest else { return context.close(promise: nil) }
-        guard !holdsBack(context) else { return queue(.failure(unreadable)) }
+        guard !mustQueue(context) else { return queue(.failure(unreadable)) }
         fail(unreadable, context)
     }
 
@@ -136,20 +136,20 @@ extension EdgeHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         hasAnswered = false
-        goOnLater(context)
+        scheduleResume(context)
         read(context: context)
     }
 
     /// Stops reading from a client that does not read its answers.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         context.fireChannelWritabilityChanged()
-        goOnLater(context)
+        scheduleResume(context)
         read(context: context)
     }
 
     /// Returns true if input must wait: for the previous answer, for other connections, or for a client that does not
     /// read its answers.
-    private func holdsBack(_ context: ChannelHandlerContext) -> Bool {
+    private func mustQueue(_ context: ChannelHandlerContext) -> Bool {
         connection.isAnswering || hasAnswered || !pipelined.isEmpty || !context.channel.isWritable
     }
 
@@ -158,7 +158,7 @@ extension EdgeHandler {
     }
 
     /// Processes pipelined input up to the next answer.
-    private func goOn(_ context: ChannelHandlerContext) {
+    private func resume(_ context: ChannelHandlerContext) {
         hasAnswered = false
         while !connection.isAnswering, !hasAnswered, context.channel.isWritable, let element = pipelined.popFirst() {
             switch element {
@@ -167,17 +167,19 @@ extension EdgeHandler {
             case .end: perform(connection.inputClosed(at: .now()), context)
             }
         }
-        goOnLater(context)
+        scheduleResume(context)
         read(context: context)
     }
 
-    /// Schedules `goOn`. At once, a thousand pipelined requests would delay all other connections, and nest as deep.
-    private func goOnLater(_ context: ChannelHandlerContext) {
-        guard !pipelined.isEmpty, !connection.isAnswering, context.channel.isWritable, !isGoingOnLater else { return }
-        isGoingOnLater = true
+    /// Schedules `resume`. At once, a thousand pipelined requests would delay all other connections, and nest as deep.
+    private func scheduleResume(_ context: ChannelHandlerContext) {
+        guard !pipelined.isEmpty, !connection.isAnswering, context.channel.isWritable, !isResumeScheduled else {
+            return
+        }
+        isResumeScheduled = true
         context.eventLoop.assumeIsolated().execute { [self] in
-            isGoingOnLater = false
-            goOn(context)
+            isResumeScheduled = false
+            resume(context)
         }
     }
 }
@@ -202,7 +204,7 @@ extension EdgeHandler {
         guard let work = edge.pipeline.context(of: request, over: context.channel) else { return }
         let body = ReservedBody(request.body, request.reservation)
         let isLarge = body.bytes.readableBytes > RequestPipeline.Limits.eventLoopBodyBytes
-        if isLarge || work.match.route?.place == .thread {
+        if isLarge || work.match.route?.executor == .thread {
             answerElsewhere(work, body, context)
         } else {
             proceed(edge.pipeline.begin(work, body), context)
@@ -219,7 +221,7 @@ extension EdgeHandler {
                 eventLoop.execute {
                     let (handler, context) = bound.value
                     handler.send(reply, context)
-                    handler.goOn(context)
+                    handler.resume(context)
                 }
             }
         }
@@ -236,7 +238,7 @@ extension EdgeHandler {
         edge.schedulers.scheduler(of: context.eventLoop).run { [self] in
             guard connection.isAnswering else { return }
             proceed(step.computed(), context)
-            if isLater { goOn(context) }
+            if isLater { resume(context) }
         }
         isLater = true
     }
@@ -248,13 +250,13 @@ extension EdgeHandler {
             let next = await step.next()
             let (handler, context) = bound.value
             handler.proceed(next, context)
-            handler.goOn(context)
+            handler.resume(context)
         }
     }
 
     private func refuse(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ context: ChannelHandlerContext) {
         let requestID = request?.header.requestID ?? RequestID(sent: nil)
-        let reply = edge.pipeline.refuse(request, requestID, refusal)
+        let reply = edge.pipeline.refuse(request, requestID, refusal, bodyLimit: edge.rules.bodyLimit)
         edge.metrics?.refused(request, refusal, reply.status)
         let framing = ReplyFraming(requestID: requestID, isLast: true, isHead: isHead, isChunked: false)
         writeLast(reply.bytes(framing, context.channel.allocator), context)
@@ -293,7 +295,7 @@ extension EdgeHandler {
             }
             let (handler, context) = bound.value
             handler.end(with: isChunked ? .lastChunk : ByteBuffer(), context)
-            handler.goOn(context)
+            handler.resume(context)
         }
     }
 
@@ -310,12 +312,12 @@ extension EdgeHandler {
     /// Writes the end of an answer. The next request may follow, or the connection ends.
     private func end(with bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         guard connection.isAnswering else { return }
-        let goesOn = connection.endAnswer(at: .now())
+        let staysOpen = connection.endAnswer(at: .now())
         countInFlight()
         setTimer(context)
-        guard !goesOn else {
+        guard !staysOpen else {
             context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
-            return goOnLater(context)
+            return scheduleResume(context)
         }
         writeLast(bytes, context)
     }

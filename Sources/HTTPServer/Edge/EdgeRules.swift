@@ -26,7 +26,7 @@ package struct EdgeRules: Sendable {
     var lingerDeadline = TimeAmount.seconds(2)
     /// The linger deadline after refusing an unknown client. It must last until the answer arrives, and no longer:
     /// meanwhile the connection takes a slot that a client could use.
-    var strangerLingerDeadline = TimeAmount.milliseconds(500)
+    var unauthenticatedLingerDeadline = TimeAmount.milliseconds(500)
     /// The maximum size of pipelined requests that wait behind the one being answered. The socket is not read
     /// meanwhile, so they arrived in one read.
     var pipelinedBytesLimit = ByteCount.mebibytes(1)
@@ -66,6 +66,6 @@ extension EdgeRules {
             case .post: !client.isKeyless
             default: false
             }
-        return !isHarmless && header.origin.isForeign(to: header.authority) ? .foreignOrigin : nil
+        return !isHarmless && header.origin.isForeignOrigin(to: header.authority) ? .foreignOrigin : nil
     }
 }

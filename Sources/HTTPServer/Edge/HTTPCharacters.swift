@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
+
 // The characters of HTTP's grammar (RFC 9110 §5.6, RFC 3986 §2).
 
 extension UInt8 {
@@ -13,16 +15,6 @@ extension UInt8 {
 
     var lowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
-    }
-
-    /// The value of a hexadecimal digit; nil for other characters.
-    var hexadecimalDigit: Int? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(self - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(self - UInt8(ascii: "a")) + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(self - UInt8(ascii: "A")) + 10
-        default: nil
-        }
     }
 
     /// `tchar` (RFC 9110 §5.6.2).
@@ -97,8 +89,8 @@ extension Span<UInt8> {
     /// Returns the index after a character or a percent-encoded one (RFC 3986 §2.1); nil if it is neither.
     func characterEnd(from index: Int, where isAllowed: (UInt8) -> Bool) -> Int? {
         if isAllowed(self[index]) { return index + 1 }
-        guard self[index] == UInt8(ascii: "%"), index + 2 < count, self[index + 1].hexadecimalDigit != nil,
-            self[index + 2].hexadecimalDigit != nil
+        guard self[index] == UInt8(ascii: "%"), index + 2 < count, ASCII.hexadecimalValue(of: self[index + 1]) != nil,
+            ASCII.hexadecimalValue(of: self[index + 2]) != nil
         else { return nil }
         return index + 3
     }

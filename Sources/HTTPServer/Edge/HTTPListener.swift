@@ -71,7 +71,7 @@ package struct HTTPListener: Service {
     }
 
     private func bind(_ quiescing: ServerQuiescingHelper) async throws -> any Channel {
-        let (edge, parserLimits) = (edge, RequestParser.Limits(limits))
+        let (edge, limits) = (edge, limits)
         return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: Int32(clamping: limits.connections))
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -83,7 +83,7 @@ package struct HTTPListener: Service {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .childChannelInitializer { edge.initialize($0, limits: parserLimits) }
+            .childChannelInitializer { edge.initialize($0, limits: limits) }
             .bind(host: address.host, port: address.port).get()
     }
 }

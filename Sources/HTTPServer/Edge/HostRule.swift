@@ -118,16 +118,11 @@ extension HostNames {
     }
 }
 
-/// The field `Origin` (RFC 6454 §7), in which browsers name the site a request comes from.
-package enum RequestOrigin: Hashable, Sendable {
-    /// Not sent by a browser, or sent by the gateway's own page.
-    case none
-    case one(String)
-    /// Several fields, which no browser sends.
-    case several
-
-    /// Returns true if a site other than the gateway's own sent the request. `null` counts as another site.
-    func isForeign(to authority: RequestAuthority?) -> Bool {
+extension SingleValue {
+    /// Returns true if this value of `Origin` (RFC 6454 §7), in which browsers name the site a request comes from, is a
+    /// site other than the gateway's own. `null` counts as another site, and so do several fields, which no browser
+    /// sends.
+    func isForeignOrigin(to authority: RequestAuthority?) -> Bool {
         switch self {
         case .none: return false
         case .several: return true
@@ -135,9 +130,5 @@ package enum RequestOrigin: Hashable, Sendable {
             guard let authority else { return true }
             return origin.lowercased() != "http://" + authority.text.lowercased()
         }
-    }
-
-    mutating func add(_ value: String) {
-        self = if case .none = self { .one(value) } else { .several }
     }
 }

@@ -19,13 +19,6 @@ struct IncomingRequest: Sendable {
 
     var bodyBytes: Int { body?.readableBytes ?? 0 }
 
-    init(_ header: RequestHeader, _ match: RouteMatch, _ client: Client?, at arrival: NIODeadline) {
-        self.header = header
-        self.match = match
-        self.client = client
-        self.arrival = arrival
-    }
-
     /// The number of parts in which the body arrived.
     private(set) var bodyParts = 0
 

@@ -3,6 +3,7 @@
 
 internal import NIOCore
 internal import NIOHTTP1
+internal import Settings
 
 /// Feeds received bytes to a `RequestParser`, and passes on the parts of requests.
 final class RequestDecoder: ByteToMessageDecoder {
@@ -11,7 +12,7 @@ final class RequestDecoder: ByteToMessageDecoder {
     private var parser: RequestParser
     private var hasFailed = false
 
-    init(_ limits: RequestParser.Limits) {
+    init(_ limits: HTTPLimits) {
         parser = RequestParser(limits)
     }
 

@@ -30,7 +30,7 @@ package final class RequestHeader: Sendable {
     /// The destination host and port; nil in HTTP/1.0 without `Host`.
     let authority: RequestAuthority?
     /// The site whose page sent the request, if a browser sent it.
-    package let origin: RequestOrigin
+    package let origin: SingleValue
     /// True if the client waits for `100 Continue` before it sends the body; nil for an unknown expectation.
     let expectsContinue: Bool?
     /// True for HTTP/1.0, in which answers are not chunked (RFC 9112 §6.1).
@@ -105,18 +105,18 @@ private struct RequestTarget {
 /// The fields of a header that the edge uses.
 private struct EdgeFields {
     private(set) var credentials = Credentials()
-    private(set) var contentType = SingleValue()
-    private(set) var traceparent = SingleValue()
+    private(set) var contentType = SingleValue.none
+    private(set) var traceparent = SingleValue.none
     private(set) var announcedBytes: Int?
     private(set) var expectsContinue: Bool? = false
     private(set) var announcesBody = false
-    private(set) var origin = RequestOrigin.none
+    private(set) var origin = SingleValue.none
     private var wantsUpgrade = false
     private var isClosing = false
     private var isKeptAlive = false
     /// Empty, and so harmless, if sent several times.
     private(set) var requestID: String?
-    private var hosts = SingleValue()
+    private var hosts = SingleValue.none
 
     init(_ headers: HTTPHeaders) {
         for (name, value) in headers { add(FieldName(text: name), value) }
@@ -172,19 +172,18 @@ private struct EdgeFields {
 }
 
 /// The value of a field that should occur once.
-private enum SingleValue {
+package enum SingleValue: Hashable, Sendable {
     case none
     case one(String)
     case several
 
-    init() { self = .none }
-
+    /// The value; nil for none or several.
     var only: String? {
         if case .one(let value) = self { value } else { nil }
     }
 
     mutating func add(_ value: String) {
-        if case .none = self { self = .one(value) } else { self = .several }
+        self = if case .none = self { .one(value) } else { .several }
     }
 }
 
@@ -193,22 +192,15 @@ private struct FieldName {
     let text: String
 
     /// - Parameter pattern: in lower case.
-    static func ~= (pattern: String, name: FieldName) -> Bool {
-        guard pattern.utf8.count == name.text.utf8.count else { return false }
-        let expected = pattern.utf8.span, sent = name.text.utf8.span
-        for index in sent.indices where sent[index].lowercased != expected[index] { return false }
-        return true
-    }
+    static func ~= (pattern: String, name: FieldName) -> Bool { name.text.utf8.span.equalsIgnoringCase(pattern) }
 }
 
 extension String {
     /// The text without the white space around it (RFC 9110 §5.5); the decoder leaves the trailing part.
     fileprivate var trimmed: String {
         guard let first = utf8.first, let last = utf8.last, first.isWhiteSpace || last.isWhiteSpace else { return self }
-        var value = utf8[...]
-        while value.first?.isWhiteSpace == true { value.removeFirst() }
-        while value.last?.isWhiteSpace == true { value.removeLast() }
-        return String(Substring(value))
+        let range = utf8.span.trimmed(0..<utf8.count)
+        return String(Substring(utf8.dropFirst(range.lowerBound).prefix(range.count)))
     }
 
     fileprivate var isContinue: Bool { lowercased() == "100-continue" }

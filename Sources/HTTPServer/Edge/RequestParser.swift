@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import Settings
@@ -11,23 +12,15 @@ internal import Settings
 /// Input that a proxy in front could read differently is refused. The limits bound memory: only an incomplete line
 /// waits in the buffer.
 struct RequestParser {
-    struct Limits: Sendable {
-        /// The maximum bytes of a request target.
-        var target = 8192
-        /// The maximum bytes of one field, name and value.
-        var field = 8192
-        /// The maximum bytes of all fields of a request, trailers included.
-        var fieldList = 16_384
-        /// The maximum number of fields in a request, trailers included.
-        var fieldCount = 64
-        var body = ByteCount.mebibytes(12)
+    /// The limits beside those that operators set.
+    enum Limits {
         /// The maximum bytes of a method, more than any in use has.
         static let method = 32
         /// The maximum number of empty lines before a request (RFC 9112 §2.2).
         static let emptyLines = 1
         /// The maximum bytes of a chunk's size and its extensions (RFC 9112 §7.1.1).
         static let chunkLine = 256
-        /// The maximum bytes of white space around the value of a field, in addition to `field`.
+        /// The maximum bytes of white space around the value of a field, in addition to the limit of the field.
         static let fieldWhiteSpace = 64
     }
 
@@ -42,7 +35,7 @@ struct RequestParser {
         case end
     }
 
-    private let limits: Limits
+    private let limits: HTTPLimits
     private var phase = Phase.requestLine
     /// The number of bytes at the front of the buffer that hold no line end.
     private var searchedBytes = 0
@@ -55,7 +48,7 @@ struct RequestParser {
     /// True if the arriving request is known to be for HEAD, whose answer has no body (RFC 9110 §9.3.2).
     private(set) var isHead = false
 
-    init(_ limits: Limits) {
+    init(_ limits: HTTPLimits) {
         self.limits = limits
         fields.reserveCapacity(16)
     }
@@ -134,7 +127,7 @@ extension RequestParser {
     /// Reads `method SP request-target SP HTTP-version` (RFC 9112 §3). Returns false until it is complete.
     private mutating func readRequestLine(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool {
         if searchedBytes < 5 { isHead = buffer.readableBytesUInt8Span.begins(with: "HEAD ") }
-        let longest = Limits.method + limits.target + " ".utf8.count * 2 + "HTTP/1.1".utf8.count
+        let longest = Limits.method + limits.target.bytes + " ".utf8.count * 2 + "HTTP/1.1".utf8.count
         let length = try lineLength(in: buffer, upTo: longest, beyond: Self.refusal(ofLongLine: buffer))
         guard let length else { return false }
         if length > 0 {
@@ -150,7 +143,7 @@ extension RequestParser {
     private mutating func begin(_ line: RequestLine, in bytes: ByteBuffer) throws(EdgeRefusal) {
         guard let version = line.version else { throw .version }
         guard let method = Self.method(bytes.text(in: line.method)) else { throw .notImplemented }
-        guard line.target.count <= limits.target else { throw .targetTooLong }
+        guard line.target.count <= limits.target.bytes else { throw .targetTooLong }
         (self.method, target, self.version) = (method, bytes.text(in: line.target), version)
         fields.removeAll(keepingCapacity: true)
         (emptyLines, fieldBytes, fieldCount, framing) = (0, 0, 0, BodyFraming())
@@ -223,7 +216,7 @@ extension RequestParser {
     /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5). A line that begins with white space is a folded one,
     /// which a server refuses (§5.2).
     private mutating func readField(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Field? {
-        let longest = limits.field + ":".utf8.count + Limits.fieldWhiteSpace
+        let longest = limits.headerField.bytes + ":".utf8.count + Limits.fieldWhiteSpace
         guard let length = try lineLength(in: buffer, upTo: longest, beyond: .headerTooLarge) else { return nil }
         if length > 0 { try addField(buffer, length) }
         buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
@@ -235,8 +228,8 @@ extension RequestParser {
         let (name, value) = try Self.split(line)
         fieldCount += 1
         fieldBytes += name.count + value.count
-        guard fieldCount <= limits.fieldCount, name.count + value.count <= limits.field,
-            fieldBytes <= limits.fieldList
+        guard fieldCount <= limits.headerFieldCount, name.count + value.count <= limits.headerField.bytes,
+            fieldBytes <= limits.headerList.bytes
         else { throw .headerTooLarge }
         // Trailers may be left out (RFC 9110 §6.5.1).
         guard case .fields = phase else { return }
@@ -254,7 +247,7 @@ extension RequestParser {
     }
 
     private mutating func finishHead() throws(EdgeRefusal) -> HTTPRequestHead {
-        switch try framing.length(in: version, limit: limits.body) {
+        switch try framing.length(in: version) {
         case .bytes(let count): phase = .body(remaining: count)
         case .chunked: phase = .chunkSize
         }
@@ -271,7 +264,7 @@ extension RequestParser {
         guard let length = try lineLength(in: buffer, upTo: Limits.chunkLine, beyond: .malformed) else { return false }
         let size = try Self.chunkSize(buffer.readableBytesUInt8Span.extracting(0..<length))
         buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
-        guard let size, size <= limits.body.bytes else { throw .bodyTooLarge(maximum: limits.body) }
+        guard let size, size <= limits.body.bytes else { throw .bodyTooLarge }
         phase = size == 0 ? .trailers : .chunk(remaining: size)
         return true
     }
@@ -280,8 +273,8 @@ extension RequestParser {
     private static func chunkSize(_ line: Span<UInt8>) throws(EdgeRefusal) -> Int? {
         var size: Int? = 0
         var index = 0
-        while index < line.count, let digit = line[index].hexadecimalDigit {
-            size = size.flatMap { $0 <= Int.max >> 4 ? $0 << 4 | digit : nil }
+        while index < line.count, let digit = ASCII.hexadecimalValue(of: line[index]) {
+            size = size.flatMap { $0 <= Int.max >> 4 ? $0 << 4 | Int(digit) : nil }
             index += 1
         }
         guard index > 0 else { throw .malformed }

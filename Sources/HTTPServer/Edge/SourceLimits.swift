@@ -16,61 +16,51 @@ struct SourceAddress: Hashable, Sendable {
     }
 }
 
-/// The number of limited items that each source holds, as a value.
-struct SourceCounts {
+/// The number of limited items that each source holds, shared by all event loops. The lock is held for one dictionary
+/// access.
+final class SourceCounts: Sendable {
     /// The maximum for one source.
-    let maximum: Int
-    private var counts: [SourceAddress: Int] = [:]
+    private let maximum: Int
+    private let counts = Mutex<[SourceAddress: Int]>([:])
 
     init(maximum: Int) {
         self.maximum = maximum
     }
 
     /// The number of sources that hold something.
-    var sources: Int { counts.count }
+    var sources: Int { counts.withLock { $0.count } }
 
     /// Takes one item for a source. Returns false, and takes nothing, at the maximum.
-    mutating func acquire(_ source: SourceAddress) -> Bool {
-        let count = counts[source, default: 0]
-        guard count < maximum else { return false }
-        counts[source] = count + 1
-        return true
+    func acquire(_ source: SourceAddress) -> Bool {
+        counts.withLock { counts in
+            let count = counts[source, default: 0]
+            guard count < maximum else { return false }
+            counts[source] = count + 1
+            return true
+        }
     }
 
-    mutating func release(_ source: SourceAddress) {
-        guard let count = counts[source] else { return }
-        counts[source] = count > 1 ? count - 1 : nil
+    func release(_ source: SourceAddress) {
+        counts.withLock { counts in
+            guard let count = counts[source] else { return }
+            counts[source] = count > 1 ? count - 1 : nil
+        }
     }
-}
-
-/// The counts that all event loops share. The lock is held for one dictionary access.
-final class SharedSourceCounts: Sendable {
-    private let counts: Mutex<SourceCounts>
-
-    init(maximum: Int) {
-        counts = Mutex(SourceCounts(maximum: maximum))
-    }
-
-    func acquire(_ source: SourceAddress) -> Bool { counts.withLock { $0.acquire(source) } }
-
-    func release(_ source: SourceAddress) { counts.withLock { $0.release(source) } }
-
-    var sources: Int { counts.withLock { $0.sources } }
 }
 
 /// The limits for one source on one listener, so that one peer cannot take the connections of all others.
 package final class SourceLimits: Sendable {
     private let addresses: RemoteAddressRule
     /// The connections of each connecting address.
-    let connections: SharedSourceCounts
+    let connections: SourceCounts
     /// The requests in flight of each address named by a trusted proxy.
-    let requests: SharedSourceCounts
+    let requests: SourceCounts
 
     /// - Parameter addresses: the proxies whose forwarding header is trusted.
     package init(_ limits: HTTPLimits, _ addresses: RemoteAddressRule) {
         self.addresses = addresses
-        connections = SharedSourceCounts(maximum: limits.connectionsOfOneAddress)
-        requests = SharedSourceCounts(maximum: limits.requestsOfOneAddress)
+        connections = SourceCounts(maximum: limits.connectionsOfOneAddress)
+        requests = SourceCounts(maximum: limits.requestsOfOneAddress)
     }
 
     /// Returns the source of an accepted connection.
@@ -130,5 +120,12 @@ struct ForwardedRequest {
     mutating func end() {
         if let held { limits.requests.release(held) }
         held = nil
+    }
+}
+
+extension RemoteAddressRule {
+    /// Returns the address that a request counts for; nil if the connection has none.
+    package func address(from peer: NetworkAddress?, _ request: RequestHeader) -> NetworkAddress? {
+        address(from: peer, forwarding: request.values(of: header.rawValue))
     }
 }

@@ -12,7 +12,7 @@ internal import NIOPosix
 final class VerificationScheduler: Sendable {
     enum Limits {
         /// The time slice: half a dozen receipts of ordinary size, so that polling the sockets in between costs little.
-        static let turn = TimeAmount.microseconds(500)
+        static let timeSlice = TimeAmount.microseconds(500)
         /// The pause after a slice. The event loop runs everything that is due before it polls its sockets again, so
         /// the next slice must not be due yet.
         static let pause = TimeAmount.microseconds(20)
@@ -48,16 +48,16 @@ final class VerificationScheduler: Sendable {
         let start = now()
         verification()
         state.value.spent = state.value.spent + (now() - start)
-        if state.value.spent >= Limits.turn { pause() }
+        if state.value.spent >= Limits.timeSlice { pause() }
     }
 
     private func pause() {
         guard !state.value.isPausing else { return }
         state.value.isPausing = true
-        loop.scheduleTask(in: Limits.pause) { self.goOn() }
+        loop.scheduleTask(in: Limits.pause) { self.resume() }
     }
 
-    private func goOn() {
+    private func resume() {
         (state.value.isPausing, state.value.spent) = (false, .zero)
         while !state.value.isPausing, let verification = state.value.waiting.popFirst() { make(verification) }
     }

@@ -10,12 +10,6 @@ internal import Receipts
 // Apple's endpoint, and `GET /v1/status` reports only that: their answers always announce it. `POST /v1/verify` works
 // after that day without Apple, so there only answers that came from Apple announce it.
 
-/// The limits of what is passed on from Apple: clients limit the size of a header.
-enum EndAnnouncementLimits {
-    /// The maximum bytes of `Link`; links that do not fit are left out.
-    static let linkBytes = 2048
-}
-
 extension HTTPFields {
     /// Adds what is known of the end of the endpoint an answer depends on: `Deprecation` (RFC 9745), `Sunset` (RFC
     /// 8594) and `Link` (RFC 8288).
@@ -38,12 +32,15 @@ extension LifecycleDates {
 }
 
 extension UpstreamLifecycle.State {
+    /// The maximum bytes of `Link`, because clients limit the size of a header; links that do not fit are left out.
+    static let maximumLinkBytes = 2048
+
     fileprivate var linkField: String? {
         var field = ""
         for link in links {
             let value = "<\(link.target)>; rel=\"\(link.relation.rawValue)\""
             let longer = field.isEmpty ? value : "\(field), \(value)"
-            if longer.utf8.count <= EndAnnouncementLimits.linkBytes { field = longer }
+            if longer.utf8.count <= Self.maximumLinkBytes { field = longer }
         }
         return field.isEmpty ? nil : field
     }

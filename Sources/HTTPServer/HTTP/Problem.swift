@@ -23,12 +23,13 @@ package struct Problem: Error, Hashable, Sendable {
     /// The client's limits that are exceeded.
     var violatedPolicies: [String] = []
     /// Header fields of the answer: `Allow`, `Retry-After`, `WWW-Authenticate`.
-    package var headerFields: HTTPFields = [:]
+    package var headerFields: HTTPFields
 
-    package init(_ status: HTTPResponse.Status, _ code: Code, _ detail: String) {
+    package init(_ status: HTTPResponse.Status, _ code: Code, _ detail: String, headerFields: HTTPFields = [:]) {
         self.status = status
         self.code = code
         self.detail = detail
+        self.headerFields = headerFields
     }
 
     /// The codes of all problems.

@@ -53,11 +53,9 @@ extension Problem {
 
 extension Problem {
     /// Has the same text for every fault of the key.
-    static let unauthenticated: Problem = {
-        var problem = Problem(.unauthorized, .unauthenticated, "A valid API key is required.")
-        problem.headerFields[.wwwAuthenticate] = #"Bearer realm="receipt-gateway""#
-        return problem
-    }()
+    static let unauthenticated = Problem(
+        .unauthorized, .unauthenticated, "A valid API key is required.",
+        headerFields: [.wwwAuthenticate: #"Bearer realm="receipt-gateway""#])
 
     package static let operationNotPermitted = Problem(
         .forbidden, .operationNotPermitted, "This client is not permitted to do this.")
@@ -68,38 +66,32 @@ extension Problem {
     package static let invalidTransactionID = Problem(
         .badRequest, .invalidTransactionID, "A transaction ID has 1 to 20 digits and nothing else.")
 
-    static let storeUnreachable: Problem = {
-        var problem = Problem(
-            .serviceUnavailable, .storeUnreachable, "The shared store is unreachable. Retry later.")
-        problem.headerFields[.retryAfter] = "1"
-        return problem
-    }()
+    static let storeUnreachable = Problem(
+        .serviceUnavailable, .storeUnreachable, "The shared store is unreachable. Retry later.",
+        headerFields: [.retryAfter: "1"])
 
     static let notFound = Problem(.notFound, .notFound, "There is no resource at this path.")
 
     /// `Allow` is required with 405 (RFC 9110 §15.5.6).
     static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> Problem {
         let names = allowed.map(\.rawValue).joined(separator: ", ")
-        var problem = Problem(.methodNotAllowed, .methodNotAllowed, "This path allows only \(names).")
-        problem.headerFields[.allow] = names
-        return problem
+        return Problem(
+            .methodNotAllowed, .methodNotAllowed, "This path allows only \(names).", headerFields: [.allow: names])
     }
 
     package static let unsupportedMediaType = Problem(
         .unsupportedMediaType, .unsupportedMediaType, "Send the body as application/json in UTF-8.")
 
-    package static let notReady: Problem = {
-        var problem = Problem(.serviceUnavailable, .notReady, "The gateway is starting or stopping.")
-        problem.headerFields[.retryAfter] = "1"
-        return problem
-    }()
+    package static let notReady = Problem(
+        .serviceUnavailable, .notReady, "The gateway is starting or stopping.", headerFields: [.retryAfter: "1"])
 }
 
 // MARK: - Of the connection
 
 extension Problem {
     /// Returns the problem for a refusal by the edge, before a request is complete.
-    package init(_ refusal: EdgeRefusal) {
+    /// - Parameter bodyLimit: the maximum size of a body.
+    init(_ refusal: EdgeRefusal, bodyLimit: ByteCount) {
         switch refusal {
         case .unauthenticated: self = .unauthenticated
         case .malformed: self.init(.badRequest, .malformedRequest, "This is not a valid HTTP/1.1 request.")
@@ -123,8 +115,8 @@ extension Problem {
             headerFields[.retryAfter] = "1"
         case .headerTooLarge:
             self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
-        case .bodyTooLarge(let maximum):
-            self.init(.contentTooLarge, .bodyTooLarge, "The body is larger than \(maximum.configurationText).")
+        case .bodyTooLarge:
+            self.init(.contentTooLarge, .bodyTooLarge, "The body is larger than \(bodyLimit.configurationText).")
         case .bodyTooFragmented:
             self.init(.badRequest, .malformedRequest, "The request body comes in too many small chunks.")
         case .headersLate: self.init(.requestTimeout, .requestTimeout, "The request header took too long to arrive.")

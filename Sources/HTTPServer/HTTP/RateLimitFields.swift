@@ -46,16 +46,20 @@ package struct RateLimitFields {
 extension RateAdmission.Outcome {
     fileprivate var policy: RatePolicy { charge.bucket.policy }
 
-    /// The time until the bucket is full; after a refusal, until it has enough tokens for the same request.
-    fileprivate var secondsUntilReset: Int {
-        guard case .refused(let wait?) = decision else { return timeUntilFull.secondsRoundedUp }
-        return wait.secondsRoundedUp
-    }
+    fileprivate var secondsUntilReset: Int { timeUntilReset.secondsRoundedUp }
 }
 
 extension RateAdmission {
     /// Returns the names of the policies with a matching outcome.
     package func policies(where isMeant: (Outcome) -> Bool) -> [String] {
         outcomes.filter(isMeant).map(\.charge.bucket.policy.name)
+    }
+}
+
+extension Duration {
+    /// The whole seconds, rounded up so that a client that waits so long does not return too early.
+    package var secondsRoundedUp: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) + (attoseconds > 0 ? 1 : 0)
     }
 }

@@ -49,14 +49,7 @@ enum RequestID: Hashable, Sendable {
     /// Rejects API keys: a client that sends its key here must not find it in the log.
     private static func isValid(_ text: String) -> Bool {
         (1...maximumBytes).contains(text.utf8.count) && !text.hasPrefix(APIKey.prefix)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
+            && text.utf8.allSatisfy(ASCII.isSafe)
     }
 }
 

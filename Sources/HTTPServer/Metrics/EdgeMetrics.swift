@@ -13,7 +13,7 @@ package final class EdgeMetrics: Sendable {
     private let requestsInFlight: PrometheusGauge
     /// Counter and histogram together: each request needs both, and the look-up is most of the work.
     private let answers: [AnswerLabels: (count: PrometheusCounter, duration: PrometheusHistogram)]
-    private let refusals: [RefusalCause: PrometheusCounter]
+    private let refusals: [EdgeRefusal: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry) {
         connections = registry.gauge(MetricCatalogue.connections)
@@ -56,7 +56,7 @@ package final class EdgeMetrics: Sendable {
 
     /// Counts an answer by the edge itself. It is not timed: the client determines its duration.
     func refused(_ request: IncomingRequest?, _ refusal: EdgeRefusal, _ status: HTTPResponse.Status) {
-        refusals[RefusalCause(refusal)]?.increment()
+        refusals[refusal]?.increment()
         answers[AnswerLabels(request, status)]?.count.increment()
     }
 }

@@ -22,7 +22,7 @@ extension MetricCatalogue {
         "receipt_gateway_http_bodies_in_flight_limit_bytes", .gauge, "Memory limit of all request bodies.")
     package static let refusals = MetricFamily(
         "receipt_gateway_http_refusals_total", .counter,
-        "Requests refused by a limit of the edge, before routing.", by: RefusalCause.self)
+        "Requests refused by a limit of the edge, before routing.", by: EdgeRefusal.self)
     static let lifecycle = MetricFamily(
         "receipt_gateway_lifecycle_stage", .gauge, "1 for the current stage of the process, 0 for the others.",
         by: ServerLifecycle.Stage.self)
@@ -42,4 +42,23 @@ extension MetricCatalogue {
 extension ServerLifecycle.Stage: SeriesLabels {
     static let labelNames = ["stage"]
     var labelValues: [String] { ["\(self)"] }
+}
+
+extension BodyBudget {
+    /// The readings taken at each scrape.
+    package var readings: [MetricReading] {
+        [
+            MetricReading(MetricCatalogue.bodiesInFlight) { Double(self.reserved) },
+            MetricReading(MetricCatalogue.bodiesInFlightLimit) { Double(self.capacity) },
+        ]
+    }
+}
+
+extension ServerLifecycle {
+    /// The readings taken at each scrape.
+    package var readings: [MetricReading] {
+        Stage.allCases.map { stage in
+            MetricReading(MetricCatalogue.lifecycle, stage.labelValues) { self.stage == stage ? 1 : 0 }
+        }
+    }
 }

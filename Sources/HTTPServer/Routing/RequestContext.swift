@@ -177,16 +177,14 @@ package struct AnswerFacts: Sendable {
     let cache: String
     /// The reason why the preferred source did not answer.
     let degraded: String?
+}
 
-    package init(
-        verdict: String, reason: String?, environment: String?, source: String, cache: String, degraded: String?
-    ) {
-        self.verdict = verdict
-        self.reason = reason
-        self.environment = environment
-        self.source = source
-        self.cache = cache
-        self.degraded = degraded
+extension AnswerFacts {
+    package init(_ answer: Answer) {
+        self.init(
+            verdict: answer.verdict.name, reason: answer.verdict.reason,
+            environment: answer.environment?.rawValue, source: answer.provenance.source.rawValue,
+            cache: answer.provenance.cache.rawValue, degraded: answer.provenance.degradedReasons.first?.rawValue)
     }
 }
 
@@ -197,10 +195,4 @@ package struct UpstreamFacts: Sendable {
     var outcome: String?
     /// The duration; nil while there is no outcome.
     var took: Duration?
-
-    package init(environment: String, outcome: String? = nil, took: Duration? = nil) {
-        self.environment = environment
-        self.outcome = outcome
-        self.took = took
-    }
 }

@@ -93,8 +93,10 @@ package final class RequestPipeline: Sendable {
 
     /// Returns the answer to a request that the edge refuses, and logs it.
     /// - Parameter request: nil for one whose header was not readable.
-    func refuse(_ request: IncomingRequest?, _ requestID: RequestID, _ refusal: EdgeRefusal) -> Reply {
-        let problem = Problem(refusal)
+    func refuse(
+        _ request: IncomingRequest?, _ requestID: RequestID, _ refusal: EdgeRefusal, bodyLimit: ByteCount
+    ) -> Reply {
+        let problem = Problem(refusal, bodyLimit: bodyLimit)
         var reply = Reply(problem, requestID: requestID.text)
         let took = request.map { Duration(NIODeadline.now() - $0.arrival) } ?? .zero
         log.write(reply.status.code, took: took) {

@@ -43,7 +43,7 @@ extension RequestTracing {
             attributes["http.response.status_code"] = line.status
             if let route = line.route { attributes["http.route"] = route }
             if let count = line.facts.bodyBytes { attributes["http.request.body.size"] = count }
-            for (name, text) in line.texts where !Self.saidOtherwise.contains(name) {
+            for (name, text) in line.texts where !Self.conventionalAttributes.contains(name) {
                 attributes["receipt_gateway.\(name)"] = text
             }
         }
@@ -55,7 +55,7 @@ extension RequestTracing {
     }
 
     /// The members of a log line that a span has under a conventional name or implicitly.
-    private static let saidOtherwise: Set<String> = ["method", "route", "trace_id", "span_id"]
+    private static let conventionalAttributes: Set<String> = ["method", "route", "trace_id", "span_id"]
 }
 
 extension MethodLabel {

@@ -20,7 +20,7 @@ package final class Route: Sendable {
     }
 
     /// The threads on which a handler runs.
-    package enum Place: Sendable {
+    package enum Executor: Sendable {
         /// The connection's event loop, unless the body is large.
         case eventLoop
         /// Another thread, because the work takes milliseconds.
@@ -33,18 +33,18 @@ package final class Route: Sendable {
     let path: String
     let label: RouteLabel
     let authentication: Authentication
-    let place: Place
+    let executor: Executor
     let handler: Handler
 
     /// Creates a route with a handler that may compute and wait.
     package init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
-        on place: Place = .eventLoop, handler: @escaping Handler
+        on executor: Executor = .eventLoop, handler: @escaping Handler
     ) {
         self.method = method
         self.path = path
         self.authentication = authentication
-        self.place = place
+        self.executor = executor
         self.handler = handler
         label = RouteLabel(rawValue: path) ?? .other
     }
@@ -52,9 +52,10 @@ package final class Route: Sendable {
     /// Creates a route with an immediate reply.
     package convenience init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
-        on place: Place = .eventLoop, reply: @escaping @Sendable (RequestContext) throws -> Reply
+        on executor: Executor = .eventLoop, reply: @escaping @Sendable (RequestContext) throws -> Reply
     ) {
-        self.init(method, path, authentication: authentication, on: place) { context, _ in .done(try reply(context)) }
+        self.init(method, path, authentication: authentication, on: executor) { context, _ in .done(try reply(context))
+        }
     }
 }
 
@@ -110,8 +111,7 @@ package struct RouteTable: Sendable {
 
     /// Returns the route for a request.
     /// - Parameter path: the path as sent, without its query. It must match byte by byte: an empty segment or another
-    /// case
-    ///   makes another path.
+    ///   case makes another path.
     func match(_ method: HTTPRequest.Method, _ path: String) -> RouteMatch {
         for candidate in paths {
             guard let parameter = candidate.parameter(in: path) else { continue }

@@ -20,34 +20,30 @@ typealias CurlCode = CURLcode
     fileprivate var hasMetForbiddenAddress = false
 
     /// Creates a handle that is ready to be added to a multi handle.
-    init(for assignment: Assignment, _ configuration: TransportConfiguration) throws(TransportError) {
-        slot = assignment.slot
+    init(for pending: PendingRequest, _ configuration: TransportConfiguration) throws(TransportError) {
+        slot = pending.slot
         collector = ResponseCollector(
             maximumHeaderBytes: configuration.maximumHeaderBytes, maximumBodyBytes: configuration.maximumResponseBytes)
         usesProxy = configuration.proxy != nil
         allowsPrivateAddresses = configuration.allowsPrivateAddresses || usesProxy
-        headers = try HeaderList(assignment.request.headerLines)
+        headers = try HeaderList(pending.request.headerLines)
         // Last: if a later statement throws, `deinit` runs.
         guard let handle = unsafe curl_easy_init() else { throw .internal(code: 0) }
         unsafe self.handle = handle
         try setCallbacks()
         try setRules(configuration)
-        try set(assignment.request)
-        unsafe try check(CCurl_set_pointer(handle, CURLOPT_PRIVATE, UnsafeMutableRawPointer(bitPattern: assignment.id)))
+        try set(pending.request)
+        unsafe try check(CCurl_set_pointer(handle, CURLOPT_PRIVATE, UnsafeMutableRawPointer(bitPattern: pending.id)))
     }
 
-    deinit {
-        unsafe curl_easy_cleanup(handle)
-    }
+    deinit { unsafe curl_easy_cleanup(handle) }
 
     func withHandle<Value>(_ body: (UnsafeMutableRawPointer) -> Value) -> Value {
         unsafe body(handle)
     }
-}
 
-// MARK: - Options
+    // MARK: - Options
 
-extension EasyHandle {
     private func setCallbacks() throws(TransportError) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe try check(CCurl_set_receiver(handle, CURLOPT_HEADERFUNCTION, receiveHeader))
@@ -128,22 +124,24 @@ extension EasyHandle {
     private func check(_ code: CURLcode) throws(TransportError) {
         if code != CURLE_OK { throw .internal(code: Int32(code.rawValue)) }
     }
-}
 
-// MARK: - Results
+    // MARK: - Results
 
-extension EasyHandle {
+    func outcome(_ code: CurlCode) -> Result<TransportResponse, TransportError> {
+        error(code).map { .failure($0) } ?? .success(response)
+    }
+
     /// The answer, valid if there was no error.
-    var response: TransportResponse {
+    private var response: TransportResponse {
         unsafe TransportResponse(
-            status: collector.status, headers: TransportHeaders(collector.fields), body: collector.body,
+            status: collector.status, headers: collector.fields, body: collector.body,
             httpVersion: httpVersion, connectionWasReused: CCurl_get_long(handle, CURLINFO_NUM_CONNECTS) == 0,
             timings: TransportTimings(
                 connected: time(CURLINFO_PRETRANSFER_TIME_T), firstByte: time(CURLINFO_STARTTRANSFER_TIME_T),
                 total: time(CURLINFO_TOTAL_TIME_T)))
     }
 
-    func error(_ code: CurlCode) -> TransportError? {
+    private func error(_ code: CurlCode) -> TransportError? {
         if let failure = collector.failure { return failure }
         if code == CURLE_OPERATION_TIMEDOUT { return .timeout(wasConnected ? .stalled : .connecting) }
         if code == CURLE_COULDNT_CONNECT, hasMetForbiddenAddress { return .forbiddenAddress }
@@ -213,5 +211,28 @@ extension EasyHandle {
     /// SAFETY: `setCallbacks` set the context to the object itself, which lives as long as its handle.
     fileprivate static func borrowed(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
         unsafe context.map { unsafe Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+extension TransportError {
+    /// Creates the error of a libcurl result; nil for success. Ignores libcurl's text, which may quote the URL.
+    init?(_ code: CurlCode) {
+        switch code {
+        case CURLE_OK: return nil
+        case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED: self = .invalidURL
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: self = .proxy
+        case CURLE_COULDNT_RESOLVE_HOST: self = .resolve
+        case CURLE_COULDNT_CONNECT: self = .connect
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER: self = .tlsHandshake
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+            self = .tlsVerification
+        case CURLE_SSL_CACERT_BADFILE: self = .trustStore
+        case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND,
+            CURLE_HTTP2_STREAM:
+            self = .reset
+        case CURLE_FILESIZE_EXCEEDED: self = .tooLarge
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2: self = .protocolViolation
+        default: self = .internal(code: Int32(code.rawValue))
+        }
     }
 }

@@ -17,9 +17,7 @@ internal import CCurl
         }
     }
 
-    deinit {
-        unsafe curl_slist_free_all(list)
-    }
+    deinit { unsafe curl_slist_free_all(list) }
 
     func withList<Value>(_ body: (UnsafeMutablePointer<curl_slist>?) -> Value) -> Value {
         unsafe body(list)

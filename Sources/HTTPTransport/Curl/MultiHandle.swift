@@ -22,9 +22,7 @@ internal import CCurl
         }
     }
 
-    deinit {
-        unsafe curl_multi_cleanup(handle)
-    }
+    deinit { unsafe curl_multi_cleanup(handle) }
 
     /// Initializes libcurl once per process, before any other call.
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -47,7 +45,7 @@ internal import CCurl
     }
 
     /// Returns a finished transfer, each once.
-    func nextFinished() -> (Assignment.ID, CurlCode)? {
+    func nextFinished() -> (PendingRequest.ID, CurlCode)? {
         var remaining: Int32 = 0
         while let message = unsafe curl_multi_info_read(handle, &remaining) {
             guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
@@ -65,5 +63,15 @@ internal import CCurl
     /// Removes a transfer. An unfinished one loses its connection, or its stream with HTTP/2.
     func remove(_ easy: EasyHandle) {
         _ = unsafe easy.withHandle { unsafe curl_multi_remove_handle(handle, $0) }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up so that no wait ends too early, between 0 and libcurl's maximum.
+    var milliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        guard seconds < Int64(Int32.max) / 1000 else { return .max }
+        return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }

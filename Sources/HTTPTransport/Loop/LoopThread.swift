@@ -26,9 +26,7 @@ internal import Synchronization
         self.thread = thread
     }
 
-    deinit {
-        if !isJoined.withLock(\.self) { pthread_detach(thread) }
-    }
+    deinit { if !isJoined.withLock(\.self) { pthread_detach(thread) } }
 
     /// Waits for the end of the thread. Call it when the body has returned or is about to.
     func join() {
@@ -43,9 +41,7 @@ internal import Synchronization
 private final class Body: Sendable {
     let run: @Sendable () -> Void
 
-    init(_ run: @escaping @Sendable () -> Void) {
-        self.run = run
-    }
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
 
 private func runBody(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

@@ -5,23 +5,21 @@ internal import Synchronization
 
 /// A value that arrives later. The first one counts; each waiting task is resumed exactly once.
 final class Promise<Value: Sendable>: Sendable {
-    private enum State {
-        case open([CheckedContinuation<Value, Never>])
-        case kept(Value)
+    private struct State {
+        var value: Value?
+        var waiting: [CheckedContinuation<Value, Never>] = []
     }
 
-    private let state = Mutex(State.open([]))
+    private let state = Mutex(State())
 
-    var isKept: Bool {
-        state.withLock { state in if case .kept = state { true } else { false } }
-    }
+    var isFulfilled: Bool { state.withLock { $0.value != nil } }
 
     /// Sets the value, unless it is set.
-    func keep(_ value: Value) {
-        let waiting: [CheckedContinuation<Value, Never>] = state.withLock { state in
-            guard case .open(let waiting) = state else { return [] }
-            state = .kept(value)
-            return waiting
+    func fulfil(_ value: Value) {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.value = state.value ?? value
+            return state.waiting
         }
         for continuation in waiting { continuation.resume(returning: value) }
     }
@@ -30,18 +28,11 @@ final class Promise<Value: Sendable>: Sendable {
     var value: Value {
         get async {
             await withCheckedContinuation { continuation in
-                if let value = valueOrWait(continuation) { continuation.resume(returning: value) }
-            }
-        }
-    }
-
-    private func valueOrWait(_ continuation: CheckedContinuation<Value, Never>) -> Value? {
-        state.withLock { state in
-            switch state {
-            case .kept(let value): return value
-            case .open(let waiting):
-                state = .open(waiting + [continuation])
-                return nil
+                let value = state.withLock { state in
+                    if state.value == nil { state.waiting.append(continuation) }
+                    return state.value
+                }
+                if let value { continuation.resume(returning: value) }
             }
         }
     }

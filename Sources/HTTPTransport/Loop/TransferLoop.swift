@@ -1,26 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Runs the commands of a mailbox until the end, on the one thread that calls libcurl.
+/// Runs the commands of a queue until the end, on the one thread that calls libcurl.
 struct TransferLoop {
-    private let mailbox: Mailbox
-    private let multi: MultiHandle
-    private let configuration: TransportConfiguration
-    private var transfers: [Assignment.ID: Transfer] = [:]
-    private var isFinishing = false
-
-    init(mailbox: Mailbox, multi: MultiHandle, configuration: TransportConfiguration) {
-        self.mailbox = mailbox
-        self.multi = multi
-        self.configuration = configuration
-    }
+    let queue: CommandQueue
+    let multi: MultiHandle
+    let configuration: TransportConfiguration
+    private(set) var transfers: [PendingRequest.ID: (request: PendingRequest, handle: EasyHandle)] = [:]
+    private(set) var isFinishing = false
 
     /// Runs until all transfers are finished; blocks its thread.
     mutating func run() {
         let clock = ContinuousClock()
         while !(isFinishing && transfers.isEmpty) {
-            multi.wait(atMost: transfers.values.lazy.map(\.deadline).min().map { $0 - clock.now } ?? Self.longestWait)
-            for order in mailbox.takeAll() { obey(order, at: clock.now) }
+            let deadline = transfers.values.lazy.map(\.request.deadline).min()
+            multi.wait(atMost: deadline.map { $0 - clock.now } ?? Self.longestWait)
+            for command in queue.takeAll() { execute(command) }
             advance()
             endOverdue(at: clock.now)
         }
@@ -29,23 +24,23 @@ struct TransferLoop {
     /// A safeguard: with nothing in flight, only a wake-up ends the wait.
     private static let longestWait = Duration.seconds(60)
 
-    private mutating func obey(_ order: Order, at now: ContinuousClock.Instant) {
-        switch order {
-        case .start(let assignment): start(assignment, at: now)
+    private mutating func execute(_ command: LoopCommand) {
+        switch command {
+        case .start(let request): start(request)
         case .abandon(let id): end(id, with: .failure(.cancelled))
         case .finish: isFinishing = true
         }
     }
 
-    private mutating func start(_ assignment: Assignment, at now: ContinuousClock.Instant) {
+    private mutating func start(_ request: PendingRequest) {
         // Cancelled before it began: the command to cancel it may come before or after, and finds nothing.
-        guard !assignment.outcome.isKept else { return }
+        guard !request.outcome.isFulfilled else { return }
         do throws(TransportError) {
-            let transfer = try Transfer(assignment, configuration)
-            try multi.add(transfer.handle)
-            transfers[assignment.id] = transfer
+            let handle = try EasyHandle(for: request, configuration)
+            try multi.add(handle)
+            transfers[request.id] = (request, handle)
         } catch {
-            assignment.outcome.keep(.failure(error))
+            request.outcome.fulfil(.failure(error))
         }
     }
 
@@ -56,37 +51,20 @@ struct TransferLoop {
         }
         while let (id, code) = multi.nextFinished() {
             guard let transfer = transfers[id] else { continue }
-            end(id, with: transfer.outcome(code))
+            end(id, with: transfer.handle.outcome(code))
         }
     }
 
     /// Ends overdue transfers. libcurl 7.88 misses its timeout while a transfer waits for a connection (curl#13227).
     private mutating func endOverdue(at now: ContinuousClock.Instant) {
-        for (id, transfer) in transfers where transfer.deadline <= now {
+        for (id, transfer) in transfers where transfer.request.deadline <= now {
             end(id, with: .failure(.timeout(transfer.handle.wasConnected ? .answering : .connecting)))
         }
     }
 
-    private mutating func end(_ id: Assignment.ID, with outcome: Result<TransportResponse, TransportError>) {
+    private mutating func end(_ id: PendingRequest.ID, with outcome: Result<TransportResponse, TransportError>) {
         guard let transfer = transfers.removeValue(forKey: id) else { return }
         multi.remove(transfer.handle)
-        transfer.promise.keep(outcome)
-    }
-}
-
-private struct Transfer {
-    let deadline: ContinuousClock.Instant
-    let handle: EasyHandle
-    let promise: Promise<Result<TransportResponse, TransportError>>
-
-    init(_ assignment: Assignment, _ configuration: TransportConfiguration) throws(TransportError) {
-        deadline = assignment.deadline
-        promise = assignment.outcome
-        handle = try EasyHandle(for: assignment, configuration)
-    }
-
-    func outcome(_ code: CurlCode) -> Result<TransportResponse, TransportError> {
-        if let error = handle.error(code) { return .failure(error) }
-        return .success(handle.response)
+        transfer.request.outcome.fulfil(outcome)
     }
 }

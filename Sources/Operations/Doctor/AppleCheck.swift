@@ -18,13 +18,11 @@ struct AppleCheck {
     let clock: @Sendable () -> Timestamp
 
     enum Limits {
-        /// The time limit of a request.
         static let timeout: Duration = .seconds(8)
         /// `Date` has whole seconds, and the answer takes some time to arrive.
         static let clockDifference: Duration = .seconds(10)
     }
 
-    /// An endpoint and its answer.
     private struct Answer: Sendable {
         let name: String
         let url: UpstreamURL
@@ -179,5 +177,26 @@ extension TransportError {
         case .resolve, .connect, .timeout(.connecting), .forbiddenAddress: true
         default: false
         }
+    }
+}
+
+extension Duration {
+    /// The duration for people: `0.14 ms`, `23 ms`, `1.7 s`.
+    var rounded: String {
+        let milliseconds = self / .milliseconds(1)
+        switch abs(milliseconds) {
+        case ..<1: return "\((milliseconds * 100).rounded() / 100) ms"
+        case ..<1000: return "\(Int(milliseconds.rounded())) ms"
+        default: return "\((milliseconds / 100).rounded() / 10) s"
+        }
+    }
+
+    /// A clock's difference, before the name of the other clock: `3.0 s ahead of`, `12.5 s behind`.
+    var ahead: String { self < .zero ? "\(magnitude.rounded) behind" : "\(rounded) ahead of" }
+}
+
+extension Timestamp {
+    func midpoint(to other: Timestamp) -> Timestamp {
+        advanced(by: duration(to: other) / 2)
     }
 }

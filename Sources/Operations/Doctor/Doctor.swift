@@ -26,32 +26,31 @@ package struct Doctor: Sendable {
 
     enum Limits {
         /// The time limit of one area, and so of all, because they run in parallel.
-        static let examination: Duration = .seconds(12)
+        static let time: Duration = .seconds(12)
     }
 
-    /// Returns all observations, by area.
-    package func examine() async -> [CheckResult] {
+    package func check() async -> [CheckResult] {
         await withTaskGroup(of: (CheckResult.Area, [CheckResult]).self) { group in
             for area in CheckResult.Area.allCases {
-                group.addTask { (area, await examine(area)) }
+                group.addTask { (area, await check(area)) }
             }
             let byArea = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             return CheckResult.Area.allCases.flatMap { byArea[$0] ?? [] }
         }
     }
 
-    private func examine(_ area: CheckResult.Area) async -> [CheckResult] {
+    private func check(_ area: CheckResult.Area) async -> [CheckResult] {
         let report = CheckReport(area)
-        let ended: Void? = await value(within: Limits.examination) { await examine(area, report) }
+        let ended: Void? = await value(within: Limits.time) { await check(area, report) }
         if ended == nil {
             report.fail(
-                "time", "the checks did not finish within \(Limits.examination.configurationText)",
+                "time", "the checks did not finish within \(Limits.time.configurationText)",
                 do: "Fix the problems above, and run the doctor again.")
         }
         return report.close()
     }
 
-    private func examine(_ area: CheckResult.Area, _ report: CheckReport) async {
+    private func check(_ area: CheckResult.Area, _ report: CheckReport) async {
         switch area {
         case .configuration: noteSettings(report)
         case .clients: ClientsCheck(configuration: configuration, report: report, now: clock()).run()

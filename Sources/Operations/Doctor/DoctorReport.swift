@@ -4,7 +4,6 @@
 internal import JSON
 internal import Settings
 
-/// The report of the doctor.
 package struct DoctorReport: Sendable {
     let observations: [CheckResult]
 
@@ -12,14 +11,12 @@ package struct DoctorReport: Sendable {
         self.observations = observations
     }
 
-    /// The output format.
     package enum Format: String, CaseIterable, Sendable {
         /// One line per observation, for people.
         case text
         case json
     }
 
-    /// The most severe level of all observations.
     package var level: CheckResult.Level {
         let levels = Set(observations.map(\.level))
         return levels.contains(.failed) ? .failed : levels.contains(.warning) ? .warning : .ok

@@ -16,7 +16,6 @@ struct LimitsCheck {
         static let adminConnections = 256
         /// The minimum for an idle gateway.
         static let fewestFiles = 256
-        /// The memory of an idle gateway.
         static let idleMemory = ByteCount.mebibytes(64)
         /// The share of the allowed memory above which load may exceed it.
         static let comfort = 0.8
@@ -46,18 +45,17 @@ struct LimitsCheck {
 
     private func noteMemory() {
         let parts = [
-            configuration.nearCache.size, configuration.apple.cacheSize, configuration.http.limits.bodiesInFlight,
+            configuration.nearCacheSize, configuration.apple.cacheSize, configuration.http.limits.bodiesInFlight,
             Limits.idleMemory,
-        ]
-        let needed = ByteCount.bytes(parts.map(\.bytes).reduce(0, +))
-        let seen =
-            "caches \(parts[0].rounded) and \(parts[1].rounded), request bodies \(parts[2].rounded): up to \(needed.rounded)"
+        ].map(\.bytes)
+        let needed = parts.reduce(0, +), texts = (parts + [needed]).map { StatusValue.bytes($0).text }
+        let seen = "caches \(texts[0]) and \(texts[1]), request bodies \(texts[2]): up to \(texts[4])"
         guard let allowed = SystemLimits.memory else { return report.ok("memory", "\(seen); no limit is known") }
-        let share = Double(needed.bytes) / Double(allowed.bytes)
-        guard share > Limits.comfort else { return report.ok("memory", "\(seen) of \(allowed.rounded) allowed") }
+        let share = Double(needed) / Double(allowed), allowedText = StatusValue.bytes(allowed).text
+        guard share > Limits.comfort else { return report.ok("memory", "\(seen) of \(allowedText) allowed") }
         report.note(
             "memory", share > 1 ? .failed : .warning,
-            "\(seen) of \(allowed.rounded) allowed: the system may kill the gateway",
+            "\(seen) of \(allowedText) allowed: the system may kill the gateway",
             "Allow more, or lower gateway.cache.near.size, gateway.cache.apple.size or gateway.http.limits.bodies_in_flight."
         )
     }
@@ -72,4 +70,47 @@ struct LimitsCheck {
             "\(cores) usable, with a CPU quota of \((quota * 100).rounded() / 100): all stop when it is used up",
             do: "Responses are then delayed: raise the quota (CPU limit), or bind the gateway to as many cores.")
     }
+}
+
+/// The limits of this machine and of this process's control group (cgroups(7), version 2).
+enum SystemLimits {
+    /// The memory limit: the lowest of the machine's and of all control groups above.
+    static var memory: Int? {
+        let groups = values("memory.max").compactMap { Int($0) }
+        return (groups + [machineMemory].compactMap(\.self)).min()
+    }
+
+    /// The CPU quota in cores; nil for none.
+    static var cores: Double? {
+        values("cpu.max").compactMap(quota).min()
+    }
+
+    /// Parses `50000 100000` (µs of each period); nil for `max 100000`.
+    static func quota(_ text: String) -> Double? {
+        let numbers = text.split(separator: " ").compactMap { Double($0) }
+        guard numbers.count == 2, numbers[1] > 0 else { return nil }
+        return numbers[0] / numbers[1]
+    }
+
+    /// Returns the folders of a control group and all above it, from `/proc/self/cgroup`:
+    /// `0::/system.slice/gateway.service`.
+    static func groups(_ text: String) -> [String] {
+        let path = text.split(separator: "\n").first { $0.hasPrefix("0::/") }?.dropFirst(4) ?? ""
+        let names = path.split(separator: "/").prefix(maximumDepth).filter { $0 != ".." }
+        return (0...names.count).map { "/sys/fs/cgroup" + names.prefix($0).map { "/\($0)" }.joined() }
+    }
+
+    private static let maximumDepth = 32
+
+    private static func values(_ name: String) -> [String] {
+        groups(text("/proc/self/cgroup") ?? "").compactMap { text("\($0)/\(name)")?.withoutLineEnds }
+    }
+
+    /// The value of `MemTotal: 16384000 kB`.
+    private static var machineMemory: Int? {
+        let line = text("/proc/meminfo")?.split(separator: "\n").first { $0.hasPrefix("MemTotal:") }
+        return (line?.split(separator: " ").dropFirst().first).flatMap { Int($0) }.map { $0 << 10 }
+    }
+
+    private static func text(_ path: String) -> String? { try? TextFile.read(path) }
 }

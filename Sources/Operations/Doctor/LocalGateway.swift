@@ -16,12 +16,11 @@ package struct LocalGateway: Sendable {
         static let answerBytes = 4 << 20
     }
 
-    /// The condition of the gateway.
     package enum Condition: Hashable, Sendable {
-        case well
+        case healthy
         /// Another status, with its detail.
-        case unwell(status: Int, detail: String)
-        case silent(TransportError)
+        case unhealthy(status: Int, detail: String)
+        case unreachable(TransportError)
     }
 
     /// - Parameter admin: the listener's address; a wildcard address is replaced by loopback.
@@ -36,15 +35,14 @@ package struct LocalGateway: Sendable {
         base = "http://\(admin.reachableHost):\(admin.port)"
     }
 
-    /// Sends a request to `/livez` or `/readyz`.
     package func condition(at path: String) async -> Condition {
         do throws(TransportError) {
             let answer = try await get(path)
-            if answer.status == 200 { return .well }
+            if answer.status == 200 { return .healthy }
             let detail = (try? JSONValue(parsing: answer.body))?["detail"]?.string ?? "no reason given"
-            return .unwell(status: answer.status, detail: detail.printable(maximum: 300))
+            return .unhealthy(status: answer.status, detail: detail.printable(maximum: 300))
         } catch {
-            return .silent(error)
+            return .unreachable(error)
         }
     }
 

@@ -7,6 +7,7 @@ internal import Receipts
 internal import Redis
 internal import RedisStore
 internal import Settings
+internal import Synchronization
 
 /// Checks Redis with the gateway's client and login, but longer timeouts, so that slowness can be measured.
 struct RedisCheck {
@@ -14,7 +15,7 @@ struct RedisCheck {
     private let client: RedisClientConfiguration
     private let report: CheckReport
     private let clock: @Sendable () -> Timestamp
-    private let redis: RedisClient
+    private let redis: any RedisClient
     private let recorder = ConnectionRecorder()
 
     enum Limits {
@@ -36,14 +37,14 @@ struct RedisCheck {
             report.ok("store", "not configured: this node shares nothing, which is right for a single node")
             return nil
         }
-        client.commandDeadline = max(Limits.timeout, configuration.redis.deadline)
-        client.connectDeadline = max(Limits.timeout, configuration.redis.connectDeadline)
-        client.clientName = "receipt-gateway-doctor"
+        client.node.commandDeadline = max(Limits.timeout, configuration.redis.deadline)
+        client.node.connectDeadline = max(Limits.timeout, configuration.redis.connectDeadline)
+        client.node.clientName = "receipt-gateway-doctor"
         self.configuration = configuration.redis
         self.client = client
         self.report = report
         self.clock = clock
-        redis = RedisClient(client, eventLoops: MultiThreadedEventLoopGroup.singleton.next(), observer: recorder)
+        redis = client.client(eventLoops: MultiThreadedEventLoopGroup.singleton.next(), observer: recorder)
     }
 
     func run() async {
@@ -216,5 +217,35 @@ extension Timestamp {
             let microseconds = Int64(String(decoding: microseconds, as: UTF8.self))
         else { return nil }
         self.init(millisecondsSince1970: seconds * 1000 + microseconds / 1000)
+    }
+}
+
+/// Records the outcome of connecting for each connection role.
+final class ConnectionRecorder: RedisObserver {
+    enum Outcome: Hashable, Sendable {
+        case connected(after: Duration)
+        case failed(RedisConnectionFault)
+    }
+
+    private let began = ContinuousClock.now
+    private let outcomes = Mutex<[RedisConnectionRole: Outcome]>([:])
+
+    /// Records an event. A success is final; of failures the last one counts.
+    func observe(_ event: RedisEvent) {
+        switch event {
+        case .connected(let role): note(.connected(after: began.duration(to: .now)), role)
+        case .connectFailed(let role, let fault): note(.failed(fault), role)
+        default: break
+        }
+    }
+
+    /// The outcome for a role; nil while there is none.
+    subscript(role: RedisConnectionRole) -> Outcome? { outcomes.withLock { $0[role] } }
+
+    private func note(_ outcome: Outcome, _ role: RedisConnectionRole) {
+        outcomes.withLock { outcomes in
+            if case .connected? = outcomes[role] { return }
+            outcomes[role] = outcome
+        }
     }
 }

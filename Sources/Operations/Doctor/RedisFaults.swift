@@ -7,7 +7,6 @@ internal import Settings
 // The doctor's messages about Redis.
 
 extension RedisConnectionFault {
-    /// The observation.
     var seen: String {
         switch self {
         case .unreachable(let words): "cannot be reached: \(words.printable(maximum: 200))"
@@ -36,7 +35,6 @@ extension RedisConnectionFault {
 }
 
 extension RedisError {
-    /// The observation.
     var seen: String {
         switch self {
         case .notConnected, .connectionLost: "the connection was lost"
@@ -54,7 +52,6 @@ extension RedisError {
 }
 
 extension RedisRefusal {
-    /// The observation.
     fileprivate var seen: String {
         let words = line.printable(maximum: 200)
         return "Redis answered \(String(words.reversed().drop { $0 == "." }.reversed()))"
@@ -96,13 +93,13 @@ struct RedisServerInfo {
         guard let maximum = fields["maxmemory"].flatMap({ Int($0) }), !policy.isEmpty else {
             return report.ok("memory", "INFO does not report it")
         }
-        let used = ByteCount.bytes(Int(fields["used_memory"] ?? "") ?? 0).rounded
+        let used = StatusValue.bytes(Int(fields["used_memory"] ?? "") ?? 0).text
         guard maximum > 0 else {
             return report.warn(
                 "memory", "\(used) used, no limit: Redis grows until the system kills it",
                 do: "Set maxmemory, and maxmemory-policy volatile-lru.")
         }
-        let seen = "\(used) used of \(ByteCount.bytes(maximum).rounded), maxmemory-policy \(policy)"
+        let seen = "\(used) used of \(StatusValue.bytes(maximum).text), maxmemory-policy \(policy)"
         switch policy {
         case "volatile-lru", "volatile-lfu", "volatile-ttl", "volatile-random": report.ok("memory", seen)
         case "noeviction":
@@ -117,16 +114,24 @@ struct RedisServerInfo {
     }
 }
 
-extension ByteCount {
-    /// The size for people: `812 KiB`, `1.5 GiB`.
-    var rounded: String {
-        let units = ["B", "KiB", "MiB", "GiB"]
-        var amount = Double(bytes), unit = 0
-        while amount >= 1024, unit < units.count - 1 {
-            amount /= 1024
-            unit += 1
+extension RedisRefusal {
+    /// The advice for the operator. Used by readiness, the status page and the doctor.
+    var advice: String {
+        // The message of Redis 7 for a script whose user lacks a permission.
+        let kind = line.hasPrefix("ERR The user executing the script can't run") ? .noPermission : kind
+        return switch kind {
+        case .noAuth:
+            "Redis requires a login: set GATEWAY_REDIS_PASSWORD_FILE, and GATEWAY_REDIS_USER if not default."
+        case .wrongPassword:
+            "Correct GATEWAY_REDIS_USER or GATEWAY_REDIS_PASSWORD; ACL LIST on the server shows its users."
+        case .noPermission: "Set the user's Redis ACL to the line in docs/redis.md."
+        case .readOnly: "This is a replica: set gateway.redis.url to the master or the sentinels (redis+sentinel://)."
+        case .outOfMemory: "Raise maxmemory of Redis, or set maxmemory-policy volatile-lru."
+        case .misconfigured: "Redis cannot save to disk: see its log. The gateway needs no persistence (save \"\")."
+        case .loading, .busy, .tryAgain, .masterDown, .clusterDown:
+            "This is usually temporary: check again in a moment, then see the log of Redis."
+        case .moved, .ask: "This is a cluster: use redis+cluster:// in gateway.redis.url."
+        case .noScript, .other: "The gateway needs Redis 6.2 or later, or a compatible server: see its log."
         }
-        return amount < 10 && unit > 0
-            ? "\((amount * 10).rounded() / 10) \(units[unit])" : "\(Int(amount.rounded())) \(units[unit])"
     }
 }

@@ -16,12 +16,12 @@ struct RedisProbes: Sendable {
     /// - Parameter token: makes the keys unique.
     init(token: String = .randomName()) {
         commands =
-            Self.findings(RedisWord("\(SharedCacheNames.resultPrefix)doctor-\(token)"))
+            Self.results(RedisWord("\(SharedCacheNames.resultPrefix)doctor-\(token)"))
             + Self.nodes(RedisWord("gw:doctor:nodes-\(token)")) + Self.purges(RedisWord("gw:doctor:purges-\(token)"))
             + [RedisCommand("TIME")] + Self.scripts(token)
     }
 
-    private static func findings(_ key: RedisWord) -> [RedisCommand] {
+    private static func results(_ key: RedisWord) -> [RedisCommand] {
         [
             RedisCommand("SET", key: key, "", "PX", life), RedisCommand("GET", key: key),
             RedisCommand("PTTL", key: key), RedisCommand("DEL", key: key),

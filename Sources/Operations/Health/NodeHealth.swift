@@ -32,38 +32,31 @@ package struct NodeHealth: Sendable {
         }
     }
 
-    /// The issues of the process and its store.
-    var issues: [StatusIssue] { stageIssues + storeIssues }
+    var issues: [StatusIssue] { [stageIssue, storeIssue].compactMap { $0 } }
 
     /// Redis's own line is only logged: it may name users and keys.
     private var storeAdvice: String { store.configurationFault?.advice ?? "See the log of the gateway." }
 
-    private var stageIssues: [StatusIssue] {
+    private var stageIssue: StatusIssue? {
         switch lifecycle.stage {
-        case .starting:
-            [StatusIssue(.info, "This node is starting.", "It serves requests as soon as it listens.")]
+        case .starting: StatusIssue(.info, "This node is starting.", "It serves requests as soon as it listens.")
         case .draining:
-            [StatusIssue(.warning, "This node is draining.", "It finishes the requests in flight and then stops.")]
-        case .ready: []
+            StatusIssue(.warning, "This node is draining.", "It finishes the requests in flight and then stops.")
+        case .ready: nil
         }
     }
 
-    private var storeIssues: [StatusIssue] {
+    private var storeIssue: StatusIssue? {
         switch store.condition {
-        case .embedded, .connected: []
+        case .embedded, .connected: nil
         case .connecting:
-            [
-                StatusIssue(
-                    .info, "Connecting to Redis for the first time.", "This takes at most half a second by default.")
-            ]
+            StatusIssue(
+                .info, "Connecting to Redis for the first time.", "This takes at most half a second by default.")
         case .degraded:
-            [
-                StatusIssue(
-                    .warning, "Redis does not answer; this node decides alone.",
-                    "Answers stay correct. Check that Redis runs and is reachable from this node.", .redisAway)
-            ]
-        case .misconfigured:
-            [StatusIssue(.critical, "Redis rejects this gateway.", storeAdvice, .redisMisconfigured)]
+            StatusIssue(
+                .warning, "Redis does not answer; this node decides alone.",
+                "Answers stay correct. Check that Redis runs and is reachable from this node.", .redisUnavailable)
+        case .misconfigured: StatusIssue(.critical, "Redis rejects this gateway.", storeAdvice, .redisMisconfigured)
         }
     }
 }

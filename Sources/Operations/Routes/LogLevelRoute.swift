@@ -52,8 +52,8 @@ package struct LogLevelRoute: Sendable {
         var values = settings.current.values
         if let level = wanted.level { values.level = level }
         if let requests = wanted.requests { values.requests = requests }
-        settings.change(to: values, for: wanted.span, at: clock()) { values in
-            log("Log settings restored from the configuration", LogSettings.Current(values: values, fallsBackAt: nil))
+        settings.change(to: values, for: wanted.span, at: clock()) { restored in
+            log("Log settings restored from the configuration", restored)
         }
         context.run { log("Log settings changed", settings.current) }
         return reply()

@@ -6,59 +6,112 @@ package import HTTPServer
 internal import HTTPTypes
 internal import JSON
 package import Receipts
-package import RedisStore
+internal import Redis
+internal import RedisStore
+internal import Resilience
 internal import Settings
 
-/// `GET /v1/status`: the state of this node and of Apple's endpoints. Names no app, client or receipt.
-package struct StatusRoute: Sendable {
-    let lifecycle: ServerLifecycle
-    let upstreams: UpstreamState
-    /// True if the gateway sends requests to Apple.
-    let asksApple: Bool
-    let store: StoreHealth
-    let clock: @Sendable () -> Timestamp
-
-    package init(
-        lifecycle: ServerLifecycle, upstreams: UpstreamState, asksApple: Bool, store: StoreHealth,
+extension Route {
+    /// `GET /v1/status`: the state of this node and of Apple's endpoints, in every stage of the process. Names no app,
+    /// client or receipt.
+    package static func status(
+        _ health: NodeHealth, _ upstreams: UpstreamState, isAppleEnabled: Bool,
         clock: @escaping @Sendable () -> Timestamp
+    ) -> Route {
+        Route(.get, "/v1/status") { _ in
+            var json = JSONWriter(reservingCapacity: 1024)
+            json.status(health, upstreams, isAppleEnabled: isAppleEnabled, at: clock())
+            var reply = Reply(json: json.bytes)
+            reply.fields[.cacheControl] = "no-store"
+            reply.fields.announce(upstreams.lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
+            return reply
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func status(
+        _ health: NodeHealth, _ upstreams: UpstreamState, isAppleEnabled: Bool, at now: Timestamp
     ) {
-        self.lifecycle = lifecycle
-        self.upstreams = upstreams
-        self.asksApple = asksApple
-        self.store = store
-        self.clock = clock
-    }
-
-    /// The route. It answers in every stage of the process.
-    package var route: Route {
-        Route(.get, "/v1/status") { _ in reply }
-    }
-
-    private var reply: Reply {
-        var reply = Reply(json: status(at: clock()))
-        reply.fields[.cacheControl] = "no-store"
-        reply.fields.announce(upstreams.lifecycle.state(of: UpstreamEndpoint(.verifyReceipt, .production)))
-        return reply
-    }
-
-    private func status(at now: Timestamp) -> [UInt8] {
-        var json = JSONWriter(reservingCapacity: 1024)
-        json.object { json in
+        object { json in
             json.member("version", Version.current)
-            json.member("status", "\(lifecycle.stage)")
+            json.member("status", "\(health.lifecycle.stage)")
             json.key("store")
-            json.store(store)
+            json.store(health.store)
             json.key("upstreams")
             json.object { json in
                 for environment in UpstreamEnvironment.allCases {
                     let endpoint = UpstreamEndpoint(.verifyReceipt, environment)
                     json.key(environment.rawValue)
                     json.upstream(
-                        isEnabled: asksApple, upstreams.guards.health(of: endpoint),
+                        isEnabled: isAppleEnabled, upstreams.guards.health(of: endpoint),
                         upstreams.lifecycle.state(of: endpoint), at: now)
                 }
             }
         }
-        return json.bytes
+    }
+
+    /// Writes the state of an endpoint at `now`.
+    mutating func upstream(
+        isEnabled: Bool, _ health: UpstreamHealth, _ state: UpstreamLifecycle.State, at now: Timestamp
+    ) {
+        object { json in
+            json.key("enabled")
+            json.bool(isEnabled)
+            json.key("breaker")
+            json.breaker(health)
+            json.member("paused_for_seconds", health.pausedFor?.secondsRoundedUp)
+            json.member("requests_in_flight", health.inFlight)
+            json.member("concurrency_limit", health.concurrencyLimit)
+            json.member("requests_waiting", health.waiting)
+            json.member("budget_remaining", health.budgetRemaining)
+            json.key("lifecycle")
+            json.lifecycle(state, at: now)
+        }
+    }
+
+    private mutating func store(_ store: StoreHealth) {
+        object { json in
+            json.member("state", store.condition.rawValue)
+            json.member("refusal", store.configurationFault?.kind.rawValue)
+            json.member("live_nodes", store.liveNodes)
+        }
+    }
+
+    private mutating func breaker(_ health: UpstreamHealth) {
+        object { json in
+            json.member("state", health.breaker.rawValue)
+            json.member("mode", health.breakerMode.rawValue)
+            json.member("opens_for_seconds", health.breakerOpensFor?.secondsRoundedUp)
+        }
+    }
+
+    private mutating func lifecycle(_ state: UpstreamLifecycle.State, at now: Timestamp) {
+        let stage = state.dates.stage(at: now)
+        object { json in
+            json.member("stage", stage.name)
+            json.key("sunset_ramp_ratio")
+            json.number(stage.rampShare)
+            json.members(state.dates)
+            if state.announced != LifecycleDates() {
+                json.key("announced")
+                json.object { $0.members(state.announced) }
+            }
+            json.key("links")
+            json.array { json in
+                for link in state.links { json.link(link) }
+            }
+        }
+    }
+
+    private mutating func members(_ dates: LifecycleDates) {
+        member("deprecation", dates.deprecation)
+        member("sunset", dates.sunset)
+    }
+
+    private mutating func member(_ name: String, _ value: Int?) {
+        guard let value else { return }
+        key(name)
+        integer(value)
     }
 }

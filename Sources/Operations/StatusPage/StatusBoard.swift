@@ -1,7 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPServer
+package import HTTPServer
+internal import HTTPTypes
 internal import NIOCore
 internal import Receipts
 internal import ServiceLifecycle
@@ -10,7 +11,6 @@ internal import Synchronization
 /// Keeps the readings of the last minutes, and streams each new one to the viewers of the status page.
 package final class StatusBoard: Sendable {
     enum Limits {
-        /// The maximum number of viewers.
         static let viewers = 16
         /// Earlier samples repeated in each event, so that a viewer that missed a few has no gaps.
         static let repeatedSamples = 5
@@ -35,7 +35,6 @@ package final class StatusBoard: Sendable {
         state = Mutex(State(history: StatusHistory(first: sources.reading)))
     }
 
-    /// The current page.
     var page: StatusPage {
         let history = history
         return StatusPage(
@@ -43,7 +42,6 @@ package final class StatusBoard: Sendable {
             configurationText: sources.configurationText)
     }
 
-    /// The current `/status.json`.
     var json: [UInt8] {
         let history = history
         return StatusReport(sources, history).json(history)
@@ -52,11 +50,11 @@ package final class StatusBoard: Sendable {
     private var history: StatusHistory { state.withLock { $0.history } }
 }
 
-// MARK: - Beats and viewers
+// MARK: - Ticks and viewers
 
 extension StatusBoard {
     /// Takes a reading, and sends the same bytes to all viewers.
-    func beat() {
+    func tick() {
         let reading = sources.reading
         let (history, viewers) = state.withLock { state in
             state.history.append(reading)
@@ -91,8 +89,6 @@ extension StatusBoard {
         state.withLock { _ = $0.viewers.removeValue(forKey: number) }
     }
 
-    var viewerCount: Int { state.withLock { $0.viewers.count } }
-
     /// Disconnects all viewers when the node stops.
     func end() {
         let viewers = state.withLock { state in
@@ -125,8 +121,51 @@ package struct StatusService: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: StatusHistory.Limits.beat)) != nil { board.beat() }
+            while (try? await Task.sleep(for: StatusHistory.Limits.tick)) != nil { board.tick() }
         }
         board.end()
     }
+}
+
+// The status page on the admin plane: `/` for people, `/status.json` for programs, `/status.events` for the page.
+extension StatusBoard {
+    /// The three routes. None requires a key, and none shows data that a key protects.
+    package var routes: [Route] {
+        [
+            Route(.get, "/", authentication: .none, on: .thread) { _ in
+                Reply(fields: StatusPage.headers, body: ByteBuffer(bytes: self.page.html.utf8))
+            },
+            Route(.get, "/status.json", authentication: .none, on: .thread) { _ in
+                var reply = Reply(json: self.json)
+                reply.fields[.cacheControl] = "no-store"
+                return reply
+            },
+            Route(.get, "/status.events", authentication: .none, on: .thread, reply: events),
+        ]
+    }
+
+    /// Streams events until the viewer leaves or the node stops.
+    @Sendable private func events(_ context: RequestContext) throws -> Reply {
+        guard let stream = admit(after: context.header.lastEvent) else { throw Problem.tooManyViewers }
+        return Reply(fields: [.contentType: "text/event-stream", .cacheControl: "no-store"], stream: stream)
+    }
+}
+
+extension RequestHeader {
+    /// The viewer's last event; nil if it is not one of this gateway's.
+    fileprivate var lastEvent: Timestamp? {
+        let values = values(of: "Last-Event-ID")
+        return values.count == 1 ? Int64(values[0]).map { Timestamp(millisecondsSince1970: $0) } : nil
+    }
+}
+
+extension Problem {
+    /// Also used when the node stops.
+    fileprivate static let tooManyViewers: Problem = {
+        var problem = Problem(
+            .serviceUnavailable, .overloaded,
+            "The status page already has \(StatusBoard.Limits.viewers) viewers, or this node is stopping. Retry later.")
+        problem.headerFields[.retryAfter] = "10"
+        return problem
+    }()
 }

@@ -50,118 +50,122 @@ struct StatusInstruments: Sendable {
     }
 }
 
-// MARK: - Which series
+// MARK: - Series of counters
 
-extension StatusCount {
-    fileprivate func counters(_ registry: PrometheusRegistry) -> [PrometheusCounter] {
-        verdictCounters(registry) ?? upstreamCounters(registry) ?? cacheCounters(registry)
-            ?? limitCounters(registry) ?? storeCounters(registry) ?? []
+/// Some series of a family.
+private struct CountedSeries {
+    let family: MetricFamily
+    let labelSets: [[String]]
+
+    init(_ family: MetricFamily, _ labelValues: [String] = []) {
+        self.family = family
+        labelSets = [labelValues]
     }
 
-    private func verdictCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
-        let verifications = { (isMeant: (VerificationLabels) -> Bool) in
-            registry.counters(MetricCatalogue.verifications, where: isMeant)
-        }
-        return switch self {
-        case .genuine: verifications { $0.verdict == .genuine }
-        case .rejected: verifications { $0.verdict == .rejected }
-        case .undecided: verifications { $0.verdict == .undecided }
-        case .fromNearCache: verifications { $0.cache == .near }
-        case .fromSharedCache: verifications { $0.cache == .shared || $0.cache == .stale }
-        case .fromReceipts: verifications { $0.cache == .miss && $0.source == .local }
-        case .fromApple: verifications { $0.cache == .miss && $0.source == .apple }
-        case .degraded:
-            registry.counters(MetricCatalogue.degraded) { (why: DegradedReason) in
-                why != .stopping && why != .sharedStoreUnreachable
-            }
-        case .secretRejected:
-            registry.counters(MetricCatalogue.degraded) { (why: DegradedReason) in why == .sharedSecretRejected }
-        case .contradicted: registry.counters(MetricCatalogue.contradictions) { (_: Contradiction) in true }
-        case .unreachableForCallers:
-            registry.counters(MetricCatalogue.undecided) { (why: UndecidedReason) in why == .upstreamDidNotAnswer }
-        default: nil
-        }
+    init<Labels: SeriesLabels>(_ family: MetricFamily, where isMeant: (Labels) -> Bool) {
+        self.family = family
+        labelSets = Labels.allCases.filter(isMeant).map(\.labelValues)
+    }
+}
+
+extension CountedSeries {
+    static func verdicts(_ isMeant: (VerificationLabels) -> Bool) -> Self {
+        .init(MetricCatalogue.verifications, where: isMeant)
     }
 
-    private func upstreamCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
-        let questions = { (environment: UpstreamEnvironment, isMeant: (UpstreamOutcome) -> Bool) in
-            registry.counters(MetricCatalogue.upstreamRequests) { (labels: UpstreamRequestLabels) in
-                labels.endpoint == UpstreamEndpoint(.verifyReceipt, environment) && isMeant(labels.outcome)
-            }
-        }
-        return switch self {
-        case .productionAnswered: questions(.production, \.isAnswer)
-        case .productionFailed: questions(.production, \.isFailure)
-        case .productionThrottled: questions(.production) { $0 == .throttled }
-        case .productionRejected: Self.rejected(.production, registry)
-        case .sandboxAnswered: questions(.sandbox, \.isAnswer)
-        case .sandboxFailed: questions(.sandbox, \.isFailure)
-        case .sandboxThrottled: questions(.sandbox) { $0 == .throttled }
-        case .sandboxRejected: Self.rejected(.sandbox, registry)
-        default: nil
+    static func degraded(_ isMeant: (DegradedReason) -> Bool) -> Self {
+        .init(MetricCatalogue.degraded, where: isMeant)
+    }
+
+    static func requests(to environment: UpstreamEnvironment, _ isMeant: (UpstreamOutcome) -> Bool) -> Self {
+        .init(MetricCatalogue.upstreamRequests) { (labels: EndpointLabels<UpstreamOutcome>) in
+            labels.endpoint == UpstreamEndpoint(.verifyReceipt, environment) && isMeant(labels.detail)
         }
     }
 
-    private static func rejected(
-        _ environment: UpstreamEnvironment, _ registry: PrometheusRegistry
-    ) -> [PrometheusCounter] {
-        registry.counters(MetricCatalogue.upstreamRejected) { (labels: UpstreamRejectionLabels) in
+    static func rejected(_ environment: UpstreamEnvironment) -> Self {
+        .init(MetricCatalogue.upstreamRejected) { (labels: EndpointLabels<LocalRejection>) in
             labels.endpoint == UpstreamEndpoint(.verifyReceipt, environment)
         }
     }
 
-    private func cacheCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
-        let lookups = { (result: Provenance.Cache) in
-            registry.counters(MetricCatalogue.cacheLookups) { (label: CacheLookupLabel) in label.cache == result }
-        }
-        return switch self {
-        case .cacheHits: lookups(.shared)
-        case .cacheStale: lookups(.stale)
-        case .cacheMisses: lookups(.miss)
-        case .coalescedRequests: [registry.counter(MetricCatalogue.coalescedRequests)]
-        case .leasesFound: registry.counters(MetricCatalogue.flightLeases) { (what: LeaseOutcome) in what == .found }
-        case .cacheFaults: registry.counters(MetricCatalogue.sharedCacheFaults) { (_: SharedCacheFault) in true }
-        case .cacheForgeries:
-            registry.counters(MetricCatalogue.sharedCacheFaults) { (fault: SharedCacheFault) in fault == .sealInvalid }
-        default: nil
-        }
+    static func lookups(_ result: Provenance.Cache) -> Self {
+        .init(MetricCatalogue.cacheLookups) { (label: CacheLookupLabel) in label.cache == result }
     }
 
-    private func limitCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
-        let decisions = { (isMeant: (LimitDecisionLabels) -> Bool) in
-            registry.counters(MetricCatalogue.limitDecisions, where: isMeant)
-        }
-        let refusals = { (isMeant: (RefusalCause) -> Bool) in
-            registry.counters(MetricCatalogue.refusals, where: isMeant)
-        }
-        return switch self {
-        case .limitsAdmitted: decisions { $0.decision == .admitted }
-        case .limitsAlone: decisions { [.localShare, .open, .closed].contains($0.source) }
-        case .limitsInShadow: decisions { $0.decision == .refusedInShadow }
-        case .refusedByRate: [registry.counter(MetricCatalogue.limitedRequests, LimitedRequestLabel.rate.labelValues)]
-        case .refusedByConcurrency:
-            [registry.counter(MetricCatalogue.limitedRequests, LimitedRequestLabel.concurrency.labelValues)]
-        case .answers: registry.counters(MetricCatalogue.requests, where: \AnswerLabels.isVerification)
-        case .serverErrors:
-            registry.counters(MetricCatalogue.requests) { (labels: AnswerLabels) in
-                labels.isVerification && DurationLabels(labels).codeClass == .serverError
-            }
-        case .refusedAtEdge: refusals { _ in true }
-        case .overloaded: refusals { $0 == .overloaded || $0 == .answerLate }
-        default: nil
-        }
+    static func decisions(_ isMeant: (LimitDecisionLabels) -> Bool) -> Self {
+        .init(MetricCatalogue.limitDecisions, where: isMeant)
     }
 
-    private func storeCounters(_ registry: PrometheusRegistry) -> [PrometheusCounter]? {
-        let commands = { (isMeant: (StoreCommandOutcome) -> Bool) in
-            registry.counters(MetricCatalogue.storeCommands, where: isMeant)
-        }
-        return switch self {
-        case .storeDone: commands { $0 == .ok }
-        case .storeFailed: commands { $0 != .ok && $0 != .rejected }
-        case .storeRejected: commands { $0 == .rejected }
-        case .invalidations: [registry.counter(MetricCatalogue.storeInvalidations)]
-        default: nil
+    static func limited(_ limit: LimitedRequestLabel) -> Self {
+        .init(MetricCatalogue.limitedRequests, limit.labelValues)
+    }
+
+    static func answers(_ isMeant: (AnswerLabels) -> Bool = { _ in true }) -> Self {
+        .init(MetricCatalogue.requests) { (labels: AnswerLabels) in labels.route.isVerification && isMeant(labels) }
+    }
+
+    static func refusals(_ isMeant: (EdgeRefusal) -> Bool) -> Self {
+        .init(MetricCatalogue.refusals, where: isMeant)
+    }
+
+    static func faults(_ isMeant: (SharedCacheFault) -> Bool) -> Self {
+        .init(MetricCatalogue.sharedCacheFaults, where: isMeant)
+    }
+
+    static func commands(_ isMeant: (StoreCommandOutcome) -> Bool) -> Self {
+        .init(MetricCatalogue.storeCommands, where: isMeant)
+    }
+}
+
+extension StatusCount {
+    fileprivate func counters(_ registry: PrometheusRegistry) -> [PrometheusCounter] {
+        let series = series
+        return series.labelSets.map { registry.counter(series.family, $0) }
+    }
+
+    private var series: CountedSeries {
+        switch self {
+        case .genuine: .verdicts { $0.verdict == .genuine }
+        case .rejected: .verdicts { $0.verdict == .rejected }
+        case .undecided: .verdicts { $0.verdict == .undecided }
+        case .fromNearCache: .verdicts { $0.cache == .near }
+        case .fromSharedCache: .verdicts { $0.cache == .shared || $0.cache == .stale }
+        case .fromReceipts: .verdicts { $0.cache == .miss && $0.source == .local }
+        case .fromApple: .verdicts { $0.cache == .miss && $0.source == .apple }
+        case .degraded: .degraded { $0 != .stopping && $0 != .sharedStoreUnreachable }
+        case .secretRejected: .degraded { $0 == .sharedSecretRejected }
+        case .contradicted: .init(MetricCatalogue.contradictions) { (_: Contradiction) in true }
+        case .unreachableForCallers:
+            .init(MetricCatalogue.undecided, UndecidedReason.upstreamDidNotAnswer.labelValues)
+        case .productionAnswered: .requests(to: .production, \.isAnswer)
+        case .productionFailed: .requests(to: .production, \.isFailure)
+        case .productionThrottled: .requests(to: .production) { $0 == .throttled }
+        case .productionRejected: .rejected(.production)
+        case .sandboxAnswered: .requests(to: .sandbox, \.isAnswer)
+        case .sandboxFailed: .requests(to: .sandbox, \.isFailure)
+        case .sandboxThrottled: .requests(to: .sandbox) { $0 == .throttled }
+        case .sandboxRejected: .rejected(.sandbox)
+        case .cacheHits: .lookups(.shared)
+        case .cacheStale: .lookups(.stale)
+        case .cacheMisses: .lookups(.miss)
+        case .coalescedRequests: .init(MetricCatalogue.coalescedRequests)
+        case .leasesFound: .init(MetricCatalogue.flightLeases, LeaseOutcome.found.labelValues)
+        case .cacheFaults: .faults { _ in true }
+        case .cacheForgeries: .faults { $0 == .sealInvalid }
+        case .limitsAdmitted: .decisions { $0.decision == .admitted }
+        case .limitsAlone: .decisions { [.localShare, .open, .closed].contains($0.source) }
+        case .limitsInShadow: .decisions { $0.decision == .refusedInShadow }
+        case .refusedByRate: .limited(.rate)
+        case .refusedByConcurrency: .limited(.concurrency)
+        case .answers: .answers()
+        case .serverErrors: .answers { DurationLabels($0).codeClass == .serverError }
+        case .refusedAtEdge: .refusals { _ in true }
+        case .overloaded: .refusals { $0 == .overloaded || $0 == .answerLate }
+        case .storeDone: .commands { $0 == .ok }
+        case .storeFailed: .commands { $0 != .ok && $0 != .rejected }
+        case .storeRejected: .commands { $0 == .rejected }
+        case .invalidations: .init(MetricCatalogue.storeInvalidations)
         }
     }
 }
@@ -192,14 +196,6 @@ extension StatusTiming {
     }
 }
 
-extension PrometheusRegistry {
-    fileprivate func counters<Labels: SeriesLabels>(
-        _ family: MetricFamily, where isMeant: (Labels) -> Bool
-    ) -> [PrometheusCounter] {
-        Labels.allCases.filter(isMeant).map { counter(family, $0.labelValues) }
-    }
-}
-
 extension UpstreamOutcome {
     /// True if Apple answered, whatever the answer.
     fileprivate var isAnswer: Bool { !isFailure && self != .throttled }
@@ -207,10 +203,6 @@ extension UpstreamOutcome {
     fileprivate var isFailure: Bool {
         if case .failed = self { true } else { false }
     }
-}
-
-extension AnswerLabels {
-    fileprivate var isVerification: Bool { route.isVerification }
 }
 
 extension RouteLabel {

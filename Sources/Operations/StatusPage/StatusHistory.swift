@@ -13,7 +13,6 @@ struct StatusReading: Sendable {
     let counts: [UInt64]
     /// In the order of `StatusTiming`.
     let distributions: [[UInt64]]
-    /// The CPU time of the process, in seconds.
     let processorSeconds: Double
 }
 
@@ -28,17 +27,17 @@ struct StatusWindow: Sendable {
         Int(clamping: to.counts[count.rawValue].subtractingOrZero(from.counts[count.rawValue]))
     }
 
+    func count(_ counts: [StatusCount]) -> Int { counts.reduce(0) { $0 + count($1) } }
+
     /// Returns the rate of several counts per second; nil for an empty window.
-    func rate(_ counts: [StatusCount]) -> Double? {
-        seconds.map { seconds in Double(counts.reduce(0) { $0 + count($1) }) / seconds }
-    }
+    func rate(_ counts: [StatusCount]) -> Double? { seconds.map { Double(count(counts)) / $0 } }
 
     /// Returns the rate of a count per second; nil for an empty window.
     func rate(_ count: StatusCount) -> Double? { rate([count]) }
 
     /// Returns a count's share of several; nil if all of them are 0.
     func share(_ part: StatusCount, of whole: [StatusCount]) -> Double? {
-        let sum = whole.reduce(0) { $0 + count($1) }
+        let sum = count(whole)
         return sum > 0 ? Double(count(part)) / Double(sum) : nil
     }
 
@@ -73,7 +72,7 @@ extension UInt64 {
 struct StatusHistory: Sendable {
     enum Limits {
         /// The interval of readings.
-        static let beat: Duration = .seconds(2)
+        static let tick: Duration = .seconds(2)
         /// Ten minutes of them, and one to begin with.
         static let readings = 301
         /// The readings of "the last minute".
@@ -99,19 +98,19 @@ struct StatusHistory: Sendable {
     var newest: StatusReading { readings[(next + readings.count - 1) % readings.count] }
 
     /// Returns the window of the last readings, or of as many as there are.
-    func window(beats: Int) -> StatusWindow {
-        let back = min(beats, readings.count - 1)
+    func window(ticks: Int) -> StatusWindow {
+        let back = min(ticks, readings.count - 1)
         return StatusWindow(readings[(next + readings.count - 1 - back) % readings.count], newest)
     }
 }
 
 /// The windows shown on the page.
 struct StatusWindows: Sendable {
-    let beat, minute, all: StatusWindow
+    let now, minute, all: StatusWindow
 
     init(_ history: StatusHistory) {
-        beat = history.window(beats: 1)
-        minute = history.window(beats: StatusHistory.Limits.readingsOfAMinute)
-        all = history.window(beats: StatusHistory.Limits.readings)
+        now = history.window(ticks: 1)
+        minute = history.window(ticks: StatusHistory.Limits.readingsOfAMinute)
+        all = history.window(ticks: StatusHistory.Limits.readings)
     }
 }

@@ -11,12 +11,8 @@ internal import Settings
 /// An issue that an operator should know, with advice.
 struct StatusIssue: Hashable, Sendable {
     /// The severity. The raw values are those of `/status.json` and of alerts.
-    enum Severity: String, Comparable, Sendable {
+    enum Severity: String, Sendable {
         case info, warning, critical
-
-        static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
-
-        private var rank: Int { self == .info ? 0 : self == .warning ? 1 : 2 }
     }
 
     let severity: Severity
@@ -34,23 +30,28 @@ struct StatusIssue: Hashable, Sendable {
         self.runbook = runbook
     }
 
+    init?(if condition: Bool, _ severity: Severity, _ text: String, _ advice: String, _ runbook: Runbook) {
+        guard condition else { return nil }
+        self.init(severity, text, advice, runbook)
+    }
+
     /// The runbooks that the page links. A test compares them with docs/runbooks.
     enum Runbook: String, CaseIterable, Sendable {
         case redisMisconfigured = "ReceiptGatewayRedisMisconfigured"
-        case reloadFailed = "ReceiptGatewayConfigurationReloadFailed"
-        case redisAway = "ReceiptGatewayRedisUnavailable"
-        case tampered = "ReceiptGatewayRedisDataTampered"
-        case breakerOpen = "ReceiptGatewayCircuitBreakerOpen"
-        case appleFails = "ReceiptGatewayAppleErrorRateHigh"
-        case appleThrottles = "ReceiptGatewayAppleThrottling"
-        case tlsInterception = "ReceiptGatewayUpstreamTLSInterception"
-        case secretRejected = "ReceiptGatewaySharedSecretRejected"
-        case undecided = "ReceiptGatewayVerificationsUndecided"
-        case degraded = "ReceiptGatewayDegradedAnswers"
-        case errors = "ReceiptGatewayErrorsBurnFast"
-        case slow = "ReceiptGatewayLatencyBurnsFast"
+        case configurationReloadFailed = "ReceiptGatewayConfigurationReloadFailed"
+        case redisUnavailable = "ReceiptGatewayRedisUnavailable"
+        case redisDataTampered = "ReceiptGatewayRedisDataTampered"
+        case circuitBreakerOpen = "ReceiptGatewayCircuitBreakerOpen"
+        case appleErrorRateHigh = "ReceiptGatewayAppleErrorRateHigh"
+        case appleThrottling = "ReceiptGatewayAppleThrottling"
+        case upstreamTLSInterception = "ReceiptGatewayUpstreamTLSInterception"
+        case sharedSecretRejected = "ReceiptGatewaySharedSecretRejected"
+        case verificationsUndecided = "ReceiptGatewayVerificationsUndecided"
+        case degradedAnswers = "ReceiptGatewayDegradedAnswers"
+        case errorsBurnFast = "ReceiptGatewayErrorsBurnFast"
+        case latencyBurnsFast = "ReceiptGatewayLatencyBurnsFast"
         case overloaded = "ReceiptGatewayOverloaded"
-        case sunset = "ReceiptGatewaySunsetApproaching"
+        case sunsetApproaching = "ReceiptGatewaySunsetApproaching"
 
         /// The URL, as in the alerts.
         var address: String {
@@ -78,168 +79,135 @@ enum StatusThresholds {
 extension StatusSources {
     /// Returns all issues, the most severe first.
     func issues(_ windows: StatusWindows, at now: Timestamp) -> [StatusIssue] {
-        let all =
-            health.issues + reloadFindings + appleFindings(windows) + answerFindings(windows)
-            + sunsetFindings(at: now)
+        let all = health.issues + reloadIssues + appleIssues(windows) + answerIssues(windows) + sunsetIssues(at: now)
         return [.critical, .warning, .info].flatMap { severity in all.filter { $0.severity == severity } }
     }
 
-    private var reloadFindings: [StatusIssue] {
+    private var reloadIssues: [StatusIssue] {
         guard reloads.last?.result == .refused else { return [] }
         return [
             StatusIssue(
                 .warning, "The new configuration was rejected; the previous one stays in force.",
-                "The log names the problems.", .reloadFailed)
+                "The log names the problems.", .configurationReloadFailed)
         ]
     }
 
-    private func appleFindings(_ windows: StatusWindows) -> [StatusIssue] {
-        guard asksApple else { return [] }
-        let ways = UpstreamEndpoint.allCases.flatMap { endpoint in
-            appleFindings(endpoint, upstreams.guards.health(of: endpoint), windows.minute)
+    private func appleIssues(_ windows: StatusWindows) -> [StatusIssue] {
+        guard isAppleEnabled else { return [] }
+        let endpoints = UpstreamEndpoint.allCases.compactMap { endpoint in
+            appleIssue(endpoint, upstreams.guards.health(of: endpoint), windows.minute)
         }
-        return ways + trustFindings(windows)
+        return endpoints + trustIssues(windows.all)
     }
 
-    private func appleFindings(
+    private func appleIssue(
         _ endpoint: UpstreamEndpoint, _ health: UpstreamHealth, _ minute: StatusWindow
-    ) -> [StatusIssue] {
-        if let result = breakerFinding(endpoint, health) { return [result] }
+    ) -> StatusIssue? {
+        if let issue = breakerIssue(endpoint, health) { return issue }
         if let pause = health.pausedFor {
-            return [
-                StatusIssue(
-                    .warning,
-                    "\(endpoint.title) requested a pause: \(StatusValue.span(pause).text) left.",
-                    "Answers rest on the receipts alone. To send less, lower gateway.apple.max_requests_per_second.",
-                    .appleThrottles)
-            ]
+            return StatusIssue(
+                .warning, "\(endpoint.title) requested a pause: \(StatusValue.span(pause).text) left.",
+                "Answers rest on the receipts alone. To send less, lower gateway.apple.max_requests_per_second.",
+                .appleThrottling)
         }
-        let failed = endpoint.failed.reduce(0) { $0 + minute.count($1) }
-        let asked = failed + minute.count(endpoint.answered)
-        guard asked >= StatusThresholds.fewestVerdicts, Double(failed) > StatusThresholds.failedShare * Double(asked)
-        else { return [] }
-        return [
+        let failed = minute.count(endpoint.failed), asked = failed + minute.count(endpoint.answered)
+        return StatusIssue(
+            if: asked >= StatusThresholds.fewestVerdicts
+                && Double(failed) > StatusThresholds.failedShare * Double(asked),
+            .warning, "\(failed) of \(asked) requests to \(endpoint.title) failed in the last minute.",
+            "Answers rest on the receipts alone where possible. The metrics count failures by outcome.",
+            .appleErrorRateHigh)
+    }
+
+    private func breakerIssue(_ endpoint: UpstreamEndpoint, _ health: UpstreamHealth) -> StatusIssue? {
+        let (text, advice) =
+            switch (health.breaker, health.breakerMode) {
+            case (_, .forcedOpen):
+                (
+                    "gets no requests: gateway.apple.breaker is forced_open.",
+                    "Set it to auto once Apple has recovered."
+                )
+            case (.halfOpen, _):
+                (
+                    "failed; the circuit breaker is probing it.",
+                    "Nothing to do: the breaker closes when the probes succeed."
+                )
+            case (.open, _), (.closed, _):
+                (
+                    "gets no requests: its circuit breaker is open.",
+                    "Answers rest on the receipts alone. The breaker probes Apple by itself."
+                )
+            }
+        return StatusIssue(
+            if: health.breaker != .closed, .warning, "\(endpoint.title) \(text)", advice, .circuitBreakerOpen)
+    }
+
+    private func trustIssues(_ window: StatusWindow) -> [StatusIssue] {
+        [
             StatusIssue(
-                .warning,
-                "\(failed) of \(asked) requests to \(endpoint.title) failed in the last minute.",
-                "Answers rest on the receipts alone where possible. The metrics count failures by outcome.", .appleFails
-            )
-        ]
+                if: window.count(.contradicted) > 0, .critical,
+                "An answer in Apple's name contradicts what Apple signed and was rejected.",
+                "Find the server that answers in Apple's name.", .upstreamTLSInterception),
+            StatusIssue(
+                if: window.count(.cacheForgeries) > 0, .critical,
+                "Data in Redis was changed by a writer without the cache keys.",
+                "It was not used. Find the other writer.", .redisDataTampered),
+            StatusIssue(
+                if: window.count(.secretRejected) > 0, .warning,
+                "Apple does not accept the shared secret of an app.",
+                "Its renewals are unknown. Compare the secret with App Store Connect.", .sharedSecretRejected),
+        ].compactMap { $0 }
     }
 
-    private func breakerFinding(_ endpoint: UpstreamEndpoint, _ health: UpstreamHealth) -> StatusIssue? {
-        let title = endpoint.title
-        switch (health.breaker, health.breakerMode) {
-        case (.closed, _): return nil
-        case (_, .forcedOpen):
-            return StatusIssue(
-                .warning, "\(title) gets no requests: gateway.apple.breaker is forced_open.",
-                "Set it to auto once Apple has recovered.", .breakerOpen)
-        case (.halfOpen, _):
-            return StatusIssue(
-                .warning, "\(title) failed; the circuit breaker is probing it.",
-                "Nothing to do: the breaker closes when the probes succeed.", .breakerOpen)
-        case (.open, _):
-            return StatusIssue(
-                .warning, "\(title) gets no requests: its circuit breaker is open.",
-                "Answers rest on the receipts alone. The breaker probes Apple by itself.", .breakerOpen)
-        }
-    }
-
-    private func trustFindings(_ windows: StatusWindows) -> [StatusIssue] {
-        let candidates = [
-            (
-                StatusCount.contradicted,
-                StatusIssue(
-                    .critical, "An answer in Apple's name contradicts what Apple signed and was rejected.",
-                    "Find the server that answers in Apple's name.", .tlsInterception)
-            ),
-            (
-                .cacheForgeries,
-                StatusIssue(
-                    .critical, "Data in Redis was changed by a writer without the cache keys.",
-                    "It was not used. Find the other writer.", .tampered)
-            ),
-            (
-                .secretRejected,
-                StatusIssue(
-                    .warning, "Apple does not accept the shared secret of an app.",
-                    "Its renewals are unknown. Compare the secret with App Store Connect.", .secretRejected)
-            ),
-        ]
-        return candidates.filter { windows.all.count($0.0) > 0 }.map(\.1)
-    }
-
-    private func answerFindings(_ windows: StatusWindows) -> [StatusIssue] {
-        let minute = windows.minute
-        let verdicts = [StatusCount].verdicts.reduce(0) { $0 + minute.count($1) }
+    private func answerIssues(_ windows: StatusWindows) -> [StatusIssue] {
+        let minute = windows.minute, answers = minute.count(.answers), verdicts = minute.count(.verdicts)
+        let slowest = verdicts >= StatusThresholds.fewestVerdicts ? minute.quantile(0.99, of: .answers) ?? 0 : 0
         func exceeds(_ count: StatusCount, _ share: Double, of whole: Int) -> Bool {
             whole >= StatusThresholds.fewestVerdicts && Double(minute.count(count)) > share * Double(whole)
         }
-        var issues: [StatusIssue] = []
-        if exceeds(.serverErrors, StatusThresholds.errorShare, of: minute.count(.answers)) {
-            issues.append(
-                StatusIssue(
-                    .critical,
-                    "\(minute.count(.serverErrors)) of \(minute.count(.answers)) requests failed with 5xx in the last minute.",
-                    "See the log.", .errors))
-        }
-        if exceeds(.unreachableForCallers, StatusThresholds.undecidedShare, of: verdicts) {
-            issues.append(
-                StatusIssue(
-                    .critical,
-                    "\(minute.count(.unreachableForCallers)) of \(verdicts) verifications in the last minute ended without a verdict.",
-                    "These requests require Apple's answer, and Apple does not answer.", .undecided))
-        }
-        if exceeds(.degraded, StatusThresholds.degradedShare, of: verdicts) {
-            issues.append(
-                StatusIssue(
-                    .warning,
-                    "\(minute.count(.degraded)) of \(verdicts) answers in the last minute lack Apple's current result.",
-                    "They rest on cached results or on the receipt alone, and are labelled degraded.", .degraded))
-        }
-        return issues + loadFindings(windows, verdicts: verdicts)
+        return [
+            StatusIssue(
+                if: exceeds(.serverErrors, StatusThresholds.errorShare, of: answers), .critical,
+                "\(minute.count(.serverErrors)) of \(answers) requests failed with 5xx in the last minute.",
+                "See the log.", .errorsBurnFast),
+            StatusIssue(
+                if: exceeds(.unreachableForCallers, StatusThresholds.undecidedShare, of: verdicts), .critical,
+                "\(minute.count(.unreachableForCallers)) of \(verdicts) verifications in the last minute ended without "
+                    + "a verdict.",
+                "These requests require Apple's answer, and Apple does not answer.", .verificationsUndecided),
+            StatusIssue(
+                if: exceeds(.degraded, StatusThresholds.degradedShare, of: verdicts), .warning,
+                "\(minute.count(.degraded)) of \(verdicts) answers in the last minute lack Apple's current result.",
+                "They rest on cached results or on the receipt alone, and are labelled degraded.", .degradedAnswers),
+            StatusIssue(
+                if: minute.count(.overloaded) > 0, .warning,
+                "This node is overloaded: it rejected \(minute.count(.overloaded)) requests in the last minute.",
+                "Add nodes, or give this one more memory and CPU.", .overloaded),
+            StatusIssue(
+                if: slowest > StatusThresholds.slowestHundredth, .warning,
+                "The p99 of the time to answer is \(StatusValue.latency(slowest).text).",
+                "Check Apple, Redis and the load of this machine.", .latencyBurnsFast),
+        ].compactMap { $0 }
     }
 
-    private func loadFindings(_ windows: StatusWindows, verdicts: Int) -> [StatusIssue] {
-        var issues: [StatusIssue] = []
-        if windows.minute.count(.overloaded) > 0 {
-            issues.append(
-                StatusIssue(
-                    .warning,
-                    "This node is overloaded: it rejected \(windows.minute.count(.overloaded)) requests in the last minute.",
-                    "Add nodes, or give this one more memory and CPU.", .overloaded))
-        }
-        if verdicts >= StatusThresholds.fewestVerdicts, let slow = windows.minute.quantile(0.99, of: .answers),
-            slow > StatusThresholds.slowestHundredth
-        {
-            issues.append(
-                StatusIssue(
-                    .warning, "The p99 of the time to answer is \(StatusValue.latency(slow).text).",
-                    "Check Apple, Redis and the load of this machine.", .slow))
-        }
-        return issues
-    }
-
-    private func sunsetFindings(at now: Timestamp) -> [StatusIssue] {
+    private func sunsetIssues(at now: Timestamp) -> [StatusIssue] {
         let ends = UpstreamEndpoint.allCases.compactMap { upstreams.lifecycle.state(of: $0).dates.sunset }
-        guard asksApple, let end = ends.min() else { return [] }
-        let left = end.since(now)
+        guard isAppleEnabled, let left = ends.min()?.since(now) else { return [] }
         guard left > .zero else {
             return [
                 StatusIssue(
                     .critical, "verifyReceipt has reached its end date.",
-                    "Clients that need Apple's answer must have migrated.",
-                    .sunset)
+                    "Clients that need Apple's answer must have migrated.", .sunsetApproaching)
             ]
         }
-        guard let step = StatusThresholds.sunsetDays.first(where: { left <= .seconds($0.days * 86_400) }) else {
-            return []
-        }
-        return [
-            StatusIssue(
-                step.severity, "verifyReceipt ends in \(StatusValue.span(left).text).",
-                "In the last thirty days a growing share of answers rests on the receipt alone.", .sunset)
-        ]
+        let step = StatusThresholds.sunsetDays.first { left <= .seconds($0.days * 86_400) }
+        return step.map { step in
+            [
+                StatusIssue(
+                    step.severity, "verifyReceipt ends in \(StatusValue.span(left).text).",
+                    "In the last thirty days a growing share of answers rests on the receipt alone.",
+                    .sunsetApproaching)
+            ]
+        } ?? []
     }
 }

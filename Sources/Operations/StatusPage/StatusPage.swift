@@ -15,7 +15,6 @@ internal import Settings
 /// The status page as HTML, complete without script; the script keeps it up to date.
 struct StatusPage: Sendable {
     let report: StatusReport
-    /// The initial points of the plots.
     let readings: [StatusReading]
     let configurationText: String
 
@@ -91,7 +90,7 @@ extension StatusPage {
         <section id="verdict" data-tone="\(report.verdict.tone.rawValue)" aria-labelledby="word">
         <div role="status"><h2 id="word">\(report.verdict.title)</h2>
         <p id="summary">\(escaped(report.summary))</p></div>
-        <ul id="findings">\(report.issues.map(item).joined())</ul>
+        <ul id="issues">\(report.issues.map(item).joined())</ul>
         </section>
         """
     }
@@ -152,10 +151,10 @@ extension StatusPage {
         guard let plot = table.plot else { return "" }
         let lines = table.rows.map(\.heading.title).joined(separator: ", ")
         return """
-            <svg class="plot" id="plot-\(plot.rawValue)" data-unit="\(plot == .latency ? "seconds" : "rate")" tabindex="0" \
+            <svg class="plot" id="plot-\(plot.heading.name)" data-unit="\(plot.unit)" tabindex="0" \
             role="img" aria-label="\(escaped(table.heading.title)) in the last ten minutes: \(escaped(lines)). \
             The table below has the values; arrow keys select a moment."></svg>
-            <p class="readout" id="readout-\(plot.rawValue)" aria-live="polite"></p>
+            <p class="readout" id="readout-\(plot.heading.name)" aria-live="polite"></p>
 
             """
     }
@@ -181,16 +180,7 @@ extension StatusPage {
     /// Escapes text and double-quoted attribute values. By scalars: a character may combine one of these with a mark,
     /// and browsers see two.
     private func escaped(_ text: String) -> String {
-        var escaped = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped.append(contentsOf: "&amp;".unicodeScalars)
-            case "<": escaped.append(contentsOf: "&lt;".unicodeScalars)
-            case ">": escaped.append(contentsOf: "&gt;".unicodeScalars)
-            case "\"": escaped.append(contentsOf: "&quot;".unicodeScalars)
-            default: escaped.append(scalar)
-            }
-        }
-        return String(escaped)
+        let entities: [Unicode.Scalar: String] = ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"]
+        return text.unicodeScalars.reduce(into: "") { html, scalar in html += entities[scalar] ?? String(scalar) }
     }
 }

@@ -9,7 +9,6 @@ internal import Settings
 struct StatusReport: Sendable {
     let time: Timestamp
     let host: String
-    /// The issues, the most severe first.
     let issues: [StatusIssue]
     /// The tables, those with a plot first.
     let tables: [StatusTable]
@@ -21,7 +20,7 @@ struct StatusReport: Sendable {
         time = now
         host = sources.host
         issues = sources.issues(windows, at: now)
-        tables = StatusPlot.allCases.map { $0.table(windows) } + sources.tables(windows, at: now)
+        tables = StatusPlot.all.map { $0.table(windows) } + sources.tables(windows, at: now)
         summary = Self.summary(windows.minute)
     }
 
@@ -32,13 +31,12 @@ struct StatusReport: Sendable {
     }
 }
 
-/// The overall state of the node.
 enum StatusSummary: String, Sendable {
-    case well, degraded, failing
+    case healthy, degraded, failing
 
     var title: String {
         switch self {
-        case .well: "Healthy"
+        case .healthy: "Healthy"
         case .degraded: "Degraded"
         case .failing: "Failing"
         }
@@ -46,7 +44,7 @@ enum StatusSummary: String, Sendable {
 
     var tone: StatusTone {
         switch self {
-        case .well: .good
+        case .healthy: .good
         case .degraded: .notable
         case .failing: .bad
         }
@@ -56,8 +54,8 @@ enum StatusSummary: String, Sendable {
 extension StatusReport {
     /// The overall state: that of the most severe issue.
     var verdict: StatusSummary {
-        switch issues.map(\.severity).max() {
-        case nil, .info: .well
+        switch issues.first?.severity {
+        case nil, .info: .healthy
         case .warning: .degraded
         case .critical: .failing
         }
@@ -87,7 +85,7 @@ extension StatusReport {
 
 extension JSONWriter {
     fileprivate mutating func issues(_ issues: [StatusIssue]) {
-        key("findings")
+        key("issues")
         array { json in
             for result in issues {
                 json.object { json in
@@ -125,8 +123,8 @@ extension JSONWriter {
             json.key("columns")
             json.array { json in
                 json.string("time_ms")
-                for plot in StatusPlot.allCases {
-                    for line in plot.lines { json.string("\(plot).\(line.heading.name)") }
+                for plot in StatusPlot.all {
+                    for line in plot.lines { json.string("\(plot.heading.name).\(line.heading.name)") }
                 }
             }
             json.key("samples")

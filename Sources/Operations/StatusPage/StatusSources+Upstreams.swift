@@ -13,80 +13,80 @@ extension StatusSources {
     }
 
     private typealias Row = StatusTable.Row
-    private typealias Cell = StatusTable.Cell
 
     /// Returns the table of the endpoints' state.
     func apple(_ windows: StatusWindows) -> StatusTable {
         StatusTable(
             heading: .init("apple", "Apple's endpoints"),
-            note: asksApple ? "the last minute" : "No requests to Apple: gateway.apple.enabled is false",
+            note: isAppleEnabled ? "the last minute" : "No requests to Apple: gateway.apple.enabled is false",
             columns: Self.columns, rows: guardRows + requestRows(windows.minute))
     }
 
     private var guardRows: [Row] {
-        let ways = UpstreamEndpoint.allCases.map { upstreams.guards.health(of: $0) }
-        func row(_ name: String, _ title: String, _ cell: (UpstreamHealth) -> Cell) -> Row {
-            Row(heading: .init(name, title), cells: ways.map(cell))
-        }
+        let health = UpstreamEndpoint.allCases.map { upstreams.guards.health(of: $0) }
         return [
-            row("breaker", "Circuit breaker") { $0.breakerCell },
-            row("paused_for_seconds", "Requested pause") {
-                .init(value: $0.pausedFor.map { .span($0) } ?? .none(shown: "none"), tone: $0.pauseTone)
+            row("breaker", "Circuit breaker", health, tone: \.breakerTone) { $0.breakerValue },
+            row("paused_for_seconds", "Requested pause", health, tone: { $0.pausedFor == nil ? .plain : .notable }) {
+                $0.pausedFor.map { .span($0) } ?? .none(shown: "none")
             },
-            row("in_flight", "Requests in flight") { .init(value: .part($0.inFlight, of: $0.concurrencyLimit)) },
-            row("waiting", "waiting for a slot") { .init(value: .count($0.waiting)) },
-            row("budget_remaining", "Budget left") { .init(value: $0.budgetValue, tone: $0.budgetTone) },
+            row("in_flight", "Requests in flight", health) { .part($0.inFlight, of: $0.concurrencyLimit) },
+            row("waiting", "waiting for a slot", health) { .count($0.waiting) },
+            row("budget_remaining", "Budget left", health, tone: { $0.budgetRemaining == 0 ? .notable : .plain }) {
+                $0.budgetRemaining.map { .count($0) } ?? .none(shown: "none set")
+            },
         ]
     }
 
     private func requestRows(_ minute: StatusWindow) -> [Row] {
-        func row(_ name: String, _ title: String, _ cell: (UpstreamEndpoint) -> Cell) -> Row {
-            Row(heading: .init(name, title), cells: UpstreamEndpoint.allCases.map(cell))
-        }
+        let endpoints = UpstreamEndpoint.allCases
         return [
-            row("answered", "Answered") { .init(value: .rate(minute.rate($0.answered))) },
-            row("failed", "Failed") { endpoint in
-                let failures = endpoint.failed.reduce(0) { $0 + minute.count($1) }
-                return .init(value: .rate(minute.rate(endpoint.failed)), tone: failures > 0 ? .notable : .plain)
+            row("answered", "Answered", endpoints) { .rate(minute.rate($0.answered)) },
+            row("failed", "Failed", endpoints, tone: { minute.count($0.failed) > 0 ? .notable : .plain }) {
+                .rate(minute.rate($0.failed))
             },
-            row("rejected", "Rejected locally") { .init(value: .rate(minute.rate($0.rejected))) },
-            row("median", "p50") { .init(value: .latency(minute.quantile(0.5, of: $0.timing))) },
-            row("p99", "p99") { .init(value: .latency(minute.quantile(0.99, of: $0.timing))) },
+            row("rejected", "Rejected locally", endpoints) { .rate(minute.rate($0.rejected)) },
+            row("median", "p50", endpoints) { .latency(minute.quantile(0.5, of: $0.timing)) },
+            row("p99", "p99", endpoints) { .latency(minute.quantile(0.99, of: $0.timing)) },
         ]
     }
 
     /// Returns the table of the end of `verifyReceipt`.
     func sunset(at now: Timestamp) -> StatusTable {
         let known = UpstreamEndpoint.allCases.map { upstreams.lifecycle.state(of: $0) }
-        func row(_ name: String, _ title: String, _ cell: (UpstreamLifecycle.State) -> Cell) -> Row {
-            Row(heading: .init(name, title), cells: known.map(cell))
-        }
+        let left = known.map { $0.dates.sunset.map { max(.zero, $0.since(now)) } }
         return StatusTable(
             heading: .init("sunset", "The end of verifyReceipt"), note: "", columns: Self.columns,
             rows: [
-                row("stage", "Stage") { .init(value: .word($0.dates.stage(at: now).name)) },
-                row("deprecation", "Deprecated from") { .init(value: .time($0.dates.deprecation)) },
-                row("sunset", "Ends on") { .init(value: .time($0.dates.sunset)) },
-                row("left_seconds", "Time left") { state in
-                    let left = state.dates.sunset.map { max(.zero, $0.since(now)) }
-                    return .init(value: .span(left), tone: left == .zero ? .bad : .plain)
+                row("stage", "Stage", known) { .word($0.dates.stage(at: now).name) },
+                row("deprecation", "Deprecated from", known) { .time($0.dates.deprecation) },
+                row("sunset", "Ends on", known) { .time($0.dates.sunset) },
+                row("left_seconds", "Time left", left, tone: { $0 == .zero ? .bad : .plain }) { .span($0) },
+                row("sunset_ramp_ratio", "Answered without it", known) {
+                    .share($0.dates.stage(at: now).rampShare)
                 },
-                row("share_moved", "Answered without it") { .init(value: .share($0.dates.stage(at: now).shareMoved)) },
-                row("said_by", "Announced by") { .init(value: $0.source) },
+                row("said_by", "Announced by", known) { $0.source },
             ])
+    }
+
+    /// Returns a row with a cell for each subject.
+    private func row<Subject>(
+        _ name: String, _ title: String, _ subjects: [Subject], tone: (Subject) -> StatusTone = { _ in .plain },
+        _ value: (Subject) -> StatusValue
+    ) -> Row {
+        Row(heading: .init(name, title), cells: subjects.map { .init(value: value($0), tone: tone($0)) })
     }
 }
 
 extension UpstreamHealth {
-    fileprivate var breakerCell: StatusTable.Cell {
-        let tone: StatusTone =
-            switch breaker {
-            case .closed: .good
-            case .halfOpen: .notable
-            case .open: .bad
-            }
-        return .init(value: .word(breaker.rawValue, shown: breakerText), tone: tone)
+    fileprivate var breakerTone: StatusTone {
+        switch breaker {
+        case .closed: .good
+        case .halfOpen: .notable
+        case .open: .bad
+        }
     }
+
+    fileprivate var breakerValue: StatusValue { .word(breaker.rawValue, shown: breakerText) }
 
     private var breakerText: String {
         let state = breaker.rawValue.replacing("_", with: " ")
@@ -99,14 +99,6 @@ extension UpstreamHealth {
         guard let span = breakerOpensFor else { return state }
         return "\(state), for \(span.secondsRoundedUp) s"
     }
-
-    fileprivate var pauseTone: StatusTone { pausedFor == nil ? .plain : .notable }
-
-    fileprivate var budgetValue: StatusValue {
-        budgetRemaining.map { .count($0) } ?? .none(shown: "none set")
-    }
-
-    fileprivate var budgetTone: StatusTone { budgetRemaining == 0 ? .notable : .plain }
 }
 
 extension UpstreamLifecycle.State {

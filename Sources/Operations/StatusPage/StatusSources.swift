@@ -13,15 +13,11 @@ internal import Telemetry
 
 /// The sources of the status page. Nothing is kept for the page alone.
 package struct StatusSources: Sendable {
-    /// The readiness and its obstacle.
     package let health: NodeHealth
     let upstreams: UpstreamState
     let reloads: ReloadHistory
-    /// True if the gateway sends requests to Apple.
-    let asksApple: Bool
-    /// The memory budget of request bodies.
+    let isAppleEnabled: Bool
     let bodyBudget: BodyBudget
-    /// The maximum size of the near cache.
     let nearCacheBytes: Int
     /// The configuration as `check-config` prints it, with redacted secrets.
     let configurationText: String
@@ -44,8 +40,8 @@ package struct StatusSources: Sendable {
         self.reloads = reloads
         self.bodyBudget = bodyBudget
         self.clock = clock
-        asksApple = configuration.apple.isEnabled
-        nearCacheBytes = configuration.nearCache.size.bytes
+        isAppleEnabled = configuration.apple.isEnabled
+        nearCacheBytes = configuration.nearCacheSize.bytes
         configurationText = configuration.effectiveText
         instruments = StatusInstruments(registry)
         connections = registry.gauge(MetricCatalogue.connections)
@@ -183,7 +179,6 @@ extension StoreCondition {
 }
 
 extension Timestamp {
-    /// Returns the time since another.
     func since(_ other: Timestamp) -> Duration {
         let (span, overflow) = millisecondsSince1970.subtractingReportingOverflow(other.millisecondsSince1970)
         return .milliseconds(overflow ? 0 : span)

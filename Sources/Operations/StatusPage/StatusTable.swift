@@ -1,6 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
+internal import Receipts
+
 /// A table of the status page. Names are those of `/status.json` and of the page's elements; titles are for people.
 struct StatusTable: Sendable {
     /// The name and title of a row or column.
@@ -11,13 +14,11 @@ struct StatusTable: Sendable {
         init(_ name: String, _ title: String) { (self.name, self.title) = (name, title) }
     }
 
-    /// A value and its tone.
     struct Cell: Hashable, Sendable {
         let value: StatusValue
         var tone = StatusTone.plain
     }
 
-    /// A row with a cell for each column.
     struct Row: Sendable {
         let heading: Heading
         let cells: [Cell]
@@ -55,5 +56,98 @@ extension StatusTable.Row {
     /// Creates a row of a table with one column.
     init(_ name: String, _ title: String, _ value: StatusValue, _ tone: StatusTone = .plain) {
         self.init(heading: .init(name, title), cells: [.init(value: value, tone: tone)])
+    }
+}
+
+/// A plot of the last minutes, with one line per row of the table below it.
+struct StatusPlot: Sendable {
+    struct Line: Sendable {
+        let heading: StatusTable.Heading
+        /// The line's value in a window.
+        let value: @Sendable (StatusWindow) -> StatusValue
+
+        fileprivate init(_ name: String, _ title: String, _ value: @escaping @Sendable (StatusWindow) -> StatusValue) {
+            heading = .init(name, title)
+            self.value = value
+        }
+
+        fileprivate init(_ name: String, _ title: String, _ counts: StatusCount...) {
+            self.init(name, title) { .rate($0.rate(counts)) }
+        }
+    }
+
+    let heading: StatusTable.Heading
+    /// One sentence below the title.
+    let note: String
+    var unit = "rate"
+    /// The lines, in the order of the table.
+    let lines: [Line]
+
+    static let all = [
+        StatusPlot(
+            heading: .init("verdicts", "Verdicts"), note: "per second",
+            lines: [
+                Line("genuine", "genuine", .genuine), Line("rejected", "rejected", .rejected),
+                Line("undecided", "undecided", .undecided),
+            ]),
+        StatusPlot(
+            heading: .init("latency", "Time to answer"),
+            note: "from the end of a request to the start of its response", unit: "seconds",
+            lines: [
+                Line("median", "p50") { .latency($0.quantile(0.5, of: .answers)) },
+                Line("p99", "p99") { .latency($0.quantile(0.99, of: .answers)) },
+            ]),
+        StatusPlot(
+            heading: .init("origins", "Sources of answers"), note: "verdicts per second",
+            lines: [
+                Line("near_cache", "near cache", .fromNearCache),
+                Line("cached_results", "cached result", .fromSharedCache),
+                Line("receipts", "the receipt itself", .fromReceipts), Line("apple", "Apple", .fromApple),
+            ]),
+        StatusPlot(
+            heading: .init("requests", "Requests to Apple"), note: "per second, both endpoints together",
+            lines: [
+                Line("answered", "answered", .productionAnswered, .sandboxAnswered),
+                Line("failed", "failed", .productionFailed, .sandboxFailed, .productionThrottled, .sandboxThrottled),
+                Line("rejected", "rejected locally", .productionRejected, .sandboxRejected),
+            ]),
+    ]
+
+    /// Returns the table below the plot, with current and earlier values.
+    func table(_ windows: StatusWindows) -> StatusTable {
+        let columns = [
+            ("now", "now", windows.now), ("minute", "1 min", windows.minute), ("all", "10 min", windows.all),
+        ]
+        return StatusTable(
+            heading: heading, note: note, columns: columns.map { .init($0.0, $0.1) },
+            rows: lines.map { line in
+                StatusTable.Row(heading: line.heading, cells: columns.map { .init(value: line.value($0.2)) })
+            }, plot: self)
+    }
+}
+
+// MARK: - The lines' points
+
+extension JSONWriter {
+    /// Writes the point between two readings: the time in milliseconds, then the value of each line of each plot.
+    mutating func sample(_ from: StatusReading, _ to: StatusReading) {
+        let window = StatusWindow(from, to)
+        array { json in
+            json.integer(to.time.millisecondsSince1970)
+            for line in StatusPlot.all.flatMap(\.lines) { json.point(line.value(window)) }
+        }
+    }
+
+    private mutating func point(_ value: StatusValue) {
+        switch value {
+        case .rate(let number?), .latency(let number?): number.isZero ? integer(0) : rounded(number)
+        default: null()
+        }
+    }
+
+    /// Writes a rounded number: more than three digits are invisible, and double the size.
+    private mutating func rounded(_ number: Double) {
+        let unit: Double = number < 1 ? 1_000_000 : 1000
+        self.number((number * unit).rounded() / unit)
     }
 }

@@ -14,14 +14,12 @@ enum StatusValue: Hashable, Sendable {
     /// A number of a maximum.
     case part(Int, of: Int)
     case number(Double?)
-    /// A number per second.
     case rate(Double?)
     /// A share, from 0 to 1.
     case share(Double?)
     /// A latency in seconds.
     case latency(Double?)
     case span(Duration?)
-    /// A number of bytes.
     case bytes(Int?)
     case time(Timestamp?)
 
@@ -62,19 +60,11 @@ extension StatusValue {
 extension Int {
     /// The number with a narrow space between groups of three digits, from five digits on.
     fileprivate var grouped: String {
-        let digits = String(magnitude)
-        guard digits.count > 4 else { return String(self) }
-        var text = ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append("\u{202F}") }
-            text.append(digit)
-        }
-        return (self < 0 ? "-" : "") + text
+        magnitude < 10_000 ? String(self) : String(self).replacing(/\B(?=(?:\d{3})+$)/, with: "\u{202F}")
     }
 }
 
 extension Double {
-    /// Returns the number with so many decimals.
     fileprivate func text(digits: Int) -> String {
         guard isFinite, magnitude < 1e15 else { return StatusValue.nothing }
         let unit = digits == 0 ? 1 : digits == 1 ? 10 : 100

@@ -1,12 +1,12 @@
 "use strict";
 // Keeps the status page up to date: texts come ready from the server and are set as text, never as HTML.
 (() => {
-  const minutes = 10, beat = 2000;
+  const minutes = 10, tick = 2000;
   const byID = (id) => document.getElementById(id);
   const plots = Array.from(document.querySelectorAll(".plot"));
   const lineCount = (plot) => plot.parentElement.querySelectorAll("tbody tr").length;
   let samples = JSON.parse(byID("samples").textContent);
-  let isPaused = false, lastFindings = "";
+  let isPaused = false, lastIssues = "";
 
   // Texts
 
@@ -26,7 +26,7 @@
     return element;
   }
 
-  function finding({ severity, text, advice, runbook, address }) {
+  function issueItem({ severity, text, advice, runbook, address }) {
     const item = document.createElement("li");
     item.dataset.severity = severity;
     append(item, "span", severity, "severity");
@@ -40,11 +40,11 @@
     return item;
   }
 
-  function showFindings(findings) {
-    const text = JSON.stringify(findings);
-    if (text === lastFindings) return;
-    lastFindings = text;
-    byID("findings").replaceChildren(...findings.map(finding));
+  function showIssues(issues) {
+    const text = JSON.stringify(issues);
+    if (text === lastIssues) return;
+    lastIssues = text;
+    byID("issues").replaceChildren(...issues.map(issueItem));
   }
 
   function show(state) {
@@ -54,7 +54,7 @@
     setText(byID("word"), state.title);
     setText(byID("summary"), state.summary);
     setTone(byID("verdict"), state.tone);
-    showFindings(state.findings);
+    showIssues(state.issues);
     for (const [id, text] of Object.entries(state.texts)) {
       setText(byID(id), text);
       setTone(byID(id), state.tones[id] ?? "plain");
@@ -64,7 +64,7 @@
 
   function keep(more) {
     const last = samples.length ? samples[samples.length - 1][0] : 0;
-    samples = samples.concat(more.filter((sample) => sample[0] > last)).slice(-(minutes * 60000) / beat);
+    samples = samples.concat(more.filter((sample) => sample[0] > last)).slice(-(minutes * 60000) / tick);
   }
 
   // Plots
@@ -111,7 +111,7 @@
     for (const sample of samples) {
       const value = sample[column];
       if (value === null || sample[0] < at.start) { before = null; continue; }
-      const joins = before !== null && sample[0] - before < 3 * beat;
+      const joins = before !== null && sample[0] - before < 3 * tick;
       const point = `${at.x(sample[0]).toFixed(1)} ${at.y(value).toFixed(1)}`;
       // A single point is drawn as a dash, to be visible.
       text += joins ? `L${point}` : `M${point}h1.5M${point}`;

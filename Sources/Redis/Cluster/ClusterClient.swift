@@ -5,7 +5,7 @@ internal import NIOCore
 internal import Synchronization
 
 /// A cluster: each command is sent to the master of its key's slot, and follows redirections.
-final class ClusterClient: RedisTopology {
+final class ClusterClient: RedisClient {
     /// The limits of one `send`, beside its deadline.
     enum Limits {
         /// The sends of one command. A slot being moved needs two or three, a node that is still connecting some more.
@@ -49,7 +49,7 @@ final class ClusterClient: RedisTopology {
 
     func start() {
         for seed in seeds { seed.start() }
-        refresher.start { [weak self] in await self?.look() ?? true }
+        refresher.start { [weak self] in await self?.refresh() ?? true }
     }
 
     func shutdown() async {
@@ -59,7 +59,7 @@ final class ClusterClient: RedisTopology {
 
     var health: RedisHealth {
         let known = masters.values
-        return .together(known.isEmpty ? seeds.map(\.health).map(\.withoutConnections) : Array(known))
+        return .combined(known.isEmpty ? seeds.map(\.health).map(\.withoutConnections) : Array(known))
     }
 
     var masters: [RedisAddress: RedisHealth] {
@@ -67,17 +67,15 @@ final class ClusterClient: RedisTopology {
             masters[address] = nodes.existing(at: address)?.health ?? .disconnected(nil)
         }
     }
-}
 
-// MARK: - Sending
+    // MARK: - Sending
 
-extension ClusterClient {
-    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
-        let end = NIODeadline.now() + TimeAmount(configuration.commandDeadline)
+    func send(_ commands: [RedisCommand]) async -> RedisResults {
+        let end = NIODeadline.now() + TimeAmount(configuration.node.commandDeadline)
         var pipeline = ClusterPipeline(commands)
         for round in 1...Limits.maximumRounds {
-            let anybody = commands.contains { $0.key == nil } ? connectedMaster : nil
-            let batches = map.withLock { pipeline.takeBatches(by: $0, anybody: anybody) }
+            let fallbackNode = commands.contains { $0.key == nil } ? connectedMaster : nil
+            let batches = map.withLock { pipeline.takeBatches(by: $0, fallbackNode: fallbackNode) }
             for (batch, replies) in await send(batches, until: round > 1 ? end : nil) {
                 learn(from: pipeline.take(replies, to: batch, isRedirected: round > 1))
             }
@@ -92,12 +90,10 @@ extension ClusterClient {
         map.withLock { $0.masters }.filter { nodes.existing(at: $0)?.health.isConnected == true }.randomElement()
     }
 
-    private typealias Replies = [Result<RedisValue, RedisError>]
-
     /// - Parameter end: a deadline earlier than the node's own, if any.
     private func send(
         _ batches: [ClusterPipeline.Batch], until end: NIODeadline?
-    ) async -> [(ClusterPipeline.Batch, Replies)] {
+    ) async -> [(ClusterPipeline.Batch, RedisResults)] {
         // The usual case: all keys are on one node.
         if batches.count == 1 { return [(batches[0], await send(batches[0], until: end))] }
         return await withTaskGroup { group in
@@ -106,29 +102,40 @@ extension ClusterClient {
         }
     }
 
-    private func send(_ batch: ClusterPipeline.Batch, until end: NIODeadline?) async -> Replies {
+    private func send(_ batch: ClusterPipeline.Batch, until end: NIODeadline?) async -> RedisResults {
         guard let node = batch.isForRedirectTarget ? nodes.redirectTarget(at: batch.node) : nodes.node(at: batch.node)
         else {
             return batch.commands.map { _ in .failure(nodes.isClosed ? .shutDown : .notConnected) }
         }
         guard let end else { return await node.send(batch.commands) }
-        return await FirstOutcome.of(batch.commands, at: node, until: end, on: eventLoop)
+        return await send(batch.commands, to: node, until: end)
     }
 
-    private func learn(from news: ClusterPipeline.News) {
-        for redirection in news.redirections {
+    /// Returns the replies, or timeouts at `end`; commands that timed out may still be executed.
+    private func send(_ commands: [RedisCommand], to node: RedisNode, until end: NIODeadline) async -> RedisResults {
+        let timeouts: RedisResults = commands.map { _ in .failure(.timeout) }
+        // The first result counts.
+        let replies = eventLoop.makePromise(of: RedisResults.self)
+        let timer = eventLoop.scheduleTask(deadline: end) { replies.succeed(timeouts) }
+        Task {
+            replies.succeed(await node.send(commands))
+            timer.cancel()
+        }
+        return (try? await replies.futureResult.get()) ?? timeouts
+    }
+
+    private func learn(from hints: ClusterPipeline.TopologyHints) {
+        for redirection in hints.redirections {
             observer.observe(.topology(.redirected(redirection.kind)))
             if case .moved(let slot, let master) = redirection { map.withLock { $0.move(slot, to: master) } }
         }
-        if news.isMapInDoubt || news.redirections.contains(where: \.changesMap) { refresher.want() }
+        if hints.isMapInDoubt { refresher.request() }
     }
-}
 
-// MARK: - Refreshing the map
+    // MARK: - Refreshing the map
 
-extension ClusterClient {
     /// Requests the map from some nodes, masters first, until one of them returns a usable one.
-    private func look() async -> Bool {
+    private func refresh() async -> Bool {
         let masters = map.withLock { $0.masters }.shuffled().compactMap { nodes.existing(at: $0) }
         var asked = 0
         for seed in masters + seeds.shuffled() where asked < Limits.maximumSeedsAsked && seed.health.isConnected {
@@ -168,14 +175,7 @@ extension Redirection {
         case .moved: .moved
         case .ask: .ask
         case .again: .tryAgain
-        case .unserved: .clusterDown
-        }
-    }
-
-    fileprivate var changesMap: Bool {
-        switch self {
-        case .moved, .unserved: true
-        case .ask, .again: false
+        case .unavailable: .clusterDown
         }
     }
 }

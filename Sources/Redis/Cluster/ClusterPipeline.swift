@@ -24,10 +24,10 @@ struct ClusterPipeline {
     }
 
     /// The cluster's state as far as replies reveal it.
-    struct News {
+    struct TopologyHints {
         /// The redirections of commands, or the reasons without a target.
         var redirections: [Redirection] = []
-        /// True if the reply does not fit a node of the map.
+        /// True if a reply shows that the map is out of date.
         var isMapInDoubt = false
     }
 
@@ -43,7 +43,7 @@ struct ClusterPipeline {
     }
 
     private let commands: [RedisCommand]
-    private var outcomes: [Result<RedisValue, RedisError>]
+    private var outcomes: RedisResults
     private var waiting: [Step]
     /// True if the next batches should be sent a moment later.
     private(set) var wantsPause = false
@@ -55,16 +55,16 @@ struct ClusterPipeline {
     }
 
     /// One result for each command; for one not finished, its last redirection.
-    var results: [Result<RedisValue, RedisError>] { outcomes }
+    var results: RedisResults { outcomes }
 
     var isDone: Bool { waiting.isEmpty }
 
     /// Removes the next commands and groups them by node. A command whose slot has no master fails; it was not sent.
-    /// - Parameter anybody: the node for commands without a key if no others are sent; nil for any master.
-    mutating func takeBatches(by map: SlotMap, anybody: RedisAddress? = nil) -> [Batch] {
+    /// - Parameter fallbackNode: the node for commands without a key if no others are sent; nil for any master.
+    mutating func takeBatches(by map: SlotMap, fallbackNode: RedisAddress? = nil) -> [Batch] {
         var batches: [Batch] = []
         for step in waiting {
-            guard let node = node(for: step, map, batches.first?.node ?? anybody) else {
+            guard let node = node(for: step, map, batches.first?.node ?? fallbackNode) else {
                 outcomes[step.position] = .failure(.notConnected)
                 continue
             }
@@ -86,10 +86,8 @@ struct ClusterPipeline {
 
     /// Records a node's replies to a batch: each gives a result or a redirection.
     /// - Parameter isRedirected: true if another node redirected the batch.
-    mutating func take(
-        _ replies: [Result<RedisValue, RedisError>], to batch: Batch, isRedirected: Bool = false
-    ) -> News {
-        var news = News()
+    mutating func take(_ replies: RedisResults, to batch: Batch, isRedirected: Bool = false) -> TopologyHints {
+        var hints = TopologyHints()
         for (step, reply) in zip(batch.steps, replies) {
             guard let step else { continue }
             outcomes[step.position] = reply
@@ -99,23 +97,62 @@ struct ClusterPipeline {
                 waiting.append(step)
                 wantsPause = true
             } else {
-                follow(error, at: step.position, from: batch.node, &news)
+                follow(error, at: step.position, from: batch.node, &hints)
             }
         }
-        return news
+        return hints
     }
 
-    private mutating func follow(_ error: RedisError, at position: Int, from node: RedisAddress, _ news: inout News) {
-        guard case .refused(let refusal) = error, let redirection = Redirection(refusal, from: node) else {
-            news.isMapInDoubt = news.isMapInDoubt || error.castsDoubtOnTopology
-            return
-        }
-        news.redirections.append(redirection)
+    private mutating func follow(
+        _ error: RedisError, at position: Int, from node: RedisAddress, _ hints: inout TopologyHints
+    ) {
+        hints.isMapInDoubt = hints.isMapInDoubt || error.castsDoubtOnTopology
+        guard case .refused(let refusal) = error, let redirection = Redirection(refusal, from: node) else { return }
+        hints.redirections.append(redirection)
         switch redirection {
         case .moved(_, _), .again: waiting.append(Step(position: position))
         case .ask(let target): waiting.append(Step(position: position, way: .asking(target)))
-        case .unserved: break
+        case .unavailable: break
         }
         wantsPause = wantsPause || redirection == .again
+    }
+}
+
+/// The reason why a cluster's node did not execute a command, and what to do.
+enum Redirection: Hashable, Sendable {
+    /// The slot has a new master: send the command there, and update the map.
+    case moved(HashSlot, to: RedisAddress)
+    /// The slot is being moved: send this command there, after `ASKING`, without a change of the map.
+    case ask(RedisAddress)
+    /// Some keys of the command are being moved: send it again a moment later.
+    case again
+    /// The slot has no master, or this node cannot tell: fail now, and refresh the map.
+    case unavailable
+
+    /// Creates the redirection of an error reply; nil if that is the command's result.
+    /// - Parameter asked: the node that replied; its host applies if the reply leaves it out.
+    init?(_ refusal: RedisRefusal, from asked: RedisAddress) {
+        switch refusal.kind {
+        case .moved:
+            guard let (slot, address) = Self.target(of: refusal.line, from: asked) else { return nil }
+            self = .moved(slot, to: address)
+        case .ask:
+            guard let (_, address) = Self.target(of: refusal.line, from: asked) else { return nil }
+            self = .ask(address)
+        case .tryAgain: self = .again
+        case .clusterDown, .loading, .masterDown, .readOnly: self = .unavailable
+        default: return nil
+        }
+    }
+
+    /// Parses `MOVED 3999 127.0.0.1:6381`; the host may be missing, or an IPv6 address without brackets.
+    private static func target(of line: String, from asked: RedisAddress) -> (HashSlot, RedisAddress)? {
+        let words = line.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 3, let slot = Int(words[1]).flatMap(HashSlot.init),
+            let colon = words[2].lastIndex(of: ":"),
+            let port = Int(words[2][words[2].index(after: colon)...]),
+            let address = asked.sibling(host: words[2][..<colon], port: port)
+        else { return nil }
+        return (slot, address)
     }
 }

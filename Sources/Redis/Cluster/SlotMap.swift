@@ -5,10 +5,10 @@
 struct SlotMap: Hashable, Sendable {
     /// The masters that have a slot, or had one since the map was read; `owners` holds indices into it.
     private(set) var masters: [RedisAddress]
-    /// The index of each slot's master, or `unserved`.
+    /// The index of each slot's master, or `unavailable`.
     private var owners: [UInt8]
 
-    private static let unserved = UInt8.max
+    private static let unavailable = UInt8.max
 
     enum Limits {
         /// A cluster has a few; each costs one connection per event loop.
@@ -30,7 +30,7 @@ struct SlotMap: Hashable, Sendable {
         case tooManyMasters
     }
 
-    init() { (masters, owners) = ([], Array(repeating: Self.unserved, count: HashSlot.count)) }
+    init() { (masters, owners) = ([], Array(repeating: Self.unavailable, count: HashSlot.count)) }
 
     /// Parses the reply to `CLUSTER SLOTS`.
     /// - Parameter asked: the node that replied; a node that does not know its own address leaves its host out.
@@ -40,7 +40,7 @@ struct SlotMap: Hashable, Sendable {
         for range in ranges {
             guard case .array(let parts) = range, parts.count >= 3 else { throw .notRanges }
             let slots = try Self.slots(from: parts[0], to: parts[1])
-            // No command can be sent to a node without an address: its slots count as unserved.
+            // No command can be sent to a node without an address: its slots count as unavailable.
             guard let master = try Self.address(of: parts[2], asked: asked) else { continue }
             try assign(slots, to: master)
         }
@@ -49,10 +49,10 @@ struct SlotMap: Hashable, Sendable {
     /// Returns the master of a slot; nil if there is none.
     func master(of slot: HashSlot) -> RedisAddress? {
         let owner = owners[slot.number]
-        return owner == Self.unserved ? nil : masters[Int(owner)]
+        return owner == Self.unavailable ? nil : masters[Int(owner)]
     }
 
-    var isComplete: Bool { !owners.contains(Self.unserved) }
+    var isComplete: Bool { !owners.contains(Self.unavailable) }
 
     /// Records the new master of a slot, unless there are too many masters.
     mutating func move(_ slot: HashSlot, to master: RedisAddress) {
@@ -63,7 +63,7 @@ struct SlotMap: Hashable, Sendable {
     private mutating func assign(_ slots: ClosedRange<Int>, to master: RedisAddress) throws(Fault) {
         guard let index = index(of: master) else { throw .tooManyMasters }
         for slot in slots {
-            guard owners[slot] == Self.unserved else { throw .overlap }
+            guard owners[slot] == Self.unavailable else { throw .overlap }
             owners[slot] = index
         }
     }
@@ -74,11 +74,9 @@ struct SlotMap: Hashable, Sendable {
         masters.append(master)
         return UInt8(masters.count - 1)
     }
-}
 
-// MARK: - Parsing
+    // MARK: - Parsing
 
-extension SlotMap {
     private static func slots(from first: RedisValue, to last: RedisValue) throws(Fault) -> ClosedRange<Int> {
         guard case .integer(let first) = first, case .integer(let last) = last,
             let first = HashSlot(first)?.number, let last = HashSlot(last)?.number, first <= last

@@ -40,9 +40,7 @@ struct CommandConnection<Waiter>: ConnectionMachine {
     /// Adds commands to the pipeline.
     /// - Parameter since: the time of the caller's request, at which the deadline starts.
     /// - Returns: the reason for a rejection; nil if the commands may be sent now.
-    mutating func submit(
-        _ waiter: Waiter, commands: Int, since: NIODeadline, at now: NIODeadline
-    ) -> RedisError? {
+    mutating func submit(_ waiter: Waiter, commands: Int, since: NIODeadline, at now: NIODeadline) -> RedisError? {
         guard case .ready = phase else { return .notConnected }
         guard now < since + deadlineOfCommands else { return .timeout }
         guard pipeline.waitingCommands + commands <= maximumPipelined else { return .pipelineFull }

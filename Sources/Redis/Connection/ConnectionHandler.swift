@@ -32,9 +32,7 @@ final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler
         reader = try ReplyReader(limits: limits)
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        self.context = context
-    }
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         end(.closed)
@@ -48,11 +46,9 @@ final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler
         send(machine.begin())
         setTimer()
     }
-}
 
-// MARK: - Bytes
+    // MARK: - Bytes
 
-extension ConnectionHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard fault == nil else { return }
         do throws(ReplyFault) {
@@ -90,16 +86,13 @@ extension ConnectionHandler {
         guard let bytes = ByteBuffer(commands: commands) else { return end(.protocolViolation) }
         write(bytes)
     }
-}
 
-extension ConnectionHandler {
     /// Sends commands.
     /// - Returns: the reason for a rejection; nil if they were sent.
     func submit<Caller>(_ request: Request<Caller>) -> RedisError? where Machine == CommandConnection<Caller> {
         guard let context, fault == nil else { return .notConnected }
         guard context.channel.isWritable else { return .pipelineFull }
-        let refusal = machine.submit(
-            request.caller, commands: request.commands, since: request.since, at: .now())
+        let refusal = machine.submit(request.caller, commands: request.commands, since: request.since, at: .now())
         if let refusal { return refusal }
         write(request.bytes)
         setTimer()

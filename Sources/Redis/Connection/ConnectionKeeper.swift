@@ -67,11 +67,9 @@ final class ConnectionKeeper<Machine: ConnectionMachine & SendableMetatype>: Sen
             return self.state.value.closed ?? self.loop.makeSucceededVoidFuture()
         }
     }
-}
 
-// MARK: - Connecting
+    // MARK: - Connecting
 
-extension ConnectionKeeper {
     private func connect() {
         let until = NIODeadline.now() + TimeAmount(parts.configuration.connectDeadline)
         let connected = bootstrap(until: until).connect(to: parts.configuration.address)
@@ -79,7 +77,8 @@ extension ConnectionKeeper {
         connected.assumeIsolated().whenComplete { result in
             switch result {
             case .success(let channel): self.adopt(channel)
-            case .failure(let error): self.ended(RedisConnectionFault(error) ?? .unreachable(connectWords(error)))
+            case .failure(let error):
+                self.ended(RedisConnectionFault(error) ?? .unreachable(connectFailureReason(error)))
             }
         }
     }
@@ -108,8 +107,7 @@ extension ConnectionKeeper {
             return ended(.closed)
         }
         state.value.handler = handler
-        handler.begin(
-            .init(ready: becomeReady, ended: ended, deliver: parts.deliver, observe: parts.observe))
+        handler.begin(.init(ready: becomeReady, ended: ended, deliver: parts.deliver, observe: parts.observe))
         if state.value.phase == .shutDown { handler.end(.shutDown) }
     }
 
@@ -125,8 +123,7 @@ extension ConnectionKeeper {
         (state.value.handler, state.value.readySince) = (nil, nil)
         readiness.store(false, ordering: .relaxed)
         lastFault.withLock { $0 = fault }
-        parts.observe(
-            readySince == nil ? .connectFailed(parts.role, fault) : .disconnected(parts.role, fault))
+        parts.observe(readySince == nil ? .connectFailed(parts.role, fault) : .disconnected(parts.role, fault))
         if state.value.phase == .running { retry(after: delay(after: fault, readySince: readySince)) }
     }
 
@@ -144,20 +141,16 @@ extension ConnectionKeeper {
     private func retry(after delay: Duration) {
         state.value.retry = loop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) { self.connect() }
     }
-}
 
-// MARK: - Commands
+    // MARK: - Commands
 
-extension ConnectionKeeper {
     /// Sends commands, from any thread; the caller always gets a delivery.
     func submit<Caller: Sendable>(_ request: Request<Caller>) where Machine == CommandConnection<Caller> {
         if loop.inEventLoop { return submitHere(request) }
         loop.execute { self.submitHere(request) }
     }
 
-    private func submitHere<Caller: Sendable>(
-        _ request: Request<Caller>
-    ) where Machine == CommandConnection<Caller> {
+    private func submitHere<Caller: Sendable>(_ request: Request<Caller>) where Machine == CommandConnection<Caller> {
         let handler = state.value.handler
         let isShutDown = state.value.phase == .shutDown
         guard let error = handler.map({ $0.submit(request) }) ?? (isShutDown ? .shutDown : .notConnected) else {
@@ -169,7 +162,7 @@ extension ConnectionKeeper {
 }
 
 extension ClientBootstrap {
-    fileprivate func connect(to address: RedisNodeConfiguration.Address) -> EventLoopFuture<any Channel> {
+    fileprivate func connect(to address: RedisAddress) -> EventLoopFuture<any Channel> {
         switch address {
         case .host(let host, let port): connect(host: host, port: port)
         case .unixSocket(let path): connect(unixDomainSocketPath: path)

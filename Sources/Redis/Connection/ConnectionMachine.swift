@@ -33,7 +33,7 @@ enum ConnectionAction<Waiter> {
 struct Delivery<Waiter> {
     let waiter: Waiter
     /// One result for each command, in order.
-    let results: [Result<RedisValue, RedisError>]
+    let results: RedisResults
     /// The start of the wait.
     let since: NIODeadline
 }

@@ -20,10 +20,10 @@ struct Login {
     private var remaining: ArraySlice<Step>
 
     init(_ configuration: RedisNodeConfiguration, loadsScripts: Bool) {
-        password = configuration.password
+        password = configuration.credentials.password
         var script: [(Step, RedisCommand)] = []
-        if let password = configuration.password {
-            let user = configuration.user.map { [RedisWord($0)] } ?? []
+        if let password {
+            let user = configuration.credentials.user.map { [RedisWord($0)] } ?? []
             script.append((.authenticate, RedisCommand(["AUTH"] + user + [RedisWord(password)], key: nil)))
         }
         if configuration.database != 0 {

@@ -17,7 +17,7 @@ struct Pipeline<Waiter> {
 
     private var roundTrips: CircularBuffer<RoundTrip> = []
     /// The replies to the oldest round trip so far.
-    private var received: [Result<RedisValue, RedisError>] = []
+    private var received: RedisResults = []
     /// The number of round trips, from the oldest on, that have timed out.
     private var timedOut = 0
     /// The number of commands without a reply.
@@ -27,9 +27,9 @@ struct Pipeline<Waiter> {
     /// The start of the oldest round trip without all replies, timed out or not.
     var oldest: NIODeadline? { roundTrips.first?.since }
     /// The start of the oldest round trip that has not timed out.
-    var oldestWaiting: NIODeadline? {
-        guard timedOut < roundTrips.count else { return nil }
-        return roundTrips[roundTrips.index(roundTrips.startIndex, offsetBy: timedOut)].since
+    var oldestWaiting: NIODeadline? { firstWaiting.map { roundTrips[$0].since } }
+    private var firstWaiting: CircularBuffer<RoundTrip>.Index? {
+        timedOut < roundTrips.count ? roundTrips.index(roundTrips.startIndex, offsetBy: timedOut) : nil
     }
 
     mutating func append(_ waiter: Waiter, commands: Int, since: NIODeadline) {
@@ -56,8 +56,7 @@ struct Pipeline<Waiter> {
 
     /// Fails the oldest round trip that has not timed out.
     mutating func timeOutOldestWaiting() -> Delivery<Waiter>? {
-        guard timedOut < roundTrips.count else { return nil }
-        let index = roundTrips.index(roundTrips.startIndex, offsetBy: timedOut)
+        guard let index = firstWaiting else { return nil }
         let delivery = fail(at: index, with: .timeout)
         roundTrips.modify(index) { $0.waiter = nil }
         timedOut += 1

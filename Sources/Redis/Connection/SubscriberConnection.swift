@@ -12,10 +12,10 @@ struct SubscriberConnection: ConnectionMachine {
 
     private enum Phase {
         case loggingIn(Login)
-        case askingID
-        case turningOn
+        case requestingID
+        case enablingTracking
         case subscribing(missing: Int)
-        case listening
+        case subscribed
         case ended
     }
 
@@ -24,7 +24,7 @@ struct SubscriberConnection: ConnectionMachine {
     private let channels: [String]
     private let readyUntil: NIODeadline
     private let pingInterval: TimeAmount
-    private var heard: NIODeadline
+    private var lastReceived: NIODeadline
     private var pinged: NIODeadline
 
     /// The channel of tracked changes.
@@ -39,7 +39,7 @@ struct SubscriberConnection: ConnectionMachine {
         channels = (prefixes.isEmpty ? [] : [Self.invalidations]) + configuration.channels
         readyUntil = until
         pingInterval = TimeAmount(configuration.pingInterval)
-        heard = until
+        lastReceived = until
         pinged = until
     }
 
@@ -49,7 +49,7 @@ struct SubscriberConnection: ConnectionMachine {
     }
 
     mutating func receive(_ reply: RedisValue, at now: NIODeadline) -> ConnectionAction<Never> {
-        heard = now
+        lastReceived = now
         if case .loggingIn(var login) = phase {
             let progress = login.receive(reply)
             phase = .loggingIn(login)
@@ -67,34 +67,34 @@ struct SubscriberConnection: ConnectionMachine {
             phase = .subscribing(missing: channels.count)
             return .send([subscription])
         case .done:
-            phase = .askingID
+            phase = .requestingID
             return .send([RedisCommand("CLIENT", "ID")])
         }
     }
 
     private mutating func take(_ reply: RedisValue, at now: NIODeadline) -> ConnectionAction<Never> {
         switch (phase, reply) {
-        case (.askingID, .integer(let id)):
-            phase = .turningOn
+        case (.requestingID, .integer(let id)):
+            phase = .enablingTracking
             return .send([tracking(id), subscription])
-        case (.turningOn, .status):
+        case (.enablingTracking, .status):
             phase = .subscribing(missing: channels.count)
             return .nothing
         case (.subscribing(let missing), .array(let parts)) where parts.first == .string(Array("subscribe".utf8)):
             return subscribed(missing: missing - 1, at: now)
-        case (.subscribing, .array(let parts)), (.listening, .array(let parts)): return hear(parts)
+        case (.subscribing, .array(let parts)), (.subscribed, .array(let parts)): return receive(parts)
         case (.ended, _): return .nothing
         default: return .end(.protocolViolation)
         }
     }
 
     private mutating func subscribed(missing: Int, at now: NIODeadline) -> ConnectionAction<Never> {
-        phase = missing == 0 ? .listening : .subscribing(missing: missing)
+        phase = missing == 0 ? .subscribed : .subscribing(missing: missing)
         pinged = now
         return missing == 0 ? .becomeReady : .nothing
     }
 
-    private func hear(_ parts: [RedisValue]) -> ConnectionAction<Never> {
+    private func receive(_ parts: [RedisValue]) -> ConnectionAction<Never> {
         if parts.first == .string(Array("pong".utf8)) { return .nothing }
         guard parts.count == 3, parts[0] == .string(Array("message".utf8)), case .string(let channel) = parts[1] else {
             return .end(.protocolViolation)
@@ -120,16 +120,16 @@ struct SubscriberConnection: ConnectionMachine {
 
     var deadline: NIODeadline? {
         switch phase {
-        case .listening: min(pinged + pingInterval, silentUntil)
+        case .subscribed: min(pinged + pingInterval, silentUntil)
         case .ended: nil
         default: readyUntil
         }
     }
 
-    private var silentUntil: NIODeadline { heard + pingInterval * Self.silentIntervals }
+    private var silentUntil: NIODeadline { lastReceived + pingInterval * Self.silentIntervals }
 
     mutating func deadlinePassed(at now: NIODeadline) -> ConnectionAction<Never> {
-        guard case .listening = phase, now < silentUntil else { return .end(.stalled) }
+        guard case .subscribed = phase, now < silentUntil else { return .end(.stalled) }
         guard pinged + pingInterval <= now else { return .nothing }
         pinged = now
         return .send([RedisCommand("PING")])
@@ -138,11 +138,5 @@ struct SubscriberConnection: ConnectionMachine {
     mutating func end(_ fault: RedisConnectionFault) -> [Delivery<Never>] {
         phase = .ended
         return []
-    }
-}
-
-extension RedisValue {
-    fileprivate var bytes: [UInt8]? {
-        if case .string(let bytes) = self { bytes } else { nil }
     }
 }

@@ -30,17 +30,13 @@ internal import NIOCore
         self.count = Int(count)
     }
 
-    deinit {
-        unsafe redisFreeCommand(text)
-    }
+    deinit { unsafe redisFreeCommand(text) }
 
     func write(to buffer: inout ByteBuffer) {
         _ = unsafe buffer.writeBytes(UnsafeRawBufferPointer(start: text, count: count))
     }
 
-    private static func pointers(
-        into bytes: UnsafeRawBufferPointer, _ lengths: [Int]
-    ) -> [UnsafePointer<CChar>?] {
+    private static func pointers(into bytes: UnsafeRawBufferPointer, _ lengths: [Int]) -> [UnsafePointer<CChar>?] {
         var rest = unsafe bytes.bindMemory(to: CChar.self).baseAddress
         return unsafe lengths.map { length in
             defer { unsafe rest = rest.map { unsafe $0 + length } }

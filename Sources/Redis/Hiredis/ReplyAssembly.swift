@@ -16,9 +16,7 @@ struct ReplyAssembly {
     private var elements = 0
     private(set) var fault: ReplyFault?
 
-    init(limits: RedisNodeConfiguration.Limits) {
-        self.limits = limits
-    }
+    init(limits: RedisNodeConfiguration.Limits) { self.limits = limits }
 
     /// Returns true if a string of this length is within the limit.
     func hasRoom(forBytes count: Int) -> Bool {

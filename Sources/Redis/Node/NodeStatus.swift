@@ -9,19 +9,15 @@ final class NodeStatus: Sendable {
     private let observer: any RedisObserver
     private let lastForbidden = Mutex<(refusal: RedisRefusal, until: NIODeadline)?>(nil)
 
-    init(_ observer: any RedisObserver) {
-        self.observer = observer
-    }
+    init(_ observer: any RedisObserver) { self.observer = observer }
 
     /// The time for which a forbidden command affects the node's health.
     private static let memory = TimeAmount.seconds(60)
 
-    func observe(_ event: RedisEvent) {
-        observer.observe(event)
-    }
+    func observe(_ event: RedisEvent) { observer.observe(event) }
 
     /// Reports the outcomes of commands.
-    func count(_ results: [Result<RedisValue, RedisError>], since: NIODeadline) {
+    func count(_ results: RedisResults, since: NIODeadline) {
         let now = NIODeadline.now()
         let took = Duration(now - since)
         for result in results {
@@ -35,7 +31,7 @@ final class NodeStatus: Sendable {
     }
 
     /// Reports commands that were not sent.
-    func refuse(_ commands: Int, _ error: RedisError) -> [Result<RedisValue, RedisError>] {
+    func refuse(_ commands: Int, _ error: RedisError) -> RedisResults {
         let results = Array(repeating: Result<RedisValue, RedisError>.failure(error), count: commands)
         count(results, since: .now())
         return results

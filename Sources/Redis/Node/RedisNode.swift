@@ -11,13 +11,13 @@ internal import Synchronization
 /// `send` use one connection, in order, without others between them. Commands that change how a connection replies
 /// (`SUBSCRIBE`, `MONITOR`, `CLIENT REPLY`, `QUIT`) must not be sent.
 public final class RedisNode: RedisCommands {
-    typealias Caller = CheckedContinuation<[Result<RedisValue, RedisError>], Never>
-    typealias Lane = ConnectionKeeper<CommandConnection<Caller>>
+    typealias Caller = CheckedContinuation<RedisResults, Never>
+    typealias Connection = ConnectionKeeper<CommandConnection<Caller>>
 
     /// The node's configuration.
     public let configuration: RedisNodeConfiguration
     private let eventLoops: any EventLoopGroup
-    private let lanes: [Lane]
+    private let connections: [Connection]
     private let subscriber: ConnectionKeeper<SubscriberConnection>?
     private let status: NodeStatus
     private let isShutDown = Atomic(false)
@@ -26,14 +26,12 @@ public final class RedisNode: RedisCommands {
     /// - Parameters:
     ///   - eventLoops: each gets a connection. A caller on one of them uses its own; others rotate.
     ///   - observer: receives the node's events.
-    public init(
-        _ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver
-    ) {
+    public init(_ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver) {
         let status = NodeStatus(observer)
         self.configuration = configuration
         self.eventLoops = eventLoops
         self.status = status
-        lanes = eventLoops.makeIterator().map { Lane(on: $0, .commands(configuration, status)) }
+        connections = eventLoops.makeIterator().map { Connection(on: $0, .commands(configuration, status)) }
         subscriber =
             configuration.trackedPrefixes.isEmpty && configuration.channels.isEmpty
             ? nil : ConnectionKeeper(on: eventLoops.next(), .subscriber(configuration, status))
@@ -41,47 +39,47 @@ public final class RedisNode: RedisCommands {
 
     /// Connects, and retries until it succeeds. A second call does nothing.
     public func start() {
-        for lane in lanes { lane.start() }
+        for connection in connections { connection.start() }
         subscriber?.start()
     }
 
     /// Ends all connections permanently and fails waiting commands with `.shutDown`; returns when they are closed.
     public func shutdown() async {
         isShutDown.store(true, ordering: .relaxed)
-        let ends = lanes.map { $0.shutdown() } + (subscriber.map { [$0.shutdown()] } ?? [])
+        let ends = connections.map { $0.shutdown() } + (subscriber.map { [$0.shutdown()] } ?? [])
         for end in ends { try? await end.get() }
     }
 
     /// The node's present state.
     public var health: RedisHealth {
-        let faults = lanes.map(\.fault) + [subscriber?.fault]
+        let faults = connections.map(\.fault) + [subscriber?.fault]
         for case .refused(let refusal) in faults where !refusal.isPassing { return .misconfigured(refusal) }
         if let refusal = status.forbiddenCommand { return .misconfigured(refusal) }
-        let ready = lanes.count(where: \.isReady)
-        return ready > 0 ? .connected(ready) : .disconnected(lanes.lazy.compactMap(\.fault).first)
+        let ready = connections.count(where: \.isReady)
+        return ready > 0 ? .connected(ready) : .disconnected(connections.lazy.compactMap(\.fault).first)
     }
 
     /// Sends the commands together, and returns one result for each, in order, within the command deadline. An empty
     /// command, to which Redis would not reply, fails all of them with `.protocolViolation`.
-    public func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+    public func send(_ commands: [RedisCommand]) async -> RedisResults {
         guard !commands.isEmpty else { return [] }
         let since = NIODeadline.now()
-        guard let lane = readyLane else {
+        guard let connection = readyConnection else {
             return status.refuse(commands.count, isShutDown.load(ordering: .relaxed) ? .shutDown : .notConnected)
         }
         guard let bytes = ByteBuffer(commands: commands) else {
             return status.refuse(commands.count, .protocolViolation)
         }
         return await withCheckedContinuation { caller in
-            lane.submit(Request(bytes: bytes, commands: commands.count, since: since, caller: caller))
+            connection.submit(Request(bytes: bytes, commands: commands.count, since: since, caller: caller))
         }
     }
 
     /// The connection on the caller's event loop, else one by rotation; another one while that is not ready.
-    private var readyLane: Lane? {
+    private var readyConnection: Connection? {
         let loop = eventLoops.any()
-        if let lane = lanes.first(where: { $0.loop === loop }), lane.isReady { return lane }
-        return lanes.first(where: \.isReady)
+        if let connection = connections.first(where: { $0.loop === loop }), connection.isReady { return connection }
+        return connections.first(where: \.isReady)
     }
 }
 

@@ -3,22 +3,12 @@
 
 /// A node's address, login, deadlines and limits.
 public struct RedisNodeConfiguration: Sendable {
-    /// The address of a node.
-    public enum Address: Hashable, Sendable {
-        /// A host name or an IP address, and a TCP port.
-        case host(String, port: Int)
-        /// The path of a Unix socket.
-        case unixSocket(String)
-    }
-
     /// The node's address.
-    public var address: Address
+    public var address: RedisAddress
     /// The TLS settings; nil for a connection without TLS.
     public var tls: RedisTLS?
-    /// The Redis ACL user name; nil for the default user.
-    public var user: String?
-    /// The password; nil for no login.
-    public var password: String?
+    /// The login; without a password there is none.
+    public var credentials = RedisURL.Credentials()
     /// The number of the database. 0 is not selected, so that it works in a cluster and with Sentinel.
     public var database = 0
     /// The name in `CLIENT LIST`, without spaces.
@@ -42,9 +32,7 @@ public struct RedisNodeConfiguration: Sendable {
     public var limits = Limits()
 
     /// Creates the configuration of a node without TLS and login.
-    public init(address: Address) {
-        self.address = address
-    }
+    public init(address: RedisAddress) { self.address = address }
 
     /// The limits of one connection.
     public struct Limits: Hashable, Sendable {
@@ -69,4 +57,36 @@ extension RedisNodeConfiguration: CustomStringConvertible, CustomReflectable {
     public var description: String { "\(address)" }
     /// Empty: the password is in here.
     public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The delays before the next attempt to connect. They double each time, with jitter, so that nodes that lost Redis
+/// together do not reconnect together.
+public struct RedisReconnection: Hashable, Sendable {
+    /// The delay after the first failure.
+    public var base: Duration = .milliseconds(50)
+    /// The maximum delay. After a connection that lasted as long, delays start again at `base`.
+    public var longest: Duration = .seconds(2)
+    /// The delay after Redis rejected the login, which only an operator can fix.
+    public var afterRefusal: Duration = .seconds(10)
+
+    /// Creates the default delays.
+    public init() {}
+
+    /// Returns a random delay between half of `min(longest, base * 2^failures)` and all of it.
+    /// - Parameter failures: the number of failed attempts before this one's failure.
+    func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+        let doublings = min(failures, Self.maximumDoublings)
+        return jittered(min(longest, base * (1 << doublings)), using: &generator)
+    }
+
+    /// Returns a random delay between half of `afterRefusal` and all of it.
+    func delayAfterRefusal(using generator: inout some RandomNumberGenerator) -> Duration {
+        jittered(afterRefusal, using: &generator)
+    }
+
+    private func jittered(_ span: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
+        span * Double.random(in: 0.5...1, using: &generator)
+    }
+
+    private static let maximumDoublings = 20
 }

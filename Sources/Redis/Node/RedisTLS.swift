@@ -25,9 +25,7 @@ public struct RedisTLS: Sendable {
     ///   - caFile: PEM of the trusted authorities; nil for those of the system.
     ///   - certificateFile: PEM of our certificate and its intermediates; nil for none.
     ///   - keyFile: PEM of its private key.
-    public init(
-        caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil
-    ) throws(Fault) {
+    public init(caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) throws(Fault) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         // Close even if the other side does not confirm it in time.

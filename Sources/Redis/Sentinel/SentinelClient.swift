@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// The master that sentinels name. A new node receives commands once its own `ROLE` is master; until then commands fail
 /// as at the old one.
-final class SentinelClient: RedisTopology {
+final class SentinelClient: RedisClient {
     private struct State {
         var master: RedisNode?
         /// The node that a sentinel named, before its own `ROLE` is master.
@@ -51,7 +51,7 @@ final class SentinelClient: RedisTopology {
 
     func start() {
         for sentinel in sentinels { sentinel.start() }
-        refresher.start { [weak self] in await self?.look() ?? true }
+        refresher.start { [weak self] in await self?.refresh() ?? true }
     }
 
     func shutdown() async {
@@ -63,13 +63,16 @@ final class SentinelClient: RedisTopology {
         for node in nodes + sentinels { await node.shutdown() }
     }
 
-    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
+    func send(_ commands: [RedisCommand]) async -> RedisResults {
         let (master, isShutDown) = state.withLock { ($0.master, $0.isShutDown) }
         guard let master else {
             return commands.map { _ in .failure(isShutDown ? .shutDown : .notConnected) }
         }
         let results = await master.send(commands)
-        if results.contains(where: \.castsDoubtOnTopology) { refresher.want() }
+        let hasDoubt = results.contains {
+            if case .failure(let error) = $0 { error.castsDoubtOnTopology } else { false }
+        }
+        if hasDoubt { refresher.request() }
         return results
     }
 
@@ -77,19 +80,17 @@ final class SentinelClient: RedisTopology {
         let (master, candidate, refusal) = state.withLock { ($0.master, $0.candidate, $0.refusal) }
         if let master { return master.health }
         if let refusal { return .misconfigured(refusal) }
-        return .together([candidate].compactMap { $0?.health } + sentinels.map(\.health).filter(\.isMisconfigured))
+        return .combined([candidate].compactMap { $0?.health } + sentinels.map(\.health).filter(\.isMisconfigured))
     }
 
     var masters: [RedisAddress: RedisHealth] {
         state.withLock { $0.master }?.masters ?? [:]
     }
-}
 
-// MARK: - Finding the master
+    // MARK: - Finding the master
 
-extension SentinelClient {
     /// Queries the sentinels in order, and the role of the node that the first reply names.
-    private func look() async -> Bool {
+    private func refresh() async -> Bool {
         let turn = state.withLock { $0.turn }
         for offset in sentinels.indices {
             let sentinel = (turn + offset) % sentinels.count
@@ -154,12 +155,6 @@ extension SentinelClient {
     private func isMaster(_ node: RedisNode) async -> Bool {
         guard case .array(let role) = try? await node.send(RedisCommand("ROLE")) else { return false }
         return role.first == .string(Array("master".utf8))
-    }
-}
-
-extension Result<RedisValue, RedisError> {
-    fileprivate var castsDoubtOnTopology: Bool {
-        if case .failure(let error) = self { error.castsDoubtOnTopology } else { false }
     }
 }
 

@@ -6,7 +6,7 @@ struct TopologyRefreshRule {
     enum Step: Hashable {
         case nothing
         /// Refresh now, then call `ended`.
-        case look
+        case refresh
         /// Call `timerFired` then.
         case wait(until: ContinuousClock.Instant)
     }
@@ -18,45 +18,39 @@ struct TopologyRefreshRule {
     /// The time from the end of any other refresh to the next.
     let retryInterval: Duration
 
-    private var earliest: ContinuousClock.Instant?
-    private var next: ContinuousClock.Instant?
-    private var isLooking = false
-    private var isWantedAgain = false
+    private(set) var earliest: ContinuousClock.Instant?
+    private(set) var next: ContinuousClock.Instant?
+    private(set) var isRefreshing = false
+    private(set) var isRequestedAgain = false
 
-    init(pace: Duration, interval: Duration, retryInterval: Duration) {
-        self.pace = pace
-        self.interval = interval
-        self.retryInterval = retryInterval
-    }
-
-    mutating func want(at now: ContinuousClock.Instant) -> Step {
-        guard !isLooking else {
-            isWantedAgain = true
+    mutating func request(at now: ContinuousClock.Instant) -> Step {
+        guard !isRefreshing else {
+            isRequestedAgain = true
             return .nothing
         }
-        let wanted = max(now, earliest ?? now)
-        if wanted <= now { return begin(at: now) }
-        if let next, next <= wanted { return .nothing }
-        return wait(until: wanted)
+        let requested = max(now, earliest ?? now)
+        if requested <= now { return begin(at: now) }
+        if let next, next <= requested { return .nothing }
+        return wait(until: requested)
     }
 
     /// Handles the end of a `wait`. Outdated timers have no effect.
     mutating func timerFired(at now: ContinuousClock.Instant) -> Step {
-        guard !isLooking, let next, next <= now else { return .nothing }
+        guard !isRefreshing, let next, next <= now else { return .nothing }
         return begin(at: now)
     }
 
     /// Handles the end of a refresh.
     /// - Parameter isInOrder: true if no retry is needed.
     mutating func ended(isInOrder: Bool, at now: ContinuousClock.Instant) -> Step {
-        let pause = isWantedAgain ? .zero : isInOrder ? interval : retryInterval
-        (isLooking, isWantedAgain) = (false, false)
+        let pause = isRequestedAgain ? .zero : isInOrder ? interval : retryInterval
+        (isRefreshing, isRequestedAgain) = (false, false)
         return wait(until: max(now + pause, earliest ?? now))
     }
 
     private mutating func begin(at now: ContinuousClock.Instant) -> Step {
-        (isLooking, next, earliest) = (true, nil, now + pace)
-        return .look
+        (isRefreshing, next, earliest) = (true, nil, now + pace)
+        return .refresh
     }
 
     private mutating func wait(until time: ContinuousClock.Instant) -> Step {

@@ -9,7 +9,7 @@ final class TopologyRefresher: Sendable {
     private struct State {
         var rule: TopologyRefreshRule
         /// The refresh, which returns true if everything is in order. Nil before the start and after the end.
-        var look: (@Sendable () async -> Bool)?
+        var refresh: (@Sendable () async -> Bool)?
     }
 
     private let state: Mutex<State>
@@ -21,23 +21,23 @@ final class TopologyRefresher: Sendable {
     }
 
     /// Refreshes at once, and then whenever there is a reason.
-    func start(look: @escaping @Sendable () async -> Bool) {
-        state.withLock { $0.look = look }
-        want()
+    func start(refresh: @escaping @Sendable () async -> Bool) {
+        state.withLock { $0.refresh = refresh }
+        request()
     }
 
-    func want() { step { $0.want(at: .now) } }
+    func request() { step { $0.request(at: .now) } }
 
     /// Ends refreshing; a refresh in progress runs to its end.
-    func stop() { state.withLock { $0.look = nil } }
+    func stop() { state.withLock { $0.refresh = nil } }
 
     private func step(_ change: (inout TopologyRefreshRule) -> TopologyRefreshRule.Step) {
-        let (step, look) = state.withLock { state in
-            (state.look == nil ? .nothing : change(&state.rule), state.look)
+        let (step, refresh) = state.withLock { state in
+            (state.refresh == nil ? .nothing : change(&state.rule), state.refresh)
         }
         switch step {
         case .nothing: break
-        case .look: Task { await begin(look) }
+        case .refresh: Task { await begin(refresh) }
         case .wait(let time):
             eventLoop.scheduleTask(in: TimeAmount(time - .now)) { [weak self] in
                 self?.step { $0.timerFired(at: .now) }
@@ -45,8 +45,23 @@ final class TopologyRefresher: Sendable {
         }
     }
 
-    private func begin(_ look: (@Sendable () async -> Bool)?) async {
-        let isInOrder = await look?() ?? true
+    private func begin(_ refresh: (@Sendable () async -> Bool)?) async {
+        let isInOrder = await refresh?() ?? true
         step { $0.ended(isInOrder: isInOrder, at: .now) }
+    }
+}
+
+/// Forwards a node's events, and requests a refresh if the masters may have changed.
+struct NodeObserver: RedisObserver {
+    /// Receives all events; nil for nodes that are only asked about others.
+    let observer: (any RedisObserver)?
+    let refresher: TopologyRefresher
+
+    func observe(_ event: RedisEvent) {
+        observer?.observe(event)
+        switch event {
+        case .connected(.commands), .disconnected(.commands, _), .published: refresher.request()
+        default: break
+        }
     }
 }

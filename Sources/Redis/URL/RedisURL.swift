@@ -64,7 +64,7 @@ public struct RedisURL: Hashable, Sendable {
     /// Parses a URL.
     public init(_ text: String) throws(RedisURLError) {
         var parser = try RedisURLParser(text)
-        (topology, addresses, database) = try parser.place()
+        (topology, addresses, database) = try parser.target()
         usesTLS = parser.scheme.usesTLS
         credentials = parser.credentials
         sentinelCredentials = parser.sentinelCredentials

@@ -21,7 +21,8 @@ struct RedisURLParser {
     let sentinelCredentials: RedisURL.Credentials
     private let hosts: Substring
     private let path: [Substring]
-    private var options: RedisURLOptions
+    /// The options after the question mark, each to be taken once.
+    private var options: [Substring: Substring]
 
     init(_ text: String) throws(RedisURLError) {
         guard text.utf8.count <= RedisURL.Limits.maximumBytes else { throw .tooLong }
@@ -30,22 +31,22 @@ struct RedisURLParser {
         guard let end = text.firstRange(of: "://"), let scheme = Scheme(rawValue: text[..<end.lowerBound].lowercased())
         else { throw .unknownScheme }
         self.scheme = scheme
-        let (place, query) = text[end.upperBound...].split(atFirst: "?")
-        options = try RedisURLOptions(query)
-        let (authority, path) = place.split(atFirst: "/")
+        let (target, query) = text[end.upperBound...].split(atFirst: "?")
+        options = try Self.options(of: query ?? "")
+        let (authority, path) = target.split(atFirst: "/")
         self.path = path.map { $0.split(separator: "/", omittingEmptySubsequences: false) } ?? []
         (credentials, hosts) = try Self.userInfo(of: authority)
         sentinelCredentials = RedisURL.Credentials(
-            user: try options.take("sentinel_user").map(Self.credential),
-            password: try options.take("sentinel_password").map(Self.credential))
+            user: try options.removeValue(forKey: "sentinel_user").map(Self.credential),
+            password: try options.removeValue(forKey: "sentinel_password").map(Self.credential))
         guard scheme.isSentinel || sentinelCredentials == RedisURL.Credentials() else { throw .unknownOption }
     }
 
     /// Returns the addresses and the topology, by the rules of the scheme.
-    mutating func place() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
-        let place = try scheme == .unix ? socket() : network()
+    mutating func target() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
+        let target = try scheme == .unix ? socket() : network()
         guard options.isEmpty else { throw .unknownOption }
-        return place
+        return target
     }
 }
 
@@ -55,7 +56,7 @@ extension RedisURLParser.Scheme {
     fileprivate var port: Int { isSentinel ? 26379 : 6379 }
 }
 
-// MARK: - Places
+// MARK: - Targets
 
 extension RedisURLParser {
     private mutating func socket() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
@@ -63,7 +64,7 @@ extension RedisURLParser {
         let path = try Self.decoded(path.joined(separator: "/"))
         guard !path.isEmpty, path.utf8.count < RedisAddress.Limits.maximumPathBytes, !path.utf8.contains(0)
         else { throw .invalidSocketPath }
-        let database = try options.take("database").map(Self.database) ?? 0
+        let database = try options.removeValue(forKey: "database").map(Self.database) ?? 0
         return (.standalone, [.unixSocket("/" + path)], database)
     }
 
@@ -114,11 +115,9 @@ extension RedisURLParser {
         guard rest.first == ":" else { throw .invalidHost }
         return (host, rest.dropFirst())
     }
-}
 
-// MARK: - Words
+    // MARK: - Words
 
-extension RedisURLParser {
     private static func userInfo(of authority: Substring) throws(RedisURLError) -> (RedisURL.Credentials, Substring) {
         let (userInfo, hosts) = authority.split(atFirst: "@")
         guard let hosts else { return (RedisURL.Credentials(), authority) }
@@ -130,17 +129,25 @@ extension RedisURLParser {
         return (credentials, hosts)
     }
 
+    private static func options(of query: Substring) throws(RedisURLError) -> [Substring: Substring] {
+        var options: [Substring: Substring] = [:]
+        for option in query.split(separator: "&") {
+            let (name, value) = option.split(atFirst: "=")
+            guard let value else { throw .unknownOption }
+            guard options.updateValue(value, forKey: name) == nil else { throw .repeatedOption }
+        }
+        return options
+    }
+
     private static func credential(_ text: Substring) throws(RedisURLError) -> String {
         let word = try decoded(text)
         guard word.utf8.count <= RedisURL.Limits.maximumCredentialBytes else { throw .credentialsTooLong }
         return word
     }
 
-    /// Sentinel's own rule for names in its configuration.
     private static func masterName(_ text: Substring) throws(RedisURLError) -> String {
         let name = try decoded(text)
-        guard name.utf8.count <= RedisURL.Limits.maximumMasterNameBytes,
-            name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || ".-_".contains($0)) })
+        guard name.utf8.count <= RedisURL.Limits.maximumMasterNameBytes, name.isPlainName
         else { throw .invalidMasterName }
         return name
     }
@@ -181,23 +188,6 @@ extension RedisURLParser {
     private static func hexadecimal(_ byte: UInt8) -> UInt8? {
         Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
     }
-}
-
-/// The options after the question mark, each taken once.
-struct RedisURLOptions {
-    private var values: [Substring: Substring] = [:]
-
-    init(_ query: Substring?) throws(RedisURLError) {
-        for option in (query ?? "").split(separator: "&") {
-            let (name, value) = option.split(atFirst: "=")
-            guard let value else { throw .unknownOption }
-            guard values.updateValue(value, forKey: name) == nil else { throw .repeatedOption }
-        }
-    }
-
-    var isEmpty: Bool { values.isEmpty }
-
-    mutating func take(_ name: Substring) -> Substring? { values.removeValue(forKey: name) }
 }
 
 extension StringProtocol where SubSequence == Substring {

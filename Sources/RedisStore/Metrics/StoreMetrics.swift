@@ -15,7 +15,7 @@ package final class StoreMetrics: Sendable {
     private let connections: [RedisConnectionRole: PrometheusGauge]
     private let connects: [StoreConnectLabels: PrometheusCounter]
     private let disconnects: [RedisConnectionRole: PrometheusCounter]
-    private let transitions: [StoreBreakerLabels: PrometheusCounter]
+    private let transitions: [CircuitBreaker.Transition: PrometheusCounter]
     private let invalidations: PrometheusCounter
     private let fleetState: [FleetUpdateLabels: PrometheusCounter]
     private let cacheFaults: [SharedCacheFault: PrometheusCounter]
@@ -50,7 +50,7 @@ package final class StoreMetrics: Sendable {
 
     /// Counts transitions of the circuit breaker.
     func breakerMoved(_ transition: CircuitBreaker.Transition, _ times: Int) {
-        transitions[StoreBreakerLabels(transition: transition)]?.increment(by: Int64(times))
+        transitions[transition]?.increment(by: Int64(times))
     }
 
     /// Counts an event of a connection.
@@ -70,7 +70,7 @@ package final class StoreMetrics: Sendable {
         }
     }
 
-    /// Counts an update of the fleet's state that was learnt, lost or unreadable.
+    /// Counts an update of the fleet's state that was received, lost or unreadable.
     func count(_ note: FleetUpdateLabels.Note, _ result: FleetUpdateLabels.Result) {
         fleetState[FleetUpdateLabels(note: note, result: result)]?.increment()
     }
@@ -134,16 +134,6 @@ struct StoreConnectLabels: SeriesLabels {
     }
 }
 
-/// The labels of a transition of the store's circuit breaker.
-struct StoreBreakerLabels: SeriesLabels {
-    let transition: CircuitBreaker.Transition
-
-    static let labelNames = ["from", "to"]
-    var labelValues: [String] { [transition.from.rawValue, transition.to.rawValue] }
-
-    static let allCases = CircuitBreaker.Transition.allCases.map { StoreBreakerLabels(transition: $0) }
-}
-
 /// The labels of an update of the fleet's state.
 struct FleetUpdateLabels: SeriesLabels {
     enum Note: String, CaseIterable, Sendable {
@@ -151,13 +141,13 @@ struct FleetUpdateLabels: SeriesLabels {
     }
 
     enum Result: String, CaseIterable, Sendable {
-        case learnt, lost, unreadable
+        case received, lost, unreadable
     }
 
     let note: Note
     let result: Result
 
-    static let labelNames = ["note", "result"]
+    static let labelNames = ["update", "result"]
     var labelValues: [String] { [note.rawValue, result.rawValue] }
 
     static let allCases = Note.allCases.flatMap { note in
@@ -175,10 +165,6 @@ extension RedisRefusal.Kind: SeriesLabels {
 }
 
 extension StoreCondition: SeriesLabels {
-    static var labelNames: [String] { ["state"] }
-}
-
-extension CircuitBreaker.State.Name: SeriesLabels {
     static var labelNames: [String] { ["state"] }
 }
 

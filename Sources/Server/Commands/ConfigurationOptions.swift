@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import Secrets
 internal import Settings
 internal import Telemetry
 #if canImport(FoundationEssentials)
     internal import FoundationEssentials
 #else
     internal import Foundation
-    internal import Secrets
 #endif
 
 /// The options of every command that reads the configuration.
@@ -29,17 +27,7 @@ struct ConfigurationOptions: ParsableArguments {
     /// Loads the configuration; otherwise prints every problem on standard error, and exits with status 78 (EX_CONFIG).
     /// - Parameter files: reads the files, and remembers them.
     func load(through files: FileReadings = FileReadings()) throws -> GatewayConfiguration {
-        try orExit { () throws(ConfigurationProblems) in try source.load(through: files) }
-    }
-
-    /// Reads the pepper alone; other faults of the configuration do not matter.
-    func pepper() throws(ConfigurationProblems) -> Secret {
-        try ConfigurationLoader.pepper(environment: ProcessInfo.processInfo.environment, filePath: config)
-    }
-
-    /// Reads the address of the admin plane alone; other faults of the configuration do not matter.
-    func admin() throws(ConfigurationProblems) -> ListenerConfiguration {
-        try ConfigurationLoader.admin(environment: ProcessInfo.processInfo.environment, filePath: config)
+        try orExit { () throws(ConfigurationProblems) in try source.load(readFile: files.read) }
     }
 
     /// Runs a body that may find the configuration wrong; prints the problems and exits.

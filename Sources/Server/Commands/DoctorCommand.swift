@@ -44,20 +44,24 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let report = await report()
         switch format {
-        case .text: print(report.text(hasColours: Terminal.hasColours), terminator: "")
+        case .text: print(report.text(hasColours: hasColours), terminator: "")
         case .json: print(report.json, terminator: "")
         }
         if report.isMisconfigured { throw ExitCode.misconfigured }
         if report.level == .failed { throw ExitCode.failure }
     }
 
+    /// True for a terminal without `NO_COLOR` (<https://no-color.org>).
+    private var hasColours: Bool {
+        CLibrary.isStandardOutputTerminal && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+    }
+
     private func report() async -> DoctorReport {
-        let environment = ProcessInfo.processInfo.environment
         do throws(ConfigurationProblems) {
-            let configuration = try ConfigurationLoader.load(environment: environment, filePath: options.config)
+            let configuration = try options.source.load()
             try configuration.tryOut()
-            let doctor = Doctor(configuration: configuration, environment: environment)
-            return DoctorReport(observations: await doctor.examine())
+            let doctor = Doctor(configuration: configuration, environment: ProcessInfo.processInfo.environment)
+            return DoctorReport(observations: await doctor.check())
         } catch {
             return DoctorReport(observations: error.observations)
         }
@@ -65,11 +69,3 @@ struct DoctorCommand: AsyncParsableCommand {
 }
 
 extension DoctorReport.Format: ExpressibleByArgument {}
-
-/// The terminal of standard output.
-enum Terminal {
-    /// True for a terminal without `NO_COLOR` (<https://no-color.org>).
-    static var hasColours: Bool {
-        CLibrary.isStandardOutputTerminal && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
-    }
-}

@@ -31,27 +31,26 @@ struct HealthCommand: AsyncParsableCommand {
     var ready = false
 
     func run() async throws {
-        let admin = try options.orExit { () throws(ConfigurationProblems) in try options.admin() }
+        let admin = try options.orExit { () throws(ConfigurationProblems) in try options.source.admin() }
         guard admin.port != 0 else {
             print("gateway.admin.port is 0: the gateway's log names the port that the system chose")
             throw ExitCode.failure
         }
         let condition = try await LocalGateway(admin).condition(at: ready ? "/readyz" : "/livez")
         print(condition.line(asked: ready ? "ready" : "alive", at: admin))
-        if condition != .well { throw ExitCode.failure }
+        if condition != .healthy { throw ExitCode.failure }
     }
 }
 
 extension LocalGateway.Condition {
-    /// Returns one line for the operator.
     fileprivate func line(asked word: String, at admin: ListenerConfiguration) -> String {
         let location = "\(admin.reachableHost):\(admin.port)"
         return switch self {
-        case .well: word
-        case .unwell(let status, let detail): "not \(word): HTTP \(status): \(detail)"
-        case .silent(.connect): "not \(word): no process listens on \(location) (gateway.admin.host and port)"
-        case .silent(.timeout): "not \(word): no answer from \(location) within two seconds"
-        case .silent(let error): "not \(word): no answer from \(location) (\(error))"
+        case .healthy: word
+        case .unhealthy(let status, let detail): "not \(word): HTTP \(status): \(detail)"
+        case .unreachable(.connect): "not \(word): no process listens on \(location) (gateway.admin.host and port)"
+        case .unreachable(.timeout): "not \(word): no answer from \(location) within two seconds"
+        case .unreachable(let error): "not \(word): no answer from \(location) (\(error))"
         }
     }
 }

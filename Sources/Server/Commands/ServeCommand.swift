@@ -71,7 +71,6 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension GatewayConfiguration {
-    /// The message for a port that another process uses.
     fileprivate var portTakenText: String {
         """
         Another process listens on port \(http.listener.port) (data plane; GATEWAY_HTTP_PORT) or \(admin.port) (admin \

@@ -10,7 +10,6 @@ internal import Telemetry
 /// The dependencies of a gateway that rereads its configuration.
 struct Reloading: Sendable {
     let source: ConfigurationSource
-    /// The files read at the start.
     let files: FileReadings
     /// The occasions to reload, or to check whether a file has changed.
     let occasions: AsyncStream<ReloadOccasion>
@@ -20,7 +19,6 @@ struct Reloading: Sendable {
 struct ReloadService: Service {
     let reloader: Reloader
     let occasions: AsyncStream<ReloadOccasion>
-    /// Keeps the result of the last reload.
     let history: ReloadHistory
     let metrics: ReloadMetrics
     let clock: @Sendable () -> Timestamp
@@ -62,7 +60,6 @@ struct ReloadService: Service {
 }
 
 extension AsyncStream<ReloadOccasion> {
-    /// The limits of a process's occasions.
     enum Limits {
         /// The pause between two checks of the files. A check costs a microsecond or two per file.
         static let pause: Duration = .seconds(2)

@@ -16,69 +16,17 @@ package struct NetworkAddress: Hashable, Sendable {
 
     /// Parses `192.0.2.1` or `2001:db8::1`; nil for anything else, including zones and brackets.
     package init?(_ text: some StringProtocol) {
-        guard text.utf8.count <= Self.maximumCharacters else { return nil }
-        let text = Substring(text)
-        guard text.utf8.contains(UInt8(ascii: ":")) else {
-            guard let bits = Self.ipv4(text) else { return nil }
-            family = .ipv4
-            self.bits = UInt128(bits)
-            return
-        }
-        guard let bits = Self.ipv6(text) else { return nil }
-        let isMapped = bits >> 32 == 0xFFFF
-        (family, self.bits) = isMapped ? (.ipv4, bits & 0xFFFF_FFFF) : (.ipv6, bits)
+        // The C library reads up to the first zero byte.
+        guard text.utf8.count <= Self.maximumCharacters, !text.utf8.contains(0) else { return nil }
+        let isIPv6 = text.utf8.contains(UInt8(ascii: ":"))
+        guard let bytes = CLibrary.addressBytes(String(text), isIPv6: isIPv6) else { return nil }
+        let bits = bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        let isMapped = isIPv6 && bits >> 32 == 0xFFFF
+        (family, self.bits) = isIPv6 && !isMapped ? (.ipv6, bits) : (.ipv4, bits & 0xFFFF_FFFF)
     }
 
     /// The longest text form: six groups and an IPv4 address.
     private static let maximumCharacters = 45
-
-    private static func ipv4(_ text: Substring) -> UInt32? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
-        var bits: UInt32 = 0
-        for part in parts {
-            // `UInt8` accepts a sign; other parsers read a leading zero as octal.
-            guard let byte = UInt8(part), part.first != "+", part == "0" || part.first != "0" else {
-                return nil
-            }
-            bits = bits << 8 | UInt32(byte)
-        }
-        return bits
-    }
-
-    /// RFC 4291 §2.2: eight groups, of which `::` stands for one or more zeros.
-    private static func ipv6(_ text: Substring) -> UInt128? {
-        let halves = text.split(separator: "::", omittingEmptySubsequences: false)
-        guard halves.count <= 2, let last = halves.last, let tail = groups(last, mayEndInIPv4: true) else { return nil }
-        guard halves.count == 2 else { return tail.count == 8 ? number(tail) : nil }
-        guard let head = groups(halves[0], mayEndInIPv4: false), head.count + tail.count < 8 else { return nil }
-        return number(head) << UInt128(16 * (8 - head.count)) | number(tail)
-    }
-
-    private static func groups(_ text: Substring, mayEndInIPv4: Bool) -> [UInt16]? {
-        guard !text.isEmpty else { return [] }
-        var groups: [UInt16] = []
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        for (index, part) in parts.enumerated() {
-            if let group = group(part) {
-                groups.append(group)
-            } else if mayEndInIPv4, index == parts.count - 1, let bits = ipv4(part) {
-                groups += [UInt16(bits >> 16), UInt16(truncatingIfNeeded: bits)]
-            } else {
-                return nil
-            }
-        }
-        return groups
-    }
-
-    private static func group(_ text: Substring) -> UInt16? {
-        guard (1...4).contains(text.utf8.count), text.first != "+" else { return nil }
-        return UInt16(text, radix: 16)
-    }
-
-    private static func number(_ groups: [UInt16]) -> UInt128 {
-        groups.reduce(0) { $0 << 16 | UInt128($1) }
-    }
 }
 
 extension NetworkAddress {
@@ -145,4 +93,22 @@ extension AddressRanges: ConfigurationValue {
     }
 
     package var configurationText: String { ranges.map(\.text).joined(separator: ",") }
+}
+
+/// The loopback addresses and host names.
+package enum Loopback {
+    /// Returns true if the network cannot reach a listener on this host. Names other than `localhost` count as
+    /// reachable, because their resolution may change.
+    package static func contains(_ host: String) -> Bool {
+        host == "localhost" || NetworkAddress(host).map { contains($0) } ?? false
+    }
+
+    /// Returns true for a loopback address.
+    package static func contains(_ address: NetworkAddress) -> Bool {
+        switch address.family {
+        // RFC 1122 §3.2.1.3.
+        case .ipv4: address.bits >> 24 == 127
+        case .ipv6: address.bits == 1
+        }
+    }
 }

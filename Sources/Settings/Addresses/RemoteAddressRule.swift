@@ -12,11 +12,8 @@ package struct RemoteAddressRule: Hashable, Sendable {
     /// The only field that is read: a proxy that writes one of the two may pass on the client's value of the other.
     package var header = ForwardingHeader.xForwardedFor
 
-    package init(
-        trustedProxies: AddressRanges = AddressRanges(), header: ForwardingHeader = ForwardingHeader.xForwardedFor
-    ) {
-        self.trustedProxies = trustedProxies
-        self.header = header
+    package init(trustedProxies: AddressRanges = AddressRanges(), header: ForwardingHeader = .xForwardedFor) {
+        (self.trustedProxies, self.header) = (trustedProxies, header)
     }
 
     /// The maximum number of proxies in front of a request.

@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Receipts
-internal import Secrets
+package import Secrets
 internal import Synchronization
 
 /// The clients that may send requests, and the shared secrets sent to Apple.
 package struct AccessRules: Hashable, Sendable {
     /// The clients; nil if every client is the loopback client.
     var clients: [Client]?
-    /// The pepper of the clients' key hashes.
     var pepper: Secret?
-    /// The shared secrets of apps.
     package var secrets = SharedSecrets()
 }
 
@@ -39,7 +37,6 @@ extension SharedSecrets {
 /// The access rules in force at one moment. Immutable: a reload replaces the object, and a request keeps the one it
 /// began with.
 package final class Access: Sendable {
-    /// The rules this was built from.
     package let rules: AccessRules
     package let authenticator: Authenticator
     /// The number of changes of the shared secrets. An answer from an earlier edition may rest on another secret.
@@ -75,4 +72,16 @@ package final class CurrentAccess: Sendable {
     func replace(with access: Access) {
         current.withLock { $0 = access }
     }
+}
+
+/// The apps' shared secrets: one for each app with its own, and the account's primary one for the others (App Store
+/// Connect, "Generate a shared secret to verify receipts").
+package struct SharedSecrets: Hashable, Sendable {
+    /// The account's secret; nil if there is none.
+    package var primary: Secret?
+    /// By bundle ID.
+    var ofApps: [String: Secret] = [:]
+
+    /// Returns the app's secret, or the account's if the app has none.
+    package func secret(forApp bundleID: String?) -> Secret? { bundleID.flatMap { ofApps[$0] } ?? primary }
 }

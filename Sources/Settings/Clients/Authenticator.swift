@@ -6,29 +6,20 @@ internal import Secrets
 
 /// Authenticates clients by their API keys.
 package struct Authenticator: Sendable {
-    private let policy: Policy
+    private let owners: [String: (client: Client, key: StoredKey)]
+    /// Nil if every request is the loopback client's: only for listeners the network cannot reach.
+    private let hasher: KeyHasher?
 
-    private enum Policy: Sendable {
-        case loopbackOnly
-        case keys(owners: [String: Owner], hasher: KeyHasher)
+    static let loopbackOnly = Authenticator(owners: [:], hasher: nil)
+
+    private init(owners: [String: (client: Client, key: StoredKey)], hasher: KeyHasher?) {
+        self.owners = owners
+        self.hasher = hasher
     }
 
-    private struct Owner: Sendable {
-        let client: Client
-        let key: StoredKey
-    }
-
-    /// An authenticator that treats every request as the loopback client's. Only for listeners the network cannot reach.
-    static let loopbackOnly = Authenticator(policy: .loopbackOnly)
-
-    private init(policy: Policy) {
-        self.policy = policy
-    }
-
-    /// Creates an authenticator for these clients' keys.
     init(clients: [Client], hasher: KeyHasher) {
-        let owners = clients.flatMap { client in client.keys.map { ($0.id, Owner(client: client, key: $0)) } }
-        policy = .keys(owners: Dictionary(owners) { first, _ in first }, hasher: hasher)
+        let owners = clients.flatMap { client in client.keys.map { ($0.id, (client: client, key: $0)) } }
+        self.init(owners: Dictionary(owners) { first, _ in first }, hasher: hasher)
     }
 
     /// Returns the client whose key the request carries in `Authorization: Bearer` (RFC 6750 §2.1), in `X-API-Key`, or
@@ -37,7 +28,7 @@ package struct Authenticator: Sendable {
     /// A missing, unknown, wrong or expired key throws the same error after the same work, so that the answer does not
     /// tell which half of a guess was right.
     package func client(with credentials: Credentials, at now: Timestamp) throws(AuthenticationFailure) -> Client {
-        guard case .keys(let owners, let hasher) = policy else { return .loopback }
+        guard let hasher else { return .loopback }
         let key = Self.key(in: credentials)
         let owner = key.flatMap { owners[$0.id] }
         let matches = hasher.matches(
@@ -63,3 +54,23 @@ package struct Authenticator: Sendable {
 
 /// The request carries no valid key. Deliberately without details.
 package struct AuthenticationFailure: Error, Hashable, Sendable {}
+
+/// The credentials in a request's header. Several values of one field are joined to a list (RFC 9110 §5.3), which is
+/// not a valid key.
+package struct Credentials: Sendable {
+    private(set) var authorization: String?
+    private(set) var apiKey: String?
+
+    package init(authorization: String? = nil, apiKey: String? = nil) {
+        self.authorization = authorization
+        self.apiKey = apiKey
+    }
+
+    package mutating func add(authorization value: String) {
+        authorization = authorization.map { "\($0), \(value)" } ?? value
+    }
+
+    package mutating func add(apiKey value: String) {
+        apiKey = apiKey.map { "\($0), \(value)" } ?? value
+    }
+}

@@ -15,7 +15,6 @@ package final class Client: Sendable {
     /// The API keys. Two may be active, so that one can replace the other without a gap.
     package let keys: [StoredKey]
     package let limits: ClientLimits
-    /// The permissions beyond verification.
     package let may: Set<Permission>
 
     init(
@@ -56,7 +55,6 @@ extension Client {
 
 /// The stored half of an API key: enough to recognise the key, not to use it.
 package struct StoredKey: Hashable, Sendable {
-    /// The public part of the key.
     package let id: String
     /// HMAC-SHA256(pepper, secret): 32 bytes.
     let hash: [UInt8]

@@ -4,7 +4,6 @@
 package import Gateway
 package import RateLimits
 
-/// The limits of one client.
 package struct ClientLimits: Hashable, Sendable {
     /// The rate limits; none means unlimited.
     package var policies: [ClientPolicy] = []
@@ -14,7 +13,6 @@ package struct ClientLimits: Hashable, Sendable {
 
 /// A rate limit of a client, per client, per app or per client address.
 package struct ClientPolicy: Hashable, Sendable {
-    /// The subject that has its own bucket.
     package enum Subject: String, CaseIterable, Hashable, Sendable {
         case client
         /// Each app that requests name.

@@ -29,8 +29,7 @@ extension ClientsFile {
     mutating func readLimits(_ fields: [String: Node], unlessSet defaults: ClientLimits) -> ClientLimits {
         var limits = defaults
         if let list = fields["limits"] { limits.policies = readPolicies(list) }
-        let concurrency = value(of: fields["concurrency"], named: "concurrency", in: LimitBounds.concurrency)
-        limits.concurrency = concurrency ?? limits.concurrency
+        limits.concurrency = value("concurrency", of: fields, in: LimitBounds.concurrency) ?? limits.concurrency
         return limits
     }
 
@@ -53,19 +52,18 @@ extension ClientsFile {
         let fields = fields(
             of: node, named: ["name", "quota", "window", "burst", "per", "cost", "when_store_fails", "shadow", "lease"])
         let name = readPolicyName(fields["name"], of: node)
-        let quota = required(
-            value(of: fields["quota"], named: "quota", in: RatePolicy.Limits.tokens), fields["quota"], "quota", node)
-        let window = required(
-            value(of: fields["window"], named: "window", in: LimitBounds.window), fields["window"], "window", node)
+        for name in ["quota", "window"] where fields[name] == nil { report("\(name) is missing", at: node) }
+        let quota = value("quota", of: fields, in: RatePolicy.Limits.tokens)
+        let window = value("window", of: fields, in: LimitBounds.window)
         if let window, window.components.attoseconds != 0 {
             report("window must be whole seconds", at: fields["window"])
         }
-        let burst = value(of: fields["burst"], named: "burst", in: RatePolicy.Limits.tokens)
-        let subject: ClientPolicy.Subject? = value(of: fields["per"], named: "per")
-        let rule: StoreFailureRule? = value(of: fields["when_store_fails"], named: "when_store_fails")
-        let isShadow: Bool? = value(of: fields["shadow"], named: "shadow")
-        let lease: LeaseRule? = value(of: fields["lease"], named: "lease")
-        let costs = readCosts(fields["cost"])
+        let burst = value("burst", of: fields, in: RatePolicy.Limits.tokens)
+        let subject: ClientPolicy.Subject? = value("per", of: fields)
+        let rule: StoreFailureRule? = value("when_store_fails", of: fields)
+        let isShadow: Bool? = value("shadow", of: fields)
+        let lease: LeaseRule? = value("lease", of: fields)
+        let costs = readCosts(fields)
         guard let name, let quota, let window else { return nil }
         let rate = RatePolicy(
             name: name, quota: quota, window: window, burst: burst, whenStoreFails: rule ?? .local,
@@ -90,17 +88,15 @@ extension ClientsFile {
     }
 
     /// Reads costs: one number for all modes, or one by mode.
-    private mutating func readCosts(_ node: Node?) -> [Mode: Int] {
-        guard let node else { return [:] }
+    private mutating func readCosts(_ policy: [String: Node]) -> [Mode: Int] {
+        guard let node = policy["cost"] else { return [:] }
         guard node.mapping != nil else {
-            let cost = value(of: node, named: "cost", in: LimitBounds.cost) ?? 1
+            let cost = value("cost", of: policy, in: LimitBounds.cost) ?? 1
             return Dictionary(uniqueKeysWithValues: Mode.allCases.map { ($0, cost) })
         }
         var costs: [Mode: Int] = [:]
         let fields = fields(of: node, named: Mode.allCases.map(\.rawValue))
-        for mode in Mode.allCases {
-            costs[mode] = value(of: fields[mode.rawValue], named: mode.rawValue, in: LimitBounds.cost)
-        }
+        for mode in Mode.allCases { costs[mode] = value(mode.rawValue, of: fields, in: LimitBounds.cost) }
         return costs
     }
 }
@@ -118,28 +114,19 @@ extension ClientPolicy.Subject: ConfigurationValue {}
 extension ClientsFile {
     /// Reads a value in the configuration's format; nil and a problem if it is not accepted.
     fileprivate mutating func value<Value: ConfigurationValue>(
-        of node: Node?, named name: String, as type: Value.Type = Value.self, accepted: String = Value.accepted,
+        _ name: String, of fields: [String: Node], accepted: String = Value.accepted,
         where accepts: (Value) -> Bool = { _ in true }
     ) -> Value? {
-        guard let node else { return nil }
+        guard let node = fields[name] else { return nil }
         if let text = node.scalar?.string, let value = try? Value(configuration: text), accepts(value) { return value }
         report("\(name) takes \(accepted)", at: node)
         return nil
     }
 
-    /// Reads a value in a range.
     fileprivate mutating func value<Value: ConfigurationValue & Comparable>(
-        of node: Node?, named name: String, in range: ClosedRange<Value>
+        _ name: String, of fields: [String: Node], in range: ClosedRange<Value>
     ) -> Value? {
         let bounds = "from \(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
-        return value(of: node, named: name, accepted: "\(Value.accepted), \(bounds)") { range.contains($0) }
-    }
-
-    /// Returns the value; reports a problem if its node is missing.
-    fileprivate mutating func required<Value>(
-        _ value: Value?, _ node: Node?, _ name: String, _ parent: Node
-    ) -> Value? {
-        if node == nil { report("\(name) is missing", at: parent) }
-        return value
+        return value(name, of: fields, accepted: "\(Value.accepted), \(bounds)") { range.contains($0) }
     }
 }

@@ -1,39 +1,27 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import HTTPTransport
 package import Receipts
 package import Resilience
 internal import Secrets
 
 /// The settings for requests to Apple.
 package struct AppleConfiguration: Hashable, Sendable {
-    /// True if the gateway sends requests to Apple.
     package var isEnabled = true
-    /// The endpoint that gets each request first, as Apple recommends.
     package var productionURL = UpstreamURL("https://buy.itunes.apple.com/verifyReceipt")
-    /// The endpoint for receipts that the production endpoint calls sandbox receipts.
     package var sandboxURL = UpstreamURL("https://sandbox.itunes.apple.com/verifyReceipt")
-    /// The account's shared secret, for apps without their own.
     var sharedSecret: Secret?
-    /// A PEM file with CA certificates to trust instead of the system's.
     package var caFile: String?
     package var proxy: ProxyURL?
-    /// True if the endpoints may have addresses that are not globally reachable.
     var allowsPrivateAddresses = false
-    /// The time limit of a request, with one retry and both endpoints.
     package var deadline: Duration = .seconds(10)
-    /// The time a client's request that can be answered without Apple waits for Apple's answer.
     package var softTimeout: Duration = .seconds(4)
-    /// The maximum number of requests in flight to one endpoint.
     package var concurrency = 200
-    /// The maximum number of requests to one endpoint per second; 0 for unlimited.
     package var maximumRequestsPerSecond = 0
     package var breaker = CircuitBreaker.Mode.auto
-    /// The deprecation date of `verifyReceipt`.
     package var deprecation: Timestamp?
-    /// The expected end of `verifyReceipt`.
     package var sunset: Timestamp?
-    /// The memory for cached results.
     package var cacheSize = ByteCount.mebibytes(128)
 }
 
@@ -102,11 +90,50 @@ package enum UndecidedReply: String, CaseIterable, Hashable, Sendable, Configura
     case apple = "21005"
     /// HTTP 503, for clients that only read the HTTP status.
     case unavailable = "503"
+}
 
-    package init(configuration text: String) throws(ConfigurationValueFault) {
-        guard let reply = UndecidedReply(rawValue: text) else {
-            throw ConfigurationValueFault(description: "\"\(text)\" is neither 21005 nor 503")
-        }
-        self = reply
+extension TransportConfiguration {
+    /// Creates the transport to Apple.
+    package init(_ configuration: AppleConfiguration) {
+        self.init()
+        let urls = [configuration.productionURL, configuration.sandboxURL]
+        totalTimeout = configuration.deadline
+        // The deadline suffices: a slow first byte from Apple may take seconds, and the answer is still useful.
+        lowSpeedTime = .zero
+        maximumConnectionsPerHost = configuration.concurrency
+        // Both endpoints at their maximum concurrency.
+        maximumRequests = 2 * configuration.concurrency
+        caFile = configuration.caFile
+        proxy = configuration.proxy?.exposed
+        allowsPlainHTTP = urls.contains(where: \.isPlain)
+        allowsPrivateAddresses = configuration.allowsPrivateAddresses || urls.contains(where: \.isLoopback)
+        userAgent = "receipt-gateway/\(Version.current)"
     }
+}
+
+/// The address of a proxy, as libcurl takes it. It may contain a user and a password, which are never shown.
+package struct ProxyURL: Hashable, Sendable {
+    /// The whole address, with the password: review each use.
+    let exposed: String
+}
+
+extension ProxyURL: ConfigurationValue {
+    package static var accepted: String { "an address such as http://proxy.internal:3128" }
+
+    package init(configuration text: String) {
+        exposed = text
+    }
+
+    /// Redacts all between the scheme and the last `@`, as any of it may be the password.
+    package var configurationText: String {
+        guard let at = exposed.utf8.lastIndex(of: UInt8(ascii: "@")) else { return exposed }
+        let scheme = exposed.firstRange(of: "://").map { exposed[..<$0.upperBound] } ?? ""
+        return scheme + Secret.redacted + exposed[at...]
+    }
+}
+
+extension ProxyURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { configurationText }
+    package var debugDescription: String { configurationText }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -6,11 +6,9 @@ internal import Yams
 
 /// A configuration file, flattened to one text with its line for each setting. JSON is read as YAML.
 struct ConfigurationFile: Sendable {
-    /// A value and its line.
     struct Entry: Hashable, Sendable {
         /// The value as written; list elements joined with commas.
         var text: String
-        /// The line number, from 1.
         var line: Int
     }
 
@@ -19,7 +17,6 @@ struct ConfigurationFile: Sendable {
     private(set) var entries: [String: Entry] = [:]
     /// The maximum number of entries read; there are about sixty settings.
     static let maximumEntries = 1000
-    /// The problems of the file's structure.
     private(set) var problems: [ConfigurationProblem] = []
 
     init(path: String, text: String) {
@@ -28,7 +25,7 @@ struct ConfigurationFile: Sendable {
             guard let root = try YAMLText.root(of: text) else { return }
             flatten(root, name: "")
         } catch {
-            problems.append(ConfigurationProblem(location: path, fault: error.description))
+            report(error.description, "", line: nil)
         }
     }
 
@@ -56,26 +53,17 @@ struct ConfigurationFile: Sendable {
         case .mapping(let mapping): flatten(mapping, name: name)
         case .sequence(let sequence) where sequence.allSatisfy { $0.scalar != nil } && !name.isEmpty:
             enter(sequence.compactMap(\.scalar?.string).joined(separator: ","), as: name, line: line)
-        case .scalar(let scalar) where !name.isEmpty:
-            enter(scalar.string, as: name, line: line)
-        default:
-            let location = name.isEmpty ? path : location(name, line: line)
-            problems.append(
-                ConfigurationProblem(location: location, fault: "is neither a value nor a group of settings"))
+        case .scalar(let scalar) where !name.isEmpty: enter(scalar.string, as: name, line: line)
+        default: report("is neither a value nor a group of settings", name, line: name.isEmpty ? nil : line)
         }
     }
 
     /// Adds an entry. `gateway.http.port: 80` and `port` within groups are one setting, but two names to YAML.
     private mutating func enter(_ text: String, as name: String, line: Int) {
-        if let earlier = entries[name] {
-            let fault = "is already set on line \(earlier.line)"
-            return problems.append(ConfigurationProblem(location: location(name, line: line), fault: fault))
-        }
+        if let earlier = entries[name] { return report("is already set on line \(earlier.line)", name, line: line) }
         guard entries.count < Self.maximumEntries else {
             let fault = "has more than \(Self.maximumEntries) settings"
-            if !problems.contains(where: { $0.fault == fault }) {
-                problems.append(ConfigurationProblem(location: path, fault: fault))
-            }
+            if !problems.contains(where: { $0.fault == fault }) { report(fault, "", line: nil) }
             return
         }
         entries[name] = Entry(text: text, line: line)
@@ -83,13 +71,15 @@ struct ConfigurationFile: Sendable {
 
     private mutating func flatten(_ mapping: Node.Mapping, name: String) {
         for (key, value) in mapping {
-            guard let part = key.string else {
-                problems.append(
-                    ConfigurationProblem(
-                        location: location(name, line: key.mark?.line), fault: "has a name that is not a text"))
-                continue
+            if let part = key.string {
+                flatten(value, name: name.isEmpty ? part : "\(name).\(part)")
+            } else {
+                report("has a name that is not a text", name, line: key.mark?.line)
             }
-            flatten(value, name: name.isEmpty ? part : "\(name).\(part)")
         }
+    }
+
+    private mutating func report(_ fault: String, _ name: String, line: Int?) {
+        problems.append(ConfigurationProblem(location: location(name, line: line), fault: fault))
     }
 }

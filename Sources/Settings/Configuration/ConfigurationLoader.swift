@@ -5,8 +5,46 @@ internal import Configuration
 internal import Receipts
 package import Secrets
 
+/// The source of the configuration, at the start and at each reload.
+package struct ConfigurationSource: Sendable {
+    /// The environment variables, which do not change while the process runs. An empty one counts as not set.
+    let environment: [String: String]
+    /// The YAML or JSON file, if there is one.
+    let filePath: String?
+
+    package init(environment: [String: String], filePath: String?) {
+        self.environment = environment
+        self.filePath = filePath
+    }
+
+    /// Returns the configuration, or throws all its problems.
+    /// - Parameter readFile: reads a text file.
+    package func load(
+        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
+    ) throws(ConfigurationProblems) -> GatewayConfiguration {
+        var loader = ConfigurationLoader(self, readFile: readFile)
+        loader.readAll()
+        return try loader.result
+    }
+
+    /// Returns the pepper alone: `hash-key` must work before the rest of the configuration does.
+    package func pepper() throws(ConfigurationProblems) -> Secret {
+        var loader = ConfigurationLoader(self)
+        for key in ConfigurationKeys.all where key.name == ConfigurationKeys.pepperName { loader.read(key) }
+        if let pepper = try loader.result.apiKeyPepper { return pepper }
+        throw ConfigurationProblems(problems: [.noPepper])
+    }
+
+    /// Returns the admin listener: `health` needs no more, and may lack the rights to read secrets.
+    package func admin() throws(ConfigurationProblems) -> ListenerConfiguration {
+        var loader = ConfigurationLoader(self)
+        for key in ConfigurationKeys.admin { loader.read(key) }
+        return try loader.result.admin
+    }
+}
+
 /// Reads the configuration once: environment variables override the file, the file overrides the defaults.
-package struct ConfigurationLoader {
+struct ConfigurationLoader {
     private let environment: [String: String]
     private let file: ConfigurationFile?
     private let reader: ConfigReader
@@ -16,62 +54,32 @@ package struct ConfigurationLoader {
     /// The settings with invalid values, whose defaults are not checked for contradictions.
     private var faultyNames: Set<String> = []
 
-    /// Creates a loader.
-    /// - Parameters:
-    ///   - environment: the environment variables; an empty one counts as not set.
-    ///   - filePath: the YAML or JSON file, if there is one.
-    ///   - readFile: reads a text file; tests pass their own.
     init(
-        environment: [String: String], filePath: String?,
-        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
+        _ source: ConfigurationSource, readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
     ) {
-        self.environment = environment.filter { !$0.value.isEmpty }
+        environment = source.environment.filter { !$0.value.isEmpty }
         self.readFile = readFile
         var unreadable: ConfigurationProblem?
         do throws(FileFault) {
-            file = try filePath.map { path throws(FileFault) in ConfigurationFile(path: path, text: try readFile(path))
+            file = try source.filePath.map { path throws(FileFault) in
+                ConfigurationFile(path: path, text: try readFile(path))
             }
         } catch {
             file = nil
             unreadable = ConfigurationProblem(error)
         }
-        let providers: [any ConfigProvider] = [EnvironmentVariablesProvider(environmentVariables: self.environment)]
+        let providers: [any ConfigProvider] = [EnvironmentVariablesProvider(environmentVariables: environment)]
         reader = ConfigReader(providers: providers + (file.map { [$0.provider] } ?? []))
             .scoped(to: ConfigKey(ConfigurationKey.scope))
         problems = (unreadable.map { [$0] } ?? []) + (file?.problems ?? [])
     }
 
-    /// Returns the configuration, or throws all its problems.
-    package static func load(
-        environment: [String: String], filePath: String?,
-        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
-    ) throws(ConfigurationProblems) -> GatewayConfiguration {
-        var loader = ConfigurationLoader(environment: environment, filePath: filePath, readFile: readFile)
-        loader.readAll()
-        guard loader.problems.isEmpty else { throw ConfigurationProblems(problems: loader.problems) }
-        return loader.configuration
-    }
-
-    /// Returns the pepper alone: `hash-key` must work before the rest of the configuration does.
-    package static func pepper(
-        environment: [String: String], filePath: String?,
-        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
-    ) throws(ConfigurationProblems) -> Secret {
-        var loader = ConfigurationLoader(environment: environment, filePath: filePath, readFile: readFile)
-        for key in ConfigurationKeys.all where key.name == ConfigurationKeys.pepperName { loader.read(key) }
-        if let pepper = loader.configuration.apiKeyPepper, loader.problems.isEmpty { return pepper }
-        throw ConfigurationProblems(problems: loader.problems.isEmpty ? [.noPepper] : loader.problems)
-    }
-
-    /// Returns the admin listener: `health` needs no more, and may lack the rights to read secrets.
-    package static func admin(
-        environment: [String: String], filePath: String?,
-        readFile: @escaping (String) throws(FileFault) -> String = TextFile.read
-    ) throws(ConfigurationProblems) -> ListenerConfiguration {
-        var loader = ConfigurationLoader(environment: environment, filePath: filePath, readFile: readFile)
-        for key in ConfigurationKeys.admin { loader.read(key) }
-        guard loader.problems.isEmpty else { throw ConfigurationProblems(problems: loader.problems) }
-        return loader.configuration.admin
+    /// The configuration, if it has no problems.
+    var result: GatewayConfiguration {
+        get throws(ConfigurationProblems) {
+            guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
+            return configuration
+        }
     }
 
     /// Reads every setting, reports unknown names, and checks the files that settings name.
@@ -79,7 +87,22 @@ package struct ConfigurationLoader {
         for key in ConfigurationKeys.all { read(key) }
         problems += UnknownNames.problems(environment: environment, file: file)
         problems += configuration.contradictions.filter { !faultyNames.contains($0.location) }
-        problems += configuration.problemsInNamedFiles(at: .now(), readFile: readFile)
+        problems += Self.problems { () throws(ConfigurationProblems) in
+            _ = try TrustStore(adding: configuration.trustRoots, readFile: readFile)
+        }
+        problems += Self.problems { () throws(ConfigurationProblems) in
+            _ = try ClientsFile(configuration, at: .now(), readFile: readFile)
+        }
+    }
+
+    /// Tries to read files that settings name.
+    private static func problems(_ read: () throws(ConfigurationProblems) -> Void) -> [ConfigurationProblem] {
+        do throws(ConfigurationProblems) {
+            try read()
+            return []
+        } catch {
+            return error.problems
+        }
     }
 
     /// Reads one setting; keeps the default if it is not set.

@@ -5,12 +5,16 @@
 package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
     /// An environment variable, a key with its file and line, or a file.
     let location: String
-    /// The fault and what to do.
     let fault: String
 
     package init(location: String, fault: String) {
         self.location = location
         self.fault = fault
+    }
+
+    /// Creates the problem of an unreadable file that a setting names.
+    package init(_ fault: FileFault) {
+        self.init(location: fault.path, fault: fault.description)
     }
 
     /// One line, whatever the quoted texts contain.
@@ -22,7 +26,6 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     private static let maximumShownText = 1000
 }
 
-/// All problems of the configuration.
 package struct ConfigurationProblems: Error, Hashable, Sendable, CustomStringConvertible {
     package let problems: [ConfigurationProblem]
 
@@ -37,5 +40,33 @@ package struct ConfigurationProblems: Error, Hashable, Sendable, CustomStringCon
         let shown = problems.prefix(Self.maximumShown).map { "  - \($0)\n" }
         let rest = problems.count > Self.maximumShown ? "  and \(problems.count - Self.maximumShown) more\n" : ""
         return "\(count) in the configuration:\n" + shown.joined() + rest
+    }
+}
+
+extension String {
+    /// The maximum length of a name shown whole, in Unicode scalars; settings have at most half of it.
+    static let maximumShownName = 100
+
+    /// Returns the text safe for a terminal: at most `maximum` scalars; invisible ones and those that move the cursor
+    /// or change the direction appear as `\u{1B}`.
+    package func printable(maximum: Int = maximumShownName) -> String {
+        var shown = ""
+        for scalar in unicodeScalars.prefix(maximum) {
+            if scalar.isVisible {
+                shown.unicodeScalars.append(scalar)
+            } else {
+                shown += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            }
+        }
+        return unicodeScalars.dropFirst(maximum).isEmpty ? shown : shown + "…"
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isVisible: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+        default: true
+        }
     }
 }

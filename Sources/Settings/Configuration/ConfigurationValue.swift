@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Logging
+package import Secrets
 
 /// A type that settings can have.
 package protocol ConfigurationValue: Equatable, Sendable {
@@ -90,5 +91,86 @@ extension Logger.Level: ConfigurationValue {
             throw ConfigurationValueFault(description: "\"\(text)\" is not a log level")
         }
         self = level
+    }
+}
+
+extension Secret: ConfigurationValue {
+    /// Enough for 128 bits in any common encoding.
+    static let minimumBytes = 16
+
+    package static var isSecret: Bool { true }
+    package static var accepted: String { "at least \(minimumBytes) random characters, from the environment or a file" }
+
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        guard text.utf8.count >= Self.minimumBytes else {
+            throw ConfigurationValueFault(description: "the secret is too short")
+        }
+        self.init(text)
+    }
+
+    package var configurationText: String { Self.redacted }
+}
+
+// Durations are written with their unit: `500ms`, `15s`, `5m`, `24h`, `7d`.
+extension Duration: ConfigurationValue {
+    package static var accepted: String { "a duration such as 500ms, 15s, 5m, 24h or 7d" }
+
+    /// The units with their milliseconds, largest first.
+    private static let units: [(name: String, milliseconds: Int64)] = [
+        ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ]
+
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let name = text.dropFirst(digits.count)
+        guard let count = Int64(digits), let unit = Self.units.first(where: { $0.name == name }) else {
+            let isBare = !text.isEmpty && name.isEmpty
+            throw ConfigurationValueFault(
+                description: "\"\(text)\" is not a duration" + (isBare ? ": its unit is missing" : ""))
+        }
+        let (milliseconds, overflow) = count.multipliedReportingOverflow(by: unit.milliseconds)
+        if overflow { throw ConfigurationValueFault(description: "\"\(text)\" is too long") }
+        self = .milliseconds(milliseconds)
+    }
+
+    package var configurationText: String {
+        let (seconds, attoseconds) = components
+        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        let unit = Self.units.first { milliseconds > 0 && milliseconds.isMultiple(of: $0.milliseconds) }
+        return unit.map { "\(milliseconds / $0.milliseconds)\($0.name)" } ?? "0s"
+    }
+}
+
+/// A size in bytes, written `12MiB`, `8KiB`, `1GiB` or as a plain number.
+package struct ByteCount: Hashable, Comparable, Sendable {
+    package var bytes: Int
+
+    package static func bytes(_ count: Int) -> ByteCount { ByteCount(bytes: count) }
+    /// Creates a size in units of 1024 bytes.
+    package static func kibibytes(_ count: Int) -> ByteCount { ByteCount(bytes: count << 10) }
+    /// Creates a size in units of 1024² bytes.
+    package static func mebibytes(_ count: Int) -> ByteCount { ByteCount(bytes: count << 20) }
+
+    package static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
+}
+
+extension ByteCount: ConfigurationValue {
+    package static var accepted: String { "a size such as 512KiB, 12MiB or 1GiB, or a number of bytes" }
+
+    /// The units with their powers of two, largest first.
+    private static let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0), ("", 0)]
+
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let unit = text.dropFirst(digits.count).drop { $0 == " " }
+        guard let count = Int(digits), let shift = Self.units.first(where: { $0.0 == unit })?.1,
+            count <= Int.max >> shift
+        else { throw ConfigurationValueFault(description: "\"\(text)\" is not a size") }
+        self.init(bytes: count << shift)
+    }
+
+    package var configurationText: String {
+        let unit = Self.units.first { bytes.isMultiple(of: 1 << $0.1) && bytes > 0 && $0.1 > 0 }
+        return unit.map { "\(bytes >> $0.1)\($0.0)" } ?? String(bytes)
     }
 }

@@ -12,27 +12,20 @@ package struct HostNames: Hashable, Sendable {
 
     /// Returns these names and the listener's host, if that is a name.
     package func adding(hostOf listener: ListenerConfiguration) -> HostNames {
-        var all = self
-        if NetworkAddress(listener.host) == nil, let name = try? HostName(listener.host).text { all.names.append(name) }
-        return all
+        guard NetworkAddress(listener.host) == nil, let name = try? Self.name(listener.host) else { return self }
+        return HostNames(names + [name])
     }
-}
 
-/// One host name, without a port.
-private struct HostName {
-    let text: String
-
-    init(_ text: String) throws(ConfigurationValueFault) {
-        let bytes = text.utf8.span
-        for index in bytes.indices
-        where !bytes[index].isBase64URL && bytes[index] != UInt8(ascii: ".") {
+    /// Parses one host name, without a port.
+    private static func name(_ text: String) throws(ConfigurationValueFault) -> String {
+        guard text.utf8.allSatisfy({ $0.isBase64URL || $0 == UInt8(ascii: ".") }) else {
             throw ConfigurationValueFault(description: "\"\(text)\" is not a host name; leave out the port")
         }
-        guard bytes.count > 0, bytes.count <= 253, text.utf8.first != UInt8(ascii: ".") else {
+        guard (1...253).contains(text.utf8.count), !text.hasPrefix(".") else {
             throw ConfigurationValueFault(description: "\"\(text)\" is not a host name")
         }
         let name = text.lowercased()
-        self.text = name.hasSuffix(".") ? String(name.dropLast()) : name
+        return name.hasSuffix(".") ? String(name.dropLast()) : name
     }
 }
 
@@ -41,7 +34,7 @@ extension HostNames: ConfigurationValue {
 
     package init(configuration text: String) throws(ConfigurationValueFault) {
         self.init()
-        for part in text.split(separator: ",") { names.append(try HostName(part.trimmingWhiteSpace()).text) }
+        for part in text.split(separator: ",") { names.append(try Self.name(part.trimmingWhiteSpace())) }
     }
 
     package var configurationText: String { names.joined(separator: ",") }

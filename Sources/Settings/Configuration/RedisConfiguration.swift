@@ -6,23 +6,14 @@ package import Secrets
 
 /// The settings of the Redis that all nodes share.
 package struct RedisConfiguration: Hashable, Sendable {
-    /// The URL; nil if there is no Redis.
     package var url: RedisURL?
-    /// The Redis ACL user name; overrides the URL's.
     package var user: String?
-    /// The password; overrides the URL's.
     package var password: Password?
-    /// A PEM file with CA certificates to trust instead of the system's.
     package var caFile: String?
-    /// A PEM file with the gateway's client certificate.
     package var certificateFile: String?
-    /// A PEM file with the client certificate's private key.
     package var keyFile: String?
-    /// The time limit of a command.
     package var deadline: Duration = .milliseconds(50)
-    /// The time limit of an attempt to connect, including the login.
     package var connectDeadline: Duration = .milliseconds(250)
-    /// The number of nodes that share the limits until Redis has reported it.
     package var expectedNodes = 1
 }
 

@@ -14,7 +14,6 @@ package struct StoreKeys: Sendable {
         static let keys = 4
         /// The length of an ID, which precedes every encrypted value.
         static let idCharacters = 1...16
-        /// The length of a key in bytes.
         package static let keyBytes = 32
     }
 
@@ -32,7 +31,6 @@ package struct StoreKeys: Sendable {
         all = keys
     }
 
-    /// The key that encrypts.
     package var first: StoreKey { all[0] }
 
     func key(id: some Sequence<UInt8>) -> StoreKey? { all.first { $0.id.utf8.elementsEqual(id) } }
@@ -54,11 +52,9 @@ package struct StoreKeys: Sendable {
     }
 }
 
-/// A key with its ID.
 package struct StoreKey: Sendable {
     /// The ID, which precedes every value encrypted with the key.
     package let id: String
-    /// The random bytes.
     package let secret: [UInt8]
 }
 

@@ -40,24 +40,13 @@ enum YAMLText {
     private static func lineWithTooManyAsterisks(_ text: String.UTF8View) -> Int? {
         var line = 1, asterisks = 0, isBehindAsterisk = false
         for byte in text {
-            if isBehindAsterisk, byte.isPartOfAlias { asterisks += 1 }
+            // libyaml allows the same bytes in alias names.
+            if isBehindAsterisk, byte.isBase64URL { asterisks += 1 }
             if asterisks > maximumAsterisks { return line }
             if byte == UInt8(ascii: "\n") { line += 1 }
             isBehindAsterisk = byte == UInt8(ascii: "*")
         }
         return nil
-    }
-}
-
-extension UInt8 {
-    /// True for bytes that libyaml allows in alias names.
-    fileprivate var isPartOfAlias: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 internal import Logging
 package import Receipts
+internal import Synchronization
 
 /// Reads the configuration again and applies the settings that may change while the gateway runs: all of them, or none
 /// if there is a problem.
@@ -38,7 +39,7 @@ package struct Reloader: Sendable {
         let files = FileReadings()
         var reload = LastReload(time: now, result: .unchanged)
         do throws(ConfigurationProblems) {
-            let found = try source.load(through: files)
+            let found = try source.load(readFile: files.read)
             // The resulting configuration must be consistent as well: the listener keeps its address.
             let next = inForce.reloaded(from: found)
             reload.awaitingRestart = settingsAwaitingRestart(found, next, files)
@@ -114,5 +115,66 @@ extension ClientsFile {
     ) throws(ConfigurationProblems) {
         guard let path = configuration.clientsFile else { return nil }
         try self.init(at: path, now: now, readFile: readFile)
+    }
+}
+
+extension GatewayConfiguration {
+    /// The files that are read only at the start, with the settings that name them.
+    var filesReadOnce: [(setting: String, path: String)] {
+        let others = [
+            ("gateway.apple.ca_file", apple.caFile), ("gateway.redis.ca_file", redis.caFile),
+            ("gateway.redis.certificate_file", redis.certificateFile), ("gateway.redis.key_file", redis.keyFile),
+        ]
+        return trustRoots.map { ("gateway.trust_roots", $0.path) }
+            + others.compactMap { name, path in path.map { (name, $0) } }
+    }
+
+    /// Returns this configuration with the values of another that may change while the gateway runs.
+    func reloaded(from other: GatewayConfiguration) -> GatewayConfiguration {
+        var next = self
+        (next.clientsFile, next.apiKeyPepper) = (other.clientsFile, other.apiKeyPepper)
+        next.apple.sharedSecret = other.apple.sharedSecret
+        return next
+    }
+}
+
+/// The reason for a reload.
+package enum ReloadOccasion: String, Sendable {
+    /// SIGHUP.
+    case signal
+    /// A periodic look at the files, which reads them if they changed.
+    case look
+}
+
+/// The result of a reload.
+package enum ReloadResult: String, CaseIterable, Sendable {
+    /// The new configuration is in force.
+    case success
+    /// The new configuration has problems; the previous one stays in force.
+    case refused
+    case unchanged
+}
+
+/// The last reload, for metrics and the status page.
+package struct LastReload: Hashable, Sendable {
+    package var time: Timestamp
+    package var result: ReloadResult
+    /// The problems, one sentence each; empty unless rejected.
+    package var problems: [String] = []
+    package var changed: [String] = []
+    /// The changed settings that take effect after a restart only.
+    package var awaitingRestart: [String] = []
+}
+
+package final class ReloadHistory: Sendable {
+    private let state = Mutex<LastReload?>(nil)
+
+    package init() {}
+
+    /// The last reload; nil if there was none since the start.
+    package var last: LastReload? { state.withLock { $0 } }
+
+    package func record(_ reload: LastReload) {
+        state.withLock { $0 = reload }
     }
 }

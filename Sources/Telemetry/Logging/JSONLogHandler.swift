@@ -36,7 +36,6 @@ package struct JSONLogHandler: LogHandler {
         self.write = write
     }
 
-    /// Creates a handler with a fixed level.
     package init(
         label: String, level: Logger.Level, clock: @escaping @Sendable () -> Timestamp = { .now() },
         write: @escaping @Sendable ([UInt8]) -> Void

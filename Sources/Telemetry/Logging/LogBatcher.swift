@@ -13,7 +13,6 @@ internal import Synchronization
 /// Each event loop has its own buffer, which other threads access only at the end of the process. All other threads
 /// share one: they answer few requests.
 package final class LogBatcher: Sendable {
-    /// The size and age limits of a batch.
     package struct Limits: Sendable {
         /// The size at which a buffer is flushed at once.
         var batch = ByteCount.kibibytes(32)
@@ -58,75 +57,41 @@ package final class LogBatcher: Sendable {
 
 /// The pending lines of one event loop.
 private final class LineBuffer: Sendable {
+    private struct Pending {
+        var lines = JSONWriter(reservingCapacity: 0)
+        var hasTimer = false
+    }
+
     private let limits: LogBatcher.Limits
     private let loop: any EventLoop
     private let handOn: @Sendable ([UInt8]) -> Void
-    private let lines: Mutex<GatheredLines>
+    private let pending = Mutex(Pending())
 
     init(limits: LogBatcher.Limits, loop: any EventLoop, handOn: @escaping @Sendable ([UInt8]) -> Void) {
         self.limits = limits
         self.loop = loop
         self.handOn = handOn
-        lines = Mutex(GatheredLines(batch: limits.batch))
     }
 
     // Lines are flushed under the lock: they stay in order, and none is in flight once `flush` has returned.
     func append(_ write: (inout JSONWriter) -> Void) {
-        let needsTimer = lines.withLock { lines in
-            switch lines.append(write) {
-            case .nothing: return false
-            case .setTimer: return true
-            case .handOn:
-                handOn(lines.takeAll())
+        let needsTimer = pending.withLock { pending in
+            write(&pending.lines)
+            pending.lines.endLine()
+            guard pending.lines.bytes.count < limits.batch.bytes else {
+                handOn(pending.lines.takeBytes())
                 return false
             }
+            defer { pending.hasTimer = true }
+            return !pending.hasTimer
         }
-        if needsTimer { loop.scheduleTask(in: limits.delay) { self.timerFired() } }
+        if needsTimer { loop.scheduleTask(in: limits.delay) { self.handOnAll(timerFired: true) } }
     }
 
-    func handOnAll() {
-        lines.withLock { lines in
-            if !lines.isEmpty { handOn(lines.takeAll()) }
+    func handOnAll(timerFired: Bool = false) {
+        pending.withLock { pending in
+            if timerFired { pending.hasTimer = false }
+            if !pending.lines.bytes.isEmpty { handOn(pending.lines.takeBytes()) }
         }
-    }
-
-    private func timerFired() {
-        lines.withLock { lines in
-            lines.timerFired()
-            if !lines.isEmpty { handOn(lines.takeAll()) }
-        }
-    }
-}
-
-/// Pending lines, as a value.
-private struct GatheredLines {
-    enum Action {
-        case nothing, setTimer, handOn
-    }
-
-    private let batch: ByteCount
-    private var json = JSONWriter(reservingCapacity: 0)
-    private var hasTimer = false
-
-    init(batch: ByteCount) {
-        self.batch = batch
-    }
-
-    var isEmpty: Bool { json.bytes.isEmpty }
-
-    mutating func append(_ write: (inout JSONWriter) -> Void) -> Action {
-        write(&json)
-        json.endLine()
-        guard json.bytes.count < batch.bytes else { return .handOn }
-        defer { hasTimer = true }
-        return hasTimer ? .nothing : .setTimer
-    }
-
-    mutating func timerFired() {
-        hasTimer = false
-    }
-
-    mutating func takeAll() -> [UInt8] {
-        json.takeBytes()
     }
 }

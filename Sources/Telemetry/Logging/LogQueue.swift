@@ -9,7 +9,6 @@ internal import Synchronization
 /// A queue between the logging threads and one writer thread, for a reader that may be slow or absent. A full queue
 /// drops lines; their number is logged once the reader continues.
 package final class LogQueue: Sendable {
-    /// The limits of the queue.
     struct Limits: Sendable {
         /// The size of waiting lines; as much again is being written.
         var waiting = ByteCount.mebibytes(1)
@@ -30,7 +29,6 @@ package final class LogQueue: Sendable {
         lines = Mutex(WaitingLines(limit: limits.waiting))
     }
 
-    /// The number of lines dropped since the start.
     package var droppedLines: Int { dropped.load(ordering: .relaxed) }
 
     /// Adds as many whole lines as fit and counts the others. Never blocks.
@@ -62,10 +60,8 @@ package final class LogQueue: Sendable {
 
 /// The lines waiting for the writer, as a value.
 private struct WaitingLines {
-    /// The outcome of adding lines.
     struct Taken {
         var droppedLines = 0
-        /// True if the writer must be woken.
         var startsWriting = false
     }
 
@@ -105,5 +101,17 @@ private struct WaitingLines {
         defer { (bytes, droppedLines) = ([], 0) }
         isWriting = !bytes.isEmpty || droppedLines > 0
         return isWriting ? (bytes, droppedLines) : nil
+    }
+}
+
+/// The process's standard error.
+package enum StandardError {
+    /// The queue of log lines. Logging does not wait for the reader.
+    package static let log = LogQueue(write: CLibrary.writeToStandardError)
+
+    /// Writes a command's message after all logged lines, and blocks until it is taken.
+    package static func write(_ text: String) {
+        log.flush()
+        CLibrary.writeToStandardError(Array(text.utf8))
     }
 }

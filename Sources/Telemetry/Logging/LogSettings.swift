@@ -10,9 +10,7 @@ internal import Synchronization
 package final class LogSettings: Sendable {
     /// The settings that can be changed.
     package struct Values: Hashable, Sendable {
-        /// The minimum level that is logged.
         package var level = Logger.Level.info
-        /// The requests that get a line.
         package var requests = RequestLogging.all
     }
 
@@ -20,11 +18,6 @@ package final class LogSettings: Sendable {
         package let values: Values
         /// The time at which the configured values return; nil for none.
         package let fallsBackAt: Timestamp?
-
-        package init(values: Values, fallsBackAt: Timestamp?) {
-            self.values = values
-            self.fallsBackAt = fallsBackAt
-        }
     }
 
     private struct State {
@@ -49,9 +42,7 @@ package final class LogSettings: Sendable {
         logging = Atomic(Self.index(of: configured.requests))
     }
 
-    /// The minimum level that is logged.
     var minimumLevel: Logger.Level { Self.levels[level.load(ordering: .relaxed)] }
-    /// The requests that get a line.
     package var requests: RequestLogging { Self.loggings[logging.load(ordering: .relaxed)] }
     package var current: Current { state.withLock { $0.current } }
 
@@ -61,7 +52,7 @@ package final class LogSettings: Sendable {
     ///   - onFallBack: called after they returned.
     package func change(
         to values: Values, for span: Duration?, at now: Timestamp,
-        onFallBack: @escaping @Sendable (Values) -> Void
+        onFallBack: @escaping @Sendable (Current) -> Void
     ) {
         state.withLock { state in
             state.timer?.cancel()
@@ -71,22 +62,20 @@ package final class LogSettings: Sendable {
             let change = state.change
             state.timer = span.map { span in
                 Task {
-                    guard (try? await Task.sleep(for: span)) != nil, let values = fallBack(after: change) else {
-                        return
-                    }
-                    onFallBack(values)
+                    guard (try? await Task.sleep(for: span)) != nil else { return }
+                    if let restored = fallBack(after: change) { onFallBack(restored) }
                 }
             }
         }
     }
 
-    /// - Returns: the restored values; nil if there was another change meanwhile.
-    private func fallBack(after change: Int) -> Values? {
+    /// - Returns: the restored settings; nil if there was another change meanwhile.
+    private func fallBack(after change: Int) -> Current? {
         state.withLock { state in
             guard state.change == change else { return nil }
             state.current = Current(values: state.configured, fallsBackAt: nil)
             publish(state.configured)
-            return state.configured
+            return state.current
         }
     }
 

@@ -34,7 +34,6 @@ package final class RequestSampler: Sendable {
         case write(Occasion, suppressed: Int)
     }
 
-    /// The reason for a line.
     package enum Occasion: Hashable, Sendable, CustomStringConvertible {
         case notable(NotableRequest)
         case sampled
@@ -57,7 +56,6 @@ package final class RequestSampler: Sendable {
         notable = Mutex(Dictionary(uniqueKeysWithValues: NotableRequest.allCases.map { ($0, budget) }))
     }
 
-    /// Decides about a request's line.
     package func decide(status: Int, took: Duration, at now: Instant) -> Decision {
         guard let kind = NotableRequest(status: status, took: took, slow: rules.slow) else {
             let number = ordinary.wrappingAdd(1, ordering: .relaxed).oldValue
@@ -76,7 +74,6 @@ package final class RequestSampler: Sendable {
 /// The rate limit for lines of one kind.
 struct LineBudget: Sendable {
     private var bucket: TokenBucket
-    /// The number of suppressed lines since the start.
     private(set) var suppressed = 0
     /// The number of suppressed lines already reported.
     private var reported = 0

@@ -24,7 +24,6 @@ package final class LimitMetrics: Sendable {
         if !admission.isAdmitted { limited[.rate]?.increment() }
     }
 
-    /// Counts a request rejected by its client's concurrency limit.
     package func countTooManyInFlight() {
         limited[.concurrency]?.increment()
     }
@@ -58,7 +57,7 @@ extension LimitDecisionLabels {
     init(_ subject: ClientPolicy.Subject, _ outcome: RateAdmission.Outcome) {
         let isShadow = outcome.charge.bucket.policy.isShadow
         let refusal = isShadow ? Decision.refusedInShadow : .refused
-        self.init(subject: subject, decision: outcome.decision.isRefusal ? refusal : .admitted, source: outcome.source)
+        self.init(subject: subject, decision: outcome.isRefusal ? refusal : .admitted, source: outcome.source)
     }
 }
 

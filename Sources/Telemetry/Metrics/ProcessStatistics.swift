@@ -23,7 +23,6 @@ package enum ProcessStatistics {
         ]
     }
 
-    /// The resident memory in bytes.
     package static var residentBytes: Double? { pages(at: 1).map(bytes) }
 
     /// Reads `/proc/self/statm`: the number of all pages, of those in RAM, and others.
@@ -60,7 +59,6 @@ package enum ProcessStatistics {
         return number(at: 22 - 3, in: stat[nameEnd...].dropFirst())
     }
 
-    /// The number of cores this process may run on.
     package static var allowedCores: Int? {
         line("Cpus_allowed:", in: text("self/status")).flatMap { bitCount(ofMask: $0) }
     }

@@ -6,28 +6,25 @@ package import PrometheusExport
 package import Receipts
 package import Settings
 
-/// Counts reloads of the configuration.
-package final class ReloadMetrics: Sendable {
-    private let reloads: [ReloadResult: PrometheusCounter]
-    private let isSuccessful: PrometheusGauge
-    private let lastReload: PrometheusGauge
-    private let loaded: PrometheusGauge
+package struct ReloadMetrics: Sendable {
+    private let registry: PrometheusRegistry
 
     /// - Parameter now: the time of the first successful load.
     package init(_ registry: PrometheusRegistry, at now: Timestamp) {
-        reloads = registry.counters(MetricCatalogue.reloads)
-        isSuccessful = registry.gauge(MetricCatalogue.lastReloadSuccessful)
-        lastReload = registry.gauge(MetricCatalogue.lastReload)
-        loaded = registry.gauge(MetricCatalogue.configurationLoaded)
-        isSuccessful.set(1.0)
-        loaded.set(now.seconds)
+        self.registry = registry
+        recordSuccess(at: now)
     }
 
     package func count(_ reload: LastReload) {
-        reloads[reload.result]?.increment()
-        lastReload.set(reload.time.seconds)
-        isSuccessful.set(reload.result == .refused ? 0.0 : 1.0)
-        if reload.result != .refused { loaded.set(reload.time.seconds) }
+        registry.counter(MetricCatalogue.reloads, reload.result.labelValues).increment()
+        registry.gauge(MetricCatalogue.lastReload).set(reload.time.seconds)
+        guard reload.result == .refused else { return recordSuccess(at: reload.time) }
+        registry.gauge(MetricCatalogue.lastReloadSuccessful).set(0.0)
+    }
+
+    private func recordSuccess(at time: Timestamp) {
+        registry.gauge(MetricCatalogue.lastReloadSuccessful).set(1.0)
+        registry.gauge(MetricCatalogue.configurationLoaded).set(time.seconds)
     }
 }
 
@@ -38,9 +35,7 @@ extension ReloadResult: SeriesLabels {
 extension CurrentAccess {
     package func readings(clock: @escaping @Sendable () -> Timestamp) -> [MetricReading] {
         [
-            MetricReading(MetricCatalogue.keyExpiry) {
-                self.now.rules.firstExpiry(after: clock())?.seconds ?? 0
-            }
+            MetricReading(MetricCatalogue.keyExpiry) { self.now.rules.firstExpiry(after: clock())?.seconds ?? 0 }
         ]
     }
 }

@@ -1,7 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+package import Gateway
 package import PrometheusExport
+package import Resilience
 
 /// The labels of one series. All cases together are all series of a family, so there must be few: never a client, an
 /// app or a receipt.
@@ -24,8 +26,74 @@ extension MetricFamily {
 }
 
 extension PrometheusRegistry {
-    /// Returns the counters of all series of a family.
     package func counters<Labels: SeriesLabels>(_ family: MetricFamily) -> [Labels: PrometheusCounter] {
         Dictionary(uniqueKeysWithValues: Labels.allCases.map { ($0, counter(family, $0.labelValues)) })
     }
+}
+
+/// The labels of an endpoint, and of a detail about it.
+package struct EndpointLabels<Detail: SeriesLabels>: SeriesLabels {
+    package let endpoint: UpstreamEndpoint
+    package let detail: Detail
+
+    package init(_ endpoint: UpstreamEndpoint, _ detail: Detail) { (self.endpoint, self.detail) = (endpoint, detail) }
+
+    package static var labelNames: [String] { UpstreamEndpoint.labelNames + Detail.labelNames }
+    package var labelValues: [String] { endpoint.labelValues + detail.labelValues }
+
+    package static var allCases: [EndpointLabels] {
+        UpstreamEndpoint.allCases.flatMap { endpoint in Detail.allCases.map { EndpointLabels(endpoint, $0) } }
+    }
+}
+
+extension UpstreamOutcome: SeriesLabels {
+    package static var labelNames: [String] { ["outcome"] }
+    package var labelValues: [String] { [name] }
+}
+
+extension CircuitBreaker.State.Name: SeriesLabels {
+    package static var labelNames: [String] { ["state"] }
+}
+
+extension CircuitBreaker.Transition: SeriesLabels {
+    package static var labelNames: [String] { ["from", "to"] }
+    package var labelValues: [String] { [from.rawValue, to.rawValue] }
+}
+
+/// The reason why the gateway rejected a request to Apple.
+package struct LocalRejection: SeriesLabels {
+    let reason: DegradedReason
+
+    package static let labelNames = DegradedReason.labelNames
+    package var labelValues: [String] { reason.labelValues }
+
+    package static let allCases = [DegradedReason.circuitOpen, .upstreamPaused, .upstreamBudget, .upstreamSaturated]
+        .map { LocalRejection(reason: $0) }
+}
+
+/// The label of a lookup in the cache of upstream results.
+package struct CacheLookupLabel: SeriesLabels {
+    package let cache: Provenance.Cache
+
+    package static let labelNames = ["result"]
+    package var labelValues: [String] { [cache.rawValue] }
+
+    package static let allCases = [Provenance.Cache.miss, .shared, .stale].map { CacheLookupLabel(cache: $0) }
+}
+
+extension UpstreamEndpoint: SeriesLabels {
+    package static var labelNames: [String] { ["api", "environment"] }
+    package var labelValues: [String] { [api.rawValue, environment.rawValue] }
+}
+
+extension Contradiction: SeriesLabels {
+    package static var labelNames: [String] { ["contradiction"] }
+}
+
+extension DegradedReason: SeriesLabels {
+    package static var labelNames: [String] { ["reason"] }
+}
+
+extension LeaseOutcome: SeriesLabels {
+    package static var labelNames: [String] { ["outcome"] }
 }

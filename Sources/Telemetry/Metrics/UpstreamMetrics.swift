@@ -4,79 +4,98 @@
 internal import Gateway
 package import Logging
 package import PrometheusExport
-internal import Receipts
+package import Receipts
 internal import Resilience
 
-/// Counts the events of requests to Apple, and logs those that need an operator.
-package final class UpstreamMetrics: UpstreamObserver {
+/// Counts the events of requests to Apple, and logs those that need an operator. Most series are looked up at each
+/// event: requests to Apple are few and slow.
+package struct UpstreamMetrics: UpstreamObserver {
+    private let registry: PrometheusRegistry
     private let logger: Logger
-    private let requests: [UpstreamRequestLabels: PrometheusCounter]
-    private let durations: [UpstreamEndpoint: PrometheusHistogram]
-    private let rejected: [UpstreamRejectionLabels: PrometheusCounter]
-    private let retries: [UpstreamEndpoint: PrometheusCounter]
-    private let transitions: [BreakerTransitionLabels: PrometheusCounter]
-    private let disagreements: [UpstreamEndpoint: PrometheusCounter]
-    private let contradictions: [Contradiction: PrometheusCounter]
-    private let unproven: [UpstreamEndpoint: PrometheusCounter]
-    private let joins: PrometheusCounter
     private let lookups: [CacheLookupLabel: PrometheusCounter]
-    private let earlyRefreshes: PrometheusCounter
-    private let purges: PrometheusCounter
-    private let leases: [LeaseOutcome: PrometheusCounter]
     private let degraded: [DegradedReason: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry, logger: Logger) {
+        self.registry = registry
         self.logger = logger
-        requests = registry.counters(MetricCatalogue.upstreamRequests)
-        durations = Dictionary(
-            uniqueKeysWithValues: UpstreamEndpoint.allCases.map {
-                ($0, registry.histogram(MetricCatalogue.upstreamDuration, $0.labelValues))
-            })
-        rejected = registry.counters(MetricCatalogue.upstreamRejected)
-        retries = registry.counters(MetricCatalogue.upstreamRetries)
-        transitions = registry.counters(MetricCatalogue.breakerTransitions)
-        disagreements = registry.counters(MetricCatalogue.disagreements)
-        contradictions = registry.counters(MetricCatalogue.contradictions)
-        unproven = registry.counters(MetricCatalogue.unprovenAnswers)
-        joins = registry.counter(MetricCatalogue.coalescedRequests)
         lookups = registry.counters(MetricCatalogue.cacheLookups)
-        earlyRefreshes = registry.counter(MetricCatalogue.earlyRefreshes)
-        purges = registry.counter(MetricCatalogue.cachePurges)
-        leases = registry.counters(MetricCatalogue.flightLeases)
         degraded = registry.counters(MetricCatalogue.degraded)
     }
 
     func observe(_ event: UpstreamEvent) {
         switch event {
         case .asked(let endpoint, let outcome, let took):
-            requests[UpstreamRequestLabels(endpoint: endpoint, outcome: outcome)]?.increment()
-            durations[endpoint]?.record(took / .seconds(1))
+            count(MetricCatalogue.upstreamRequests, EndpointLabels(endpoint, outcome))
+            registry.histogram(MetricCatalogue.upstreamDuration, endpoint.labelValues).record(took / .seconds(1))
         case .rejected(let endpoint, let reason):
-            rejected[UpstreamRejectionLabels(endpoint: endpoint, reason: reason)]?.increment()
-        case .retried(let endpoint): retries[endpoint]?.increment()
+            count(MetricCatalogue.upstreamRejected, EndpointLabels(endpoint, LocalRejection(reason: reason)))
+        case .retried(let endpoint): count(MetricCatalogue.upstreamRetries, endpoint)
         case .breakerMoved(let endpoint, let transition):
-            transitions[BreakerTransitionLabels(endpoint: endpoint, transition: transition)]?.increment()
+            count(MetricCatalogue.breakerTransitions, EndpointLabels(endpoint, transition))
             logger.warning(
                 "Circuit breaker changed state",
                 metadata: [
                     "upstream": "\(endpoint.environment.rawValue)", "from": "\(transition.from.rawValue)",
                     "to": "\(transition.to.rawValue)",
                 ])
-        case .disagreed(let endpoint, _): disagreements[endpoint]?.increment()
+        case .disagreed(let endpoint, _): count(MetricCatalogue.disagreements, endpoint)
         case .contradicted(let endpoint, let contradiction):
-            contradictions[contradiction]?.increment()
+            count(MetricCatalogue.contradictions, contradiction)
             logger.error(
                 "An answer in Apple's name contradicts what Apple signed and was rejected",
                 metadata: [
                     "upstream": "\(endpoint.environment.rawValue)", "contradiction": "\(contradiction.rawValue)",
                 ])
-        case .unproven(let endpoint): unproven[endpoint]?.increment()
-        case .joinedFlight: joins.increment()
+        case .unproven(let endpoint): count(MetricCatalogue.unprovenAnswers, endpoint)
+        case .joinedFlight: registry.counter(MetricCatalogue.coalescedRequests).increment()
         case .lookedUp(let result): lookups[CacheLookupLabel(cache: result)]?.increment()
-        case .refreshedEarly: earlyRefreshes.increment()
-        case .purged: purges.increment()
-        case .leased(let outcome): leases[outcome]?.increment()
+        case .refreshedEarly: registry.counter(MetricCatalogue.earlyRefreshes).increment()
+        case .purged: registry.counter(MetricCatalogue.cachePurges).increment()
+        case .leased(let outcome): count(MetricCatalogue.flightLeases, outcome)
         case .degraded(let reason): degraded[reason]?.increment()
         }
     }
+
+    private func count(_ family: MetricFamily, _ labels: some SeriesLabels) {
+        registry.counter(family, labels.labelValues).increment()
+    }
+}
+
+extension UpstreamState {
+    /// Returns the state of each endpoint, read at each scrape.
+    package func readings(clock: @escaping @Sendable () -> Timestamp) -> [MetricReading] {
+        UpstreamEndpoint.allCases.flatMap { endpoint in
+            breakerReadings(of: endpoint) + readings(of: endpoint, clock: clock)
+        }
+    }
+
+    private func breakerReadings(of endpoint: UpstreamEndpoint) -> [MetricReading] {
+        CircuitBreaker.State.Name.allCases.map { [guards] state in
+            MetricReading(MetricCatalogue.breakerState, EndpointLabels(endpoint, state).labelValues) {
+                guards.health(of: endpoint).breaker == state ? 1 : 0
+            }
+        }
+    }
+
+    private func readings(
+        of endpoint: UpstreamEndpoint, clock: @escaping @Sendable () -> Timestamp
+    ) -> [MetricReading] {
+        let health = { @Sendable [guards] in guards.health(of: endpoint) }
+        let dates = { @Sendable [lifecycle] in lifecycle.state(of: endpoint).dates }
+        let values: [(MetricFamily, @Sendable () -> Double)] = [
+            (MetricCatalogue.upstreamInFlight, { Double(health().inFlight) }),
+            (MetricCatalogue.upstreamWaiting, { Double(health().waiting) }),
+            (MetricCatalogue.upstreamLimit, { Double(health().concurrencyLimit) }),
+            (MetricCatalogue.upstreamPause, { health().pausedFor.map { clock().advanced(by: $0).seconds } ?? 0 }),
+            (MetricCatalogue.deprecation, { dates().deprecation?.seconds ?? 0 }),
+            (MetricCatalogue.sunset, { dates().sunset?.seconds ?? 0 }),
+            (MetricCatalogue.sunsetRampRatio, { dates().stage(at: clock()).rampShare }),
+        ]
+        return values.map { MetricReading($0, endpoint.labelValues, value: $1) }
+    }
+}
+
+extension Timestamp {
+    /// Seconds since 1970.
+    var seconds: Double { Double(millisecondsSince1970) / 1000 }
 }

@@ -3,8 +3,8 @@
 
 package import Gateway
 package import PrometheusExport
+internal import Receipts
 
-/// Counts verdicts.
 package final class VerificationMetrics: Sendable {
     private let verifications: [VerificationLabels: PrometheusCounter]
     private let rejections: [Rejection: PrometheusCounter]
@@ -37,4 +37,60 @@ package struct VerdictTally: Sendable {
         verdict?.increment()
         reason?.increment()
     }
+}
+
+/// The labels of a verification: its verdict and provenance.
+package struct VerificationLabels: SeriesLabels {
+    /// The verdict without its reason.
+    package enum VerdictLabel: String, CaseIterable, Sendable {
+        case genuine, rejected, undecided
+    }
+
+    package let verdict: VerdictLabel
+    package let source: Provenance.Source
+    package let cache: Provenance.Cache
+    /// The environment; nil if the receipt's claim cannot be trusted.
+    let environment: Environment?
+
+    package static let labelNames = ["verdict", "source", "cache", "environment"]
+    package var labelValues: [String] {
+        [verdict.rawValue, source.rawValue, cache.rawValue, environment?.rawValue ?? "unknown"]
+    }
+
+    package static let allCases = VerdictLabel.allCases.flatMap { verdict in
+        Provenance.Source.allCases.flatMap { source in
+            Provenance.Cache.allCases.flatMap { cache in
+                (Environment.allCases + [nil]).map { environment in
+                    VerificationLabels(verdict: verdict, source: source, cache: cache, environment: environment)
+                }
+            }
+        }
+    }
+}
+
+extension VerificationLabels {
+    init(_ answer: Answer) {
+        self.init(
+            verdict: VerdictLabel(answer.verdict), source: answer.provenance.source, cache: answer.provenance.cache,
+            environment: answer.environment)
+    }
+}
+
+extension VerificationLabels.VerdictLabel {
+    fileprivate init(_ verdict: Verdict) {
+        switch verdict {
+        case .genuine: self = .genuine
+        case .rejected: self = .rejected
+        case .undecided: self = .undecided
+        }
+    }
+}
+
+extension Rejection: SeriesLabels {
+    package static var labelNames: [String] { ["rule"] }
+    package var labelValues: [String] { [name] }
+}
+
+extension UndecidedReason: SeriesLabels {
+    package static var labelNames: [String] { ["reason"] }
 }

@@ -78,7 +78,6 @@ extension Span<UInt8> {
     }
 }
 
-/// The 128 bits of a trace ID.
 private struct TraceNumber: Hashable, Sendable {
     let high: UInt64, low: UInt64
 

@@ -143,7 +143,7 @@ private struct Ruleless: SharedBuckets {
 
     func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant {
         let lines = order.lines.map {
-            TokenRequest.Line($0.charge, prepaid: $0.prepaid, inAdvance: $0.inAdvance, life: .zero)
+            TokenRequest.Line(charge: $0.charge, prepaid: $0.prepaid, inAdvance: $0.inAdvance, life: .zero)
         }
         return try await buckets.take(TokenRequest(requests: order.requests, lines: lines))
     }

@@ -12,7 +12,7 @@ struct CommandConnectionTests {
 
     @Test func `it logs in with all settings, and is ready after the last reply`() {
         var configuration = RedisNodeConfiguration(address: .unixSocket("/x"))
-        (configuration.user, configuration.password, configuration.database) = ("gateway", "secret", 3)
+        (configuration.credentials, configuration.database) = (.init(user: "gateway", password: "secret"), 3)
         configuration.scripts = [RedisScript("return 1")]
         var connection = CommandConnection<Int>(configuration, until: at(250))
         let said = connection.begin().map { $0.words.map { String(decoding: $0.bytes, as: UTF8.self) } }
@@ -42,7 +42,7 @@ struct CommandConnectionTests {
     ])
     func `no error of the login repeats the password`(line: String, word: String) {
         var configuration = RedisNodeConfiguration(address: .unixSocket("/x"))
-        configuration.password = "very-secret"
+        configuration.credentials.password = "very-secret"
         let refusal = RedisRefusal(line: "\(word) (reply hidden: it repeats the password)")
         for answersBefore in 0..<2 {
             var connection = CommandConnection<Int>(configuration, until: at(250))

@@ -26,7 +26,7 @@ struct SubscriberConnectionTests {
     }
 
     @Test func `it receives names, a flush, or a message`() {
-        var connection = listening()
+        var connection = ready()
         #expect(
             Seen(
                 connection.receive(message("__redis__:invalidate", .array([.text("rc:1"), .text("gw:2")])), at: at(2)))
@@ -45,7 +45,7 @@ struct SubscriberConnectionTests {
         .array([.text("message"), .text("news"), .null]),
     ])
     func `anything else breaks the protocol`(_ value: RedisValue) {
-        var connection = listening()
+        var connection = ready()
         #expect(Seen(connection.receive(value, at: at(2))) == .end(.protocolViolation))
     }
 
@@ -62,7 +62,7 @@ struct SubscriberConnectionTests {
     }
 
     @Test func `it sends pings, and ends after three intervals without data`() {
-        var connection = listening()
+        var connection = ready()
         #expect(connection.deadline == at(1001))
         #expect(Seen(connection.deadlinePassed(at: at(1001))) == .send([["PING"]]))
         #expect(Seen(connection.deadlinePassed(at: at(2001))) == .send([["PING"]]))
@@ -71,7 +71,7 @@ struct SubscriberConnectionTests {
     }
 
     @Test func `any data counts as a reply`() {
-        var connection = listening()
+        var connection = ready()
         for second in 1...10 {
             #expect(Seen(connection.deadlinePassed(at: at(second * 1000 + 1))) == .send([["PING"]]))
             _ = connection.receive(.array([.text("pong"), .text("")]), at: at(second * 1000 + 5))
@@ -83,7 +83,7 @@ struct SubscriberConnectionTests {
         subscribed("news"),
     ]
 
-    private func listening() -> SubscriberConnection {
+    private func ready() -> SubscriberConnection {
         var connection = SubscriberConnection(configuration, until: at(250))
         for reply in Self.greeting { _ = connection.receive(reply, at: at(1)) }
         return connection

@@ -100,7 +100,7 @@ enum HostileServer {
     ///   - greeting: sent on every connection.
     static func with(
         _ steps: [Step], greets: Bool = true, greeting: String = "",
-        _ body: (RedisNodeConfiguration.Address) async throws -> Void
+        _ body: (RedisAddress) async throws -> Void
     ) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let server = try await ServerBootstrap(group: group)

@@ -21,7 +21,7 @@ struct LoginTests {
         try await TestNode.with(
             redis.address,
             { configuration in
-                (configuration.user, configuration.password) = ("gateway", "secret")
+                configuration.credentials = .init(user: "gateway", password: "secret")
                 configuration.scripts = [Self.script]
                 configuration.trackedPrefixes = ["rc:"]
             }
@@ -47,7 +47,7 @@ struct LoginTests {
         try await TestNode.with(
             redis.address, waits: false,
             {
-                ($0.user, $0.password) = (user, password)
+                $0.credentials = .init(user: user, password: password)
             }
         ) { test in
             await test.log.wait { events in
@@ -55,7 +55,7 @@ struct LoginTests {
             }
             #expect(test.node.health.misconfiguration?.kind == kind)
             #expect(await test.node.send([RedisCommand("PING")]) == [.failure(.notConnected)])
-            try await TestNode.with(redis.address, { $0.password = "secret" }) { mender in
+            try await TestNode.with(redis.address, { $0.credentials.password = "secret" }) { mender in
                 let words: [String] = [
                     "ACL", "SETUSER", user ?? "default", password.map { ">\($0)" } ?? "nopass", "~*", "+@all", "on",
                 ]
@@ -69,7 +69,7 @@ struct LoginTests {
 
     @Test func `an error that repeats the password is not shown`() async throws {
         let redis = try await RealServer.redis(["--rename-command", "AUTH", ""])
-        try await TestNode.with(redis.address, waits: false, { $0.password = "very-secret" }) { test in
+        try await TestNode.with(redis.address, waits: false, { $0.credentials.password = "very-secret" }) { test in
             await test.log.wait { events in
                 events.contains { if case .connectFailed(.commands, .refused) = $0 { true } else { false } }
             }
@@ -101,7 +101,7 @@ struct LoginTests {
         try await TestNode.with(
             redis.address,
             {
-                ($0.user, $0.password, $0.trackedPrefixes) = ("gateway", "secret", ["rc:"])
+                ($0.credentials, $0.trackedPrefixes) = (.init(user: "gateway", password: "secret"), ["rc:"])
             }
         ) { test in
             await test.log.wait { events in

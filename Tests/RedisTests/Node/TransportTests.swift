@@ -89,7 +89,7 @@ struct TransportTests {
         }
     }
 
-    private func expectNoConnection(to address: RedisNodeConfiguration.Address, _ tls: RedisTLS) async throws {
+    private func expectNoConnection(to address: RedisAddress, _ tls: RedisTLS) async throws {
         try await TestNode.with(address, waits: false, { $0.tls = tls }) { test in
             await test.log.wait { events in
                 events.contains { if case .connectFailed(.commands, .tls) = $0 { true } else { false } }

@@ -11,23 +11,22 @@ import Testing
 
 /// A client of sentinels or of a cluster, its events, and its shutdown after the test.
 struct TestClient: Sendable {
-    let client: RedisClient
+    let client: any RedisClient
     let log: EventLog
 
     /// Runs `body` with a client that discovers its masters.
     static func with(
-        _ url: String, _ configure: (inout RedisClientConfiguration) -> Void = { _ in },
+        _ url: String, _ configure: (inout RedisNodeConfiguration) -> Void = { _ in },
         _ body: (TestClient) async throws -> Void
     ) async throws {
         var configuration = try RedisClientConfiguration(try RedisURL(url))
-        configuration.commandDeadline = .seconds(2)
-        configuration.connectDeadline = .seconds(2)
-        configuration.reconnection.longest = .milliseconds(200)
-        configure(&configuration)
+        configuration.node.commandDeadline = .seconds(2)
+        configuration.node.connectDeadline = .seconds(2)
+        configuration.node.reconnection.longest = .milliseconds(200)
+        configure(&configuration.node)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let log = EventLog()
-        let test = TestClient(
-            client: RedisClient(configuration, eventLoops: group, observer: log), log: log)
+        let test = TestClient(client: configuration.client(eventLoops: group, observer: log), log: log)
         test.client.start()
         let result: Result<Void, any Error>
         do { result = .success(try await body(test)) } catch { result = .failure(error) }

@@ -15,7 +15,7 @@ struct TestNode {
 
     /// Runs `body` with a node that has connected on every loop.
     static func with(
-        _ address: RedisNodeConfiguration.Address, loops: Int = 1, waits: Bool = true,
+        _ address: RedisAddress, loops: Int = 1, waits: Bool = true,
         _ configure: (inout RedisNodeConfiguration) -> Void = { _ in },
         _ body: (TestNode) async throws -> Void
     ) async throws {
@@ -47,7 +47,7 @@ struct TestNode {
 }
 
 extension RealServer {
-    var address: RedisNodeConfiguration.Address { .host("127.0.0.1", port: port) }
+    var address: RedisAddress { .host("127.0.0.1", port: port) }
 }
 
 extension RedisValue {

@@ -234,9 +234,9 @@ struct ConfigurationLoaderTests {
     ) throws(ConfigurationProblems) -> GatewayConfiguration {
         var files = files
         if let file { files["gateway.yaml"] = file }
-        return try ConfigurationLoader.load(
-            environment: environment, filePath: path ?? (file == nil ? nil : "gateway.yaml")
-        ) { [files] path throws(FileFault) in
+        let path = path ?? (file == nil ? nil : "gateway.yaml")
+        return try ConfigurationSource(environment: environment, filePath: path).load {
+            [files] path throws(FileFault) in
             guard let text = files[path] else { throw FileFault(path: path, description: "does not exist") }
             return text
         }

@@ -66,11 +66,11 @@ struct DoctorTests {
     @Test func `caches and bodies that exceed the system's memory fail`() throws {
         var configuration = GatewayConfiguration()
         let allowed = try #require(SystemLimits.memory)
-        configuration.nearCache.size = allowed
+        configuration.nearCacheSize = .bytes(allowed)
         let report = CheckReport(.limits)
         LimitsCheck(configuration: configuration, report: report).run()
         let memory = try #require(report.close().first { $0.subject == "memory" })
-        #expect(memory.level == .failed && memory.seen.contains(allowed.rounded), "\(memory)")
+        #expect(memory.level == .failed && memory.seen.contains(StatusValue.bytes(allowed).text), "\(memory)")
     }
 
     @Test func `control groups are read with all groups above them`() {

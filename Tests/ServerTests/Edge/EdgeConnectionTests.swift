@@ -225,7 +225,9 @@ struct EdgeConnectionTests {
     }
 
     private static func request(_ headers: HTTPHeaders = [:], at start: NIODeadline) throws -> IncomingRequest {
-        IncomingRequest(try RequestHeader(head(headers)), routes.match(.post, "/"), .loopback, at: start)
+        IncomingRequest(
+            header: try RequestHeader(head(headers)), match: routes.match(.post, "/"), client: .loopback, arrival: start
+        )
     }
 
     private func deliver(to connection: inout EdgeConnection) {

@@ -61,19 +61,14 @@ struct EdgeTests {
         }
     }
 
-    @Test(arguments: malformed)
+    /// One request of each kind; `RawRequestTests` has the tables.
+    @Test(arguments: [
+        "rubbish\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+    ])
     func `malformed requests get 400 and a closed connection`(request: String) async throws {
         try await expectRefusal(of: request, status: 400, code: "malformed_request")
-    }
-
-    @Test func `a chunked body is read`() async throws {
-        try await RunningGateway.with { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(
-                    head("Transfer-Encoding: chunked") + "5\r\n{\"rec\r\nd\r\neipt\":\"AQID\"}\r\n0\r\n\r\n")
-                #expect(try await connection.answer()?.status == 200)
-            }
-        }
     }
 
     @Test func `a silent connection gets 408`() async throws {
@@ -144,12 +139,9 @@ struct EdgeTests {
         }
     }
 
-    @Test(arguments: [
-        "X: " + String(repeating: "y", count: 9000), String(repeating: "X: y\r\n", count: 70) + "X: y",
-        String(repeating: "X: \(String(repeating: "y", count: 4000))\r\n", count: 5) + "X: y",
-    ])
-    func `a header beyond a limit gets 431`(fields: String) async throws {
-        try await expectRefusal(of: head(fields), status: 431, code: "header_too_large")
+    @Test func `a header beyond a limit gets 431`() async throws {
+        try await expectRefusal(
+            of: head("X: " + String(repeating: "y", count: 9000)), status: 431, code: "header_too_large")
     }
 
     @Test func `bodies beyond the budget get 503, and other requests do not wait`() async throws {
@@ -236,41 +228,6 @@ struct EdgeTests {
         }
     }
 
-    private static let malformed = [
-        "rubbish\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "GET / HTTP/1.1\r\nA B: c\r\n\r\n",
-    ]
-
-    @Test(arguments: unclear)
-    func `an ambiguous target or length gets 400 and a closed connection`(request: String) async throws {
-        try await expectRefusal(of: request + "\r\n\r\n0\r\n\r\n", status: 400, code: "malformed_request")
-    }
-
-    /// RFC 9112: §3.2 the target, §3.2.2 its forms, §6.1 and §6.3 the body's length. Two readings of one of these allow
-    /// request smuggling.
-    private static let unclear = [
-        "GET / HTTP/1.1", "GET / HTTP/1.1\r\nHost: a\r\nHost: a", "GET / HTTP/1.0\r\nHost: a\r\nHost: b",
-        "GET / HTTP/1.1\r\nHost: a b", "GET / HTTP/1.1\r\nHost: a/b", "GET / HTTP/1.1\r\nHost: a, b",
-        "GET / HTTP/1.1\r\nHost: a@b",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked;x=y",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ,chunked",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x1",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length:",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2",
-        "GET v1 HTTP/1.1\r\nHost: a", "GET * HTTP/1.1\r\nHost: a", "GET ftp://a/ HTTP/1.1\r\nHost: a",
-        "GET http:/v1 HTTP/1.1\r\nHost: a", "GET a:80 HTTP/1.1\r\nHost: a",
-    ]
-
     @Test func `an ambiguous request after a good one gets its own response and ends the connection`() async throws {
         try await RunningGateway.with { gateway in
             try await RawConnection.with(port: gateway.port) { connection in
@@ -278,19 +235,6 @@ struct EdgeTests {
                 #expect(try await connection.answer()?.status == 200)
                 #expect(try await connection.answer()?.status == 400)
                 #expect(try await connection.isClosed())
-            }
-        }
-    }
-
-    @Test(arguments: [
-        "Host: a", "Host: a.example:8080", "Host: [::1]:80", "Host: 127.0.0.1", "hOST: a_b",
-        "Host: a\r\nTransfer-Encoding: Chunked",
-    ])
-    func `unambiguous requests are answered`(fields: String) async throws {
-        try await RunningGateway.with({ $0.http.hostNames = HostNames(["a", "a.example", "a_b"]) }) { gateway in
-            try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send("GET /nope HTTP/1.1\r\n\(fields)\r\n\r\n0\r\n\r\n")
-                #expect(try await connection.answer()?.status == 404)
             }
         }
     }

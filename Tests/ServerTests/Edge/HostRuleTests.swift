@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import Secrets
 import Testing
 
@@ -67,7 +66,8 @@ struct HostRuleTests {
     }
 
     @Test func `with API keys any host is served, but web pages purge nothing`() async throws {
-        try await Self.withClients { gateway, key in
+        let key = APIKey.random()
+        try await RunningGateway.withClient(key, "apps: '*'", "may: [purge]") { gateway in
             let fields = "Host: shop.example\r\nX-API-Key: \(key.exposed)\r\nContent-Type: application/json\r\n"
             let verify = "POST /v1/verify HTTP/1.1\r\n\(fields)Content-Length: 18\r\n"
             let purge = "DELETE /v1/cache/transactions/1 HTTP/1.1\r\n\(fields)"
@@ -100,19 +100,5 @@ struct HostRuleTests {
         ] as [(String, String?)])
     func `host names are written without a port`(text: String, names: String?) {
         #expect((try? HostNames(configuration: text))?.configurationText == names)
-    }
-
-    // MARK: - Steps
-
-    private static func withClients(_ body: (RunningGateway, APIKey) async throws -> Void) async throws {
-        let key = APIKey.random(), pepper = Secret("a pepper for the tests")
-        let keys = key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper))
-        let file = FileManager.default.temporaryDirectory.appending(component: "clients-\(key.id).yaml")
-        try "clients:\n  - name: shop\n    apps: \"*\"\n    may: [purge]\n    keys:\n\(keys)".write(
-            to: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(at: file) }
-        try await RunningGateway.with({ ($0.clientsFile, $0.apiKeyPepper) = (file.path, pepper) }) { gateway in
-            try await body(gateway, key)
-        }
     }
 }

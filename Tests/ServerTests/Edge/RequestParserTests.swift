@@ -29,7 +29,7 @@ struct RequestParserTests {
     }
 
     @Test func `only an incomplete line stays in the buffer`() throws {
-        var parser = RequestParser(RequestParser.Limits())
+        var parser = RequestParser(HTTPLimits())
         var buffer = ByteBuffer(string: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
         while try parser.next(in: &buffer) != nil {}
         #expect(buffer.readableBytes == 0 && parser.isWithinRequest(before: buffer))
@@ -45,7 +45,7 @@ struct RequestParserTests {
     ])
     func `HEAD is known as soon as it has arrived`(text: String, isHead: Bool) throws {
         for pieces in [[text], text.map { String($0) }] {
-            var parser = RequestParser(RequestParser.Limits())
+            var parser = RequestParser(HTTPLimits())
             var buffer = ByteBuffer()
             for piece in pieces {
                 buffer.writeString(piece)
@@ -57,29 +57,29 @@ struct RequestParserTests {
 
     @Test(
         arguments: [
-            (RequestParser.Limits(target: 3), "GET /ab HTTP/1.1\r\n\r\n", nil),
-            (RequestParser.Limits(target: 3), "GET /abc HTTP/1.1\r\n\r\n", .targetTooLong),
-            (RequestParser.Limits(target: 3), "GET /" + String(repeating: "a", count: 100), .targetTooLong),
-            (RequestParser.Limits(field: 4), "GET / HTTP/1.1\r\nabc: \t d \t\r\n\r\n", nil),
-            (RequestParser.Limits(field: 4), "GET / HTTP/1.1\r\nabc: de\r\n\r\n", .headerTooLarge),
+            (HTTPLimits(target: .bytes(3)), "GET /ab HTTP/1.1\r\n\r\n", nil),
+            (HTTPLimits(target: .bytes(3)), "GET /abc HTTP/1.1\r\n\r\n", .targetTooLong),
+            (HTTPLimits(target: .bytes(3)), "GET /" + String(repeating: "a", count: 100), .targetTooLong),
+            (HTTPLimits(headerField: .bytes(4)), "GET / HTTP/1.1\r\nabc: \t d \t\r\n\r\n", nil),
+            (HTTPLimits(headerField: .bytes(4)), "GET / HTTP/1.1\r\nabc: de\r\n\r\n", .headerTooLarge),
             (
-                RequestParser.Limits(field: 4), "GET / HTTP/1.1\r\n" + String(repeating: "a", count: 100),
+                HTTPLimits(headerField: .bytes(4)), "GET / HTTP/1.1\r\n" + String(repeating: "a", count: 100),
                 .headerTooLarge
             ),
-            (RequestParser.Limits(fieldList: 4), "GET / HTTP/1.1\r\na: b\r\nc: d\r\n\r\n", nil),
-            (RequestParser.Limits(fieldList: 4), "GET / HTTP/1.1\r\na: b\r\nc: de\r\n\r\n", .headerTooLarge),
-            (RequestParser.Limits(fieldCount: 1), "GET / HTTP/1.1\r\na: b\r\n\r\n", nil),
-            (RequestParser.Limits(fieldCount: 1), "GET / HTTP/1.1\r\na: b\r\nc: d\r\n\r\n", .headerTooLarge),
+            (HTTPLimits(headerList: .bytes(4)), "GET / HTTP/1.1\r\na: b\r\nc: d\r\n\r\n", nil),
+            (HTTPLimits(headerList: .bytes(4)), "GET / HTTP/1.1\r\na: b\r\nc: de\r\n\r\n", .headerTooLarge),
+            (HTTPLimits(headerFieldCount: 1), "GET / HTTP/1.1\r\na: b\r\n\r\n", nil),
+            (HTTPLimits(headerFieldCount: 1), "GET / HTTP/1.1\r\na: b\r\nc: d\r\n\r\n", .headerTooLarge),
             (
-                RequestParser.Limits(fieldCount: 1),
+                HTTPLimits(headerFieldCount: 1),
                 "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\na: b\r\n\r\n", .headerTooLarge
             ),
             (
-                RequestParser.Limits(body: .bytes(16)), "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n",
-                .bodyTooLarge(maximum: .bytes(16))
+                HTTPLimits(body: .bytes(16)), "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n",
+                .bodyTooLarge
             ),
-        ] as [(RequestParser.Limits, String, EdgeRefusal?)])
-    func `each limit is exact to the byte`(limits: RequestParser.Limits, text: String, refusal: EdgeRefusal?) throws {
+        ] as [(HTTPLimits, String, EdgeRefusal?)])
+    func `each limit is exact to the byte`(limits: HTTPLimits, text: String, refusal: EdgeRefusal?) throws {
         let outcome = Result { try Self.read([text], limits) }
         switch outcome {
         case .success: #expect(refusal == nil)
@@ -89,7 +89,7 @@ struct RequestParserTests {
 
     // MARK: - Steps
 
-    private static func read(_ pieces: [String], _ limits: RequestParser.Limits = .init()) throws -> [String] {
+    private static func read(_ pieces: [String], _ limits: HTTPLimits = .init()) throws -> [String] {
         var parser = RequestParser(limits)
         var buffer = ByteBuffer()
         var parts: [String] = []

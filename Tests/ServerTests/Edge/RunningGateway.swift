@@ -1,7 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Logging
+import Secrets
 import ServiceLifecycle
 import Synchronization
 
@@ -67,6 +69,39 @@ struct RunningGateway: Sendable {
         orders.yield(.interrupt)
         try await running.value
         try outcome.get()
+    }
+}
+
+extension RunningGateway {
+    /// Runs a gateway with one client, whose entry in the clients file has these fields.
+    static func withClient(
+        _ key: APIKey, _ fields: String..., change: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        let pepper = Secret("a pepper for the tests")
+        let entry = (["  - name: shop"] + fields + ["keys:"]).joined(separator: "\n    ")
+        let file = FileManager.default.temporaryDirectory.appending(component: "clients-\(key.id).yaml")
+        try "clients:\n\(entry)\n\(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))".write(
+            to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await with(
+            { configuration in
+                (configuration.clientsFile, configuration.apiKeyPepper) = (file.path, pepper)
+                change(&configuration)
+            }, body)
+    }
+
+    /// Sends a request; `line` is its method and target.
+    func ask(_ line: String, _ fields: [String] = [], body: String = "") async throws -> RawAnswer? {
+        let head = ["\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)"] + fields
+        return try await send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
+    }
+
+    func send(_ request: String, port other: Int? = nil) async throws -> RawAnswer? {
+        try await RawConnection.with(port: other ?? port) { connection in
+            try await connection.send(request)
+            return try await connection.answer()
+        }
     }
 }
 

@@ -18,7 +18,7 @@ struct SourceLimitsTests {
     @Test func `a source's limit does not affect other sources`() throws {
         let one = SourceAddress(try #require(NetworkAddress("192.0.2.1")))
         let other = SourceAddress(try #require(NetworkAddress("192.0.2.2")))
-        var counts = SourceCounts(maximum: 2)
+        let counts = SourceCounts(maximum: 2)
         let taken = [counts.acquire(one), counts.acquire(one), counts.acquire(one), counts.acquire(other)]
         #expect(taken == [true, true, false, true] && counts.sources == 2)
         counts.release(one)

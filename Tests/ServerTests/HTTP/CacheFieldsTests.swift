@@ -46,7 +46,7 @@ struct CacheFieldsTests {
             Provenance(source: .local, cache: .miss, verifiedAt: Self.now, degradedReasons: reasons),
             freshUntil: Self.now)
         answer.cacheStatus = status
-        #expect(AnswerOrigin(answer).cacheStatusField(at: Self.now) == field.map { "receipt-gateway; \($0)" })
+        #expect(CacheProvenance(answer).cacheStatusField(at: Self.now) == field.map { "receipt-gateway; \($0)" })
     }
 
     @Test(
@@ -56,7 +56,7 @@ struct CacheFieldsTests {
         let answer = Answer(
             .rejected(.accountNotFound), Provenance(source: source, cache: .shared, verifiedAt: Self.now),
             freshUntil: Self.now)
-        let reply = Reply(body: ByteBuffer()).telling(of: AnswerOrigin(answer), at: Self.end(seconds))
+        let reply = Reply(body: ByteBuffer()).telling(of: CacheProvenance(answer), at: Self.end(seconds))
         #expect(reply.added == [age].compactMap { $0 }.map { HTTPField(name: .age, value: $0) })
     }
 }

@@ -51,7 +51,7 @@ struct EndAnnouncementTests {
     @Test(arguments: [(0, 1), (1, 0)])
     func `links stay within the limit of a field`(excess: Int, expectedCount: Int) {
         let frame = #"<https://a.example/>; rel="sunset""#.utf8.count
-        let padding = String(repeating: "x", count: EndAnnouncementLimits.linkBytes - frame + excess)
+        let padding = String(repeating: "x", count: UpstreamLifecycle.State.maximumLinkBytes - frame + excess)
         let link = LifecycleLink(.sunset, target: "https://a.example/" + padding)
         #expect((announced(LifecycleDates(), [link])[.link] == nil ? 0 : 1) == expectedCount)
         let short = LifecycleLink(.sunset, target: "https://b.example/")
@@ -82,9 +82,9 @@ struct EndAnnouncementTests {
             let step = try route.handler(try .forTests(), ReservedBody(nil, nil))
             return try await step.value().fields[.sunset]
         }
-        lifecycle.learn(LifecycleDates(sunset: Self.sunset), links: [], of: .sandbox)
+        lifecycle.record(LifecycleDates(sunset: Self.sunset), links: [], of: .sandbox)
         #expect(try await sunset() == nil)
-        lifecycle.learn(LifecycleDates(sunset: Self.sunset), links: [], of: .production)
+        lifecycle.record(LifecycleDates(sunset: Self.sunset), links: [], of: .production)
         #expect(try await sunset() != nil)
     }
 

@@ -22,7 +22,7 @@ struct StatusRouteTests {
             let upstream = """
                 {"enabled":false,"breaker":{"state":"closed","mode":"auto"},"requests_in_flight":0,\
                 "concurrency_limit":20,"requests_waiting":0,\
-                "lifecycle":{"stage":"current","share_moved":0.0,"links":[]}}
+                "lifecycle":{"stage":"current","sunset_ramp_ratio":0.0,"links":[]}}
                 """
             #expect(
                 answer?.body == """
@@ -68,23 +68,12 @@ struct StatusRouteTests {
             String(decoding: json.bytes, as: UTF8.self) == """
                 {"enabled":true,"breaker":{"state":"open","mode":"auto","opens_for_seconds":7},\
                 "paused_for_seconds":1,"requests_in_flight":3,"concurrency_limit":20,"requests_waiting":2,\
-                "budget_remaining":0,"lifecycle":{"stage":"drained","share_moved":1.0,\
+                "budget_remaining":0,"lifecycle":{"stage":"drained","sunset_ramp_ratio":1.0,\
                 "deprecation":"1970-01-01T00:00:00Z","deprecation_ms":0,\
                 "sunset":"2027-06-30T00:00:00Z","sunset_ms":1814313600000,\
                 "announced":{"deprecation":"1970-01-01T00:00:01.500Z","deprecation_ms":1500,\
                 "sunset":"2027-06-30T00:00:00Z","sunset_ms":1814313600000},\
                 "links":[{"rel":"successor-version","href":"https://new.example/"}]}}
                 """)
-    }
-}
-
-extension RunningGateway {
-    /// Sends a request; `line` is its method and target.
-    func ask(_ line: String, _ fields: [String] = [], body: String = "") async throws -> RawAnswer? {
-        try await RawConnection.with(port: port) { connection in
-            let head = ["\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)"] + fields
-            try await connection.send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
-            return try await connection.answer()
-        }
     }
 }

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import Secrets
 import Testing
 
@@ -83,7 +82,7 @@ struct VerifyRouteTests {
 
     @Test func `keys give access to their apps only`() async throws {
         let key = APIKey.random()
-        try await withClients(key: key, apps: "[com.example.a]") { gateway in
+        try await RunningGateway.withClient(key, "apps: [com.example.a]") { gateway in
             let right = [Self.json, "Authorization: Bearer \(key.exposed)"]
             let own = #"{"receipt":"AQID","bundle_id":"com.example.a"}"#
             let answer = try await ask(gateway, "POST /v1/verify", right, own)
@@ -96,7 +95,7 @@ struct VerifyRouteTests {
 
     @Test func `every wrong key gets the same response, and no key is logged`() async throws {
         let key = APIKey.random()
-        try await withClients(key: key, apps: "'*'") { gateway in
+        try await RunningGateway.withClient(key, "apps: '*'") { gateway in
             var bodies: Set<String> = []
             for field in ["X-Other: 1", "Authorization: Bearer \(key.exposed)x", "X-API-Key: rgk_0.secret"] {
                 let answer = try await ask(
@@ -140,22 +139,6 @@ struct VerifyRouteTests {
     private func ask(
         _ gateway: RunningGateway, _ line: String, _ fields: [String], _ body: String
     ) async throws -> RawAnswer? {
-        let head = ["\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)"] + fields
-        return try await RawConnection.with(port: gateway.port) { connection in
-            try await connection.send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
-            return try await connection.answer()
-        }
-    }
-
-    private func withClients(
-        key: APIKey, apps: String, _ body: (RunningGateway) async throws -> Void
-    ) async throws {
-        let pepper = Secret("a pepper for the tests")
-        let keys = key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper))
-        let file = FileManager.default.temporaryDirectory.appending(component: "clients-\(key.id).yaml")
-        try "clients:\n  - name: shop\n    apps: \(apps)\n    keys:\n\(keys)".write(
-            to: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(at: file) }
-        try await RunningGateway.with({ ($0.clientsFile, $0.apiKeyPepper) = (file.path, pepper) }, body)
+        try await gateway.ask(line, fields, body: body)
     }
 }

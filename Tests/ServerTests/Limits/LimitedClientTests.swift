@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import Secrets
 import Testing
 
@@ -206,22 +205,12 @@ struct LimitedClientTests {
         }
 
         func ask(_ line: String, _ body: String, fields: [String] = []) async throws -> RawAnswer? {
-            let head =
-                [
-                    "\(line) HTTP/1.1", "Host: x", "Content-Length: \(body.utf8.count)",
-                    "Content-Type: application/json", "X-API-Key: \(key.exposed)",
-                ] + fields
-            return try await RawConnection.with(port: gateway.port) { connection in
-                try await connection.send(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
-                return try await connection.answer()
-            }
+            try await gateway.ask(
+                line, ["Content-Type: application/json", "X-API-Key: \(key.exposed)"] + fields, body: body)
         }
 
         func scrape() async throws -> String {
-            try await RawConnection.with(port: gateway.adminPort) { connection in
-                try await connection.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-                return try await connection.answer()?.body ?? ""
-            }
+            try await gateway.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", port: gateway.adminPort)?.body ?? ""
         }
     }
 
@@ -229,20 +218,13 @@ struct LimitedClientTests {
         limits: String, _ change: (inout GatewayConfiguration) throws -> Void = { _ in },
         _ body: (Site) async throws -> Void
     ) async throws {
-        let key = APIKey.random(), pepper = Secret("a pepper for the tests")
-        let keys = key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper))
-        let file = FileManager.default.temporaryDirectory.appending(component: "clients-\(key.id).yaml")
-        let apps = "[com.example.a, com.example.b]"
-        try "clients:\n  - name: shop\n    apps: \(apps)\n    limits: \(limits)\n    keys:\n\(keys)".write(
-            to: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let key = APIKey.random()
         var changed = GatewayConfiguration()
         try change(&changed)
         let http = changed.http
-        try await RunningGateway.with { configuration in
-            (configuration.clientsFile, configuration.apiKeyPepper) = (file.path, pepper)
-            configuration.http.remoteAddresses = http.remoteAddresses
-            configuration.http.sendsLegacyRateLimitFields = http.sendsLegacyRateLimitFields
+        try await RunningGateway.withClient(key, "apps: [com.example.a, com.example.b]", "limits: \(limits)") {
+            $0.http.remoteAddresses = http.remoteAddresses
+            $0.http.sendsLegacyRateLimitFields = http.sendsLegacyRateLimitFields
         } _: { gateway in
             try await body(Site(gateway: gateway, key: key))
         }

@@ -3,10 +3,11 @@
 
 import Gateway
 import HTTPTypes
-import RateLimits
+import Resilience
 import Testing
 
 @testable import HTTPServer
+@testable import RateLimits
 
 /// The header fields, byte for byte.
 struct RateLimitFieldsTests {
@@ -15,7 +16,7 @@ struct RateLimitFieldsTests {
     private static let shadow = RatePolicy(name: "shadow", quota: 1, window: .seconds(1), isShadow: true)
 
     @Test func `the fields have every policy, and the state of the tightest`() {
-        let admission = RateAdmission([
+        let admission = RateAdmission(outcomes: [
             Self.admitted(Self.minute, 312, .milliseconds(13_001)), Self.admitted(Self.day, 199_312, .seconds(298)),
         ])
         #expect(
@@ -25,7 +26,7 @@ struct RateLimitFieldsTests {
     }
 
     @Test func `a rejection has the time to wait`() throws {
-        let admission = RateAdmission([
+        let admission = RateAdmission(outcomes: [
             Self.refused(Self.minute, .milliseconds(200)), Self.refused(Self.day, .milliseconds(3_000_001)),
         ])
         #expect(
@@ -42,7 +43,7 @@ struct RateLimitFieldsTests {
     }
 
     @Test func `a policy that rejects comes before one with fewer tokens`() {
-        let admission = RateAdmission([
+        let admission = RateAdmission(outcomes: [
             Self.refused(Self.minute, .milliseconds(1), remaining: 3), Self.admitted(Self.day, 0, .seconds(1)),
         ])
         #expect(Self.lines(admission).last == #"RateLimit: "minute";r=3;t=1"#)
@@ -50,7 +51,7 @@ struct RateLimitFieldsTests {
     }
 
     @Test func `the legacy fields are sent if configured`() {
-        let admission = RateAdmission([Self.admitted(Self.minute, 999, .milliseconds(60))])
+        let admission = RateAdmission(outcomes: [Self.admitted(Self.minute, 999, .milliseconds(60))])
         #expect(
             Self.lines(admission, withLegacy: true) == [
                 #"RateLimit-Policy: "minute";q=1000;w=60"#, #"RateLimit: "minute";r=999;t=1"#,
@@ -60,18 +61,19 @@ struct RateLimitFieldsTests {
 
     @Test func `shadow mode is invisible to clients`() {
         let shadow = Self.refused(Self.shadow, .seconds(9))
-        #expect(Self.lines(RateAdmission([shadow])) == [])
+        #expect(Self.lines(RateAdmission(outcomes: [shadow])) == [])
         #expect(
-            Self.lines(RateAdmission([shadow, Self.admitted(Self.minute, 5, .seconds(1))])) == [
+            Self.lines(RateAdmission(outcomes: [shadow, Self.admitted(Self.minute, 5, .seconds(1))])) == [
                 #"RateLimit-Policy: "minute";q=1000;w=60"#, #"RateLimit: "minute";r=5;t=1"#,
             ])
     }
 
     @Test func `an unreachable policy promises nothing`() {
         let blind = RateAdmission.Outcome(
-            RateCharge(RateBucket(tenant: "a", policy: Self.minute)), .admitted, remaining: 1000, timeUntilFull: .zero,
+            charge: RateCharge(RateBucket(tenant: "a", policy: Self.minute)), decision: .admitted, remaining: 1000,
+            timeUntilFull: .zero,
             source: .open)
-        #expect(Self.lines(RateAdmission([blind])) == [#"RateLimit-Policy: "minute";q=1000;w=60"#])
+        #expect(Self.lines(RateAdmission(outcomes: [blind])) == [#"RateLimit-Policy: "minute";q=1000;w=60"#])
     }
 
     @Test func `a concurrency limit is reported as a quota`() {
@@ -85,7 +87,8 @@ struct RateLimitFieldsTests {
 
     private static func admitted(_ policy: RatePolicy, _ remaining: Int, _ wait: Duration) -> RateAdmission.Outcome {
         RateAdmission.Outcome(
-            RateCharge(RateBucket(tenant: "a", policy: policy)), .admitted, remaining: remaining, timeUntilFull: wait,
+            charge: RateCharge(RateBucket(tenant: "a", policy: policy)), decision: .admitted, remaining: remaining,
+            timeUntilFull: wait,
             source: .store)
     }
 
@@ -93,7 +96,8 @@ struct RateLimitFieldsTests {
         _ policy: RatePolicy, _ wait: Duration, remaining: Int = 0
     ) -> RateAdmission.Outcome {
         RateAdmission.Outcome(
-            RateCharge(RateBucket(tenant: "a", policy: policy)), .refused(retryAfter: wait), remaining: remaining,
+            charge: RateCharge(RateBucket(tenant: "a", policy: policy)), decision: .refused(retryAfter: wait),
+            remaining: remaining,
             timeUntilFull: policy.window, source: .rememberedRefusal)
     }
 }

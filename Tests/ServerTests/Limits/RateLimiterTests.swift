@@ -5,6 +5,7 @@ import Gateway
 import RateLimits
 import RealServers
 import Redis
+import Resilience
 import Synchronization
 import Testing
 

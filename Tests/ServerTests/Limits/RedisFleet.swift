@@ -7,7 +7,6 @@ import NIOPosix
 import RateLimits
 import RealServers
 import Redis
-import Synchronization
 import Testing
 
 @testable import RedisStore
@@ -15,7 +14,7 @@ import Testing
 /// A real Redis, and the limiters of some nodes that share it.
 final class RedisFleet: Sendable {
     let server: RealServer
-    let redis: CountingRedis
+    let redis: TestRedis
     let limiters: [FleetRateLimiter]
     let buckets: RedisTokenBuckets
     private let node: RedisNode
@@ -30,8 +29,8 @@ final class RedisFleet: Sendable {
             configuration, eventLoops: MultiThreadedEventLoopGroup.singleton, observer: NoObserver())
         node.start()
         self.node = node
-        let redis = CountingRedis(node)
-        let buckets = RedisTokenBuckets(redis, names: StoreNames(key: HMACKey(Array("names of a test".utf8))))
+        let redis = TestRedis(node)
+        let buckets = RedisTokenBuckets(redis: redis, names: .test)
         (self.redis, self.buckets) = (redis, buckets)
         limiters = (0..<nodes).map { _ in FleetRateLimiter(buckets, liveNodes: { nodes }) }
         while await node.send([RedisCommand("PING")]) != [.success(.status("PONG"))] { await Task.yield() }
@@ -46,19 +45,8 @@ final class RedisFleet: Sendable {
     }
 }
 
-/// Counts the commands sent.
-final class CountingRedis: RedisCommands {
-    private let redis: any RedisCommands
-    private let sent = Mutex(0)
-
-    init(_ redis: any RedisCommands) { self.redis = redis }
-
-    var count: Int { sent.withLock(\.self) }
-
-    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
-        sent.withLock { $0 += commands.count }
-        return await redis.send(commands)
-    }
+extension StoreNames {
+    static let test = StoreNames(key: HMACKey(Array("names of a test".utf8)))
 }
 
 private struct NoObserver: RedisObserver {

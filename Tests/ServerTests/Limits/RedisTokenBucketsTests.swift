@@ -1,14 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Cryptography
 import Gateway
-import RateLimits
 import RealServers
 import Redis
 import Resilience
 import Testing
 
+@testable import RateLimits
 @testable import RedisStore
 
 struct RedisTokenBucketsTests {
@@ -26,7 +25,7 @@ struct RedisTokenBucketsTests {
     }
 
     @Test func `a key has the policy's name, pseudonyms for tenant and subject, and its tenant's hash slot`() {
-        let buckets = RedisTokenBuckets(Scripted(), names: StoreNames(key: HMACKey(Array("names of a test".utf8))))
+        let buckets = RedisTokenBuckets(redis: TestRedis([.success(.null)]), names: .test)
         let key = buckets.key(of: Self.bucket)
         #expect(key.wholeMatch(of: /rl:\{[\w-]{43}\}:minute:600-100000:[\w-]{43}/) != nil)
         var (other, tighter) = (Self.bucket, Self.bucket)
@@ -50,7 +49,7 @@ struct RedisTokenBucketsTests {
             _ = try await fleet.redis.send(RedisCommand(RedisWord(write[0]), key: key, RedisWord(write[1])))
             var admitted = 0
             for _ in 0..<100 where admitted < 3 {
-                let delivery = try await fleet.buckets.take(order(.init(RateCharge(bucket))))
+                let delivery = try await fleet.buckets.take(order(.init(charge: RateCharge(bucket))))
                 admitted += delivery.admitted
                 let line = try #require(delivery.lines.first)
                 #expect(line.timeUntilFull <= .milliseconds(100) && line.timeUntilNext <= .milliseconds(50))
@@ -69,7 +68,7 @@ struct RedisTokenBucketsTests {
     {
         let fleet = try await RedisFleet(nodes: 1)
         try await fleet.use {
-            let line = TokenRequest.Line(RateCharge(Self.bucket), inAdvance: 10_000, life: .seconds(10))
+            let line = TokenRequest.Line(charge: RateCharge(Self.bucket), inAdvance: 10_000, life: .seconds(10))
             let start = ContinuousClock.now
             let first = try await fleet.buckets.take(order(line))
             // 600 − 100 lost − 1 taken = 499.
@@ -87,8 +86,8 @@ struct RedisTokenBucketsTests {
             let day = RateBucket(
                 tenant: "com.example.tenant", policy: RatePolicy(name: "day", quota: 7, window: .seconds(86_400)))
             let lines = [
-                TokenRequest.Line(RateCharge(Self.bucket, cost: 10), prepaid: 35),
-                .init(RateCharge(day, cost: 2), prepaid: 3),
+                TokenRequest.Line(charge: RateCharge(Self.bucket, cost: 10), prepaid: 35),
+                .init(charge: RateCharge(day, cost: 2), prepaid: 3),
             ]
             let delivery = try await fleet.buckets.take(TokenRequest(requests: 50, lines: lines))
             #expect(delivery.admitted == 5)
@@ -141,9 +140,8 @@ struct RedisTokenBucketsTests {
         (.refused(RedisRefusal(line: "OOM command not allowed")), .unreachable), (.protocolViolation, .nonsense),
     ])
     func `errors of Redis are mapped to their faults`(error: RedisError, fault: SharedBucketsFault) async {
-        let buckets = RedisTokenBuckets(
-            Scripted(.failure(error)), names: StoreNames(key: HMACKey(Array("names of a test".utf8))))
-        await #expect(throws: fault) { try await buckets.take(order(.init(RateCharge(Self.bucket)))) }
+        let buckets = RedisTokenBuckets(redis: TestRedis([.failure(error)]), names: .test)
+        await #expect(throws: fault) { try await buckets.take(order(.init(charge: RateCharge(Self.bucket)))) }
     }
 
     @Test(arguments: [
@@ -152,21 +150,11 @@ struct RedisTokenBucketsTests {
     ])
     func `an invalid reply is an error`(numbers: [Int64]) async {
         let reply = RedisValue.array(numbers.map { .integer($0) })
-        let buckets = RedisTokenBuckets(
-            Scripted(.success(reply)), names: StoreNames(key: HMACKey(Array("names of a test".utf8))))
+        let buckets = RedisTokenBuckets(redis: TestRedis([.success(reply)]), names: .test)
         await #expect(throws: SharedBucketsFault.nonsense) {
-            try await buckets.take(order(.init(RateCharge(Self.bucket))))
+            try await buckets.take(order(.init(charge: RateCharge(Self.bucket))))
         }
     }
-}
-
-/// Gives the same reply to every command.
-private struct Scripted: RedisCommands {
-    private let reply: Result<RedisValue, RedisError>
-
-    init(_ reply: Result<RedisValue, RedisError> = .success(.null)) { self.reply = reply }
-
-    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] { commands.map { _ in reply } }
 }
 
 extension RateAdmission {

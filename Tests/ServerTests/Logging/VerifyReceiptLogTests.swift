@@ -43,7 +43,7 @@ struct VerifyReceiptLogTests {
         (String(decoding: options.body.dropFirst(27).prefix(7), as: UTF8.self) + ".", false), ("", false),
     ])
     func `an answer that repeats the request is not quoted`(exception: String, isRepeated: Bool) throws {
-        #expect(Self.options.isRepeated(in: exception.filter { $0 != "\u{1}" }) == isRepeated)
+        #expect(Self.options.isEchoed(in: exception.filter { $0 != "\u{1}" }) == isRepeated)
         let log = VerifyReceiptLog(
             logger: Logger(label: "test") { JSONLogHandler(label: $0, level: .trace, write: lines.append) })
         let escaped = exception.replacing("\u{1}", with: "\\u0001")

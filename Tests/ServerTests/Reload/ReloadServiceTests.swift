@@ -17,7 +17,7 @@ struct ReloadServiceTests {
         try write("gateway: {log: {level: info}}")
         let (occasions, happening) = AsyncStream.makeStream(of: ReloadOccasion.self)
         let source = ConfigurationSource(environment: [:], filePath: url.path), files = FileReadings()
-        _ = try source.load(through: files)
+        _ = try source.load(readFile: files.read)
         try await RunningGateway.with { configuration in
             // The content of this test's file.
             configuration = GatewayConfiguration()

@@ -152,7 +152,7 @@ struct ReloaderTests {
                 ])
             let source = ConfigurationSource(environment: [:], filePath: folder.path("gateway.yaml"))
             let files = FileReadings()
-            let read = try source.load(through: files)
+            let read = try source.load(readFile: files.read)
             let file = try ClientsFile(read, at: now, readFile: files.read)
             access = CurrentAccess(Access(AccessRules(read, file)))
             reloader = Mutex(Reloader(source, files: files, read, access))

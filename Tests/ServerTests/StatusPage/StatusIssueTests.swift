@@ -36,7 +36,7 @@ struct StatusIssueTests {
         let sample = try StatusSample(isEmbedded: false)
         #expect(sample.issues().map(\.severity) == [.info])
         sample.store.settle()
-        #expect(sample.issues().map(\.runbook) == [.redisAway])
+        #expect(sample.issues().map(\.runbook) == [.redisUnavailable])
         sample.store.noteLogin(.commands, refused: Self.wrongPassword)
         #expect(sample.issues().map(\.runbook) == [.redisMisconfigured])
         #expect(sample.issues().first?.severity == .critical)
@@ -45,14 +45,14 @@ struct StatusIssueTests {
     @Test func `a rejected configuration is a warning until one is accepted`() throws {
         let sample = try StatusSample()
         sample.reloads.record(LastReload(time: StatusSample.now, result: .refused))
-        #expect(sample.issues().map(\.runbook) == [.reloadFailed])
+        #expect(sample.issues().map(\.runbook) == [.configurationReloadFailed])
         sample.reloads.record(LastReload(time: StatusSample.now, result: .success))
         #expect(sample.issues() == [])
     }
 
     @Test func `a breaker forced open is named with its setting`() throws {
         let sample = try StatusSample { $0.apple.breaker = .forcedOpen }
-        #expect(sample.issues().map(\.runbook) == [.breakerOpen, .breakerOpen])
+        #expect(sample.issues().map(\.runbook) == [.circuitBreakerOpen, .circuitBreakerOpen])
         #expect(sample.issues().first?.text.contains("forced_open") == true)
         let alone = try StatusSample { ($0.apple.breaker, $0.apple.isEnabled) = (.forcedOpen, false) }
         #expect(alone.issues() == [], "Apple is not asked")
@@ -61,11 +61,11 @@ struct StatusIssueTests {
     @Test func `a pause is named with its duration`() throws {
         let sample = try StatusSample()
         sample.upstreams.guards.pause(.sandbox, for: .seconds(3600))
-        #expect(sample.issues().map(\.runbook) == [.appleThrottles])
+        #expect(sample.issues().map(\.runbook) == [.appleThrottling])
         #expect(sample.issues().first?.text.contains("sandbox") == true)
     }
 
-    @Test(arguments: [(19, 19, []), (100, 5, []), (100, 6, [StatusIssue.Runbook.degraded])])
+    @Test(arguments: [(19, 19, []), (100, 5, []), (100, 6, [StatusIssue.Runbook.degradedAnswers])])
     func `degraded answers count above a minimum number and share`(
         _ verdicts: Int, _ degraded: Int, _ expected: [StatusIssue.Runbook]
     ) throws {
@@ -85,7 +85,7 @@ struct StatusIssueTests {
                 .increment()
             sample.registry.counter(MetricCatalogue.contradictions, Contradiction.allCases[0].labelValues).increment()
         }
-        #expect(results.map(\.runbook) == [.tlsInterception, .tampered])
+        #expect(results.map(\.runbook) == [.upstreamTLSInterception, .redisDataTampered])
         #expect(results.allSatisfy { $0.severity == .critical })
     }
 
@@ -99,7 +99,7 @@ struct StatusIssueTests {
         let sample = try StatusSample { $0.apple.sunset = StatusSample.now.advanced(by: .seconds(days * 86_400)) }
         let results = sample.issues()
         #expect(results.map(\.severity) == expected.compactMap(\.self))
-        #expect(results.allSatisfy { $0.runbook == .sunset })
+        #expect(results.allSatisfy { $0.runbook == .sunsetApproaching })
     }
 
     @Test func `the most severe issue comes first, and determines the summary`() throws {
@@ -108,6 +108,7 @@ struct StatusIssueTests {
         #expect(sample.issues().map(\.severity) == [.critical, .warning, .warning])
         let report = StatusReport(sample.sources, StatusHistory(first: sample.sources.reading))
         #expect(report.verdict == .failing)
-        #expect(StatusReport(try StatusSample().sources, StatusHistory(first: sample.sources.reading)).verdict == .well)
+        #expect(
+            StatusReport(try StatusSample().sources, StatusHistory(first: sample.sources.reading)).verdict == .healthy)
     }
 }

@@ -73,11 +73,11 @@ struct StatusPageTests {
         let sample = try StatusSample()
         let json = try #require(
             try JSONSerialization.jsonObject(with: Data(StatusBoard(sample.sources).json)) as? [String: Any])
-        #expect(json["verdict"] as? String == "well")
+        #expect(json["verdict"] as? String == "healthy")
         let names = StatusBoard(sample.sources).page.report.tables.map(\.heading.name)
         for name in names { #expect(json[name] is [String: Any], "\(name)") }
         let history = try #require(json["history"] as? [String: Any])
-        #expect((history["columns"] as? [String])?.count == 1 + StatusPlot.allCases.flatMap(\.lines).count)
+        #expect((history["columns"] as? [String])?.count == 1 + StatusPlot.all.flatMap(\.lines).count)
         let apple = try #require(json["apple"] as? [String: [String: Any]])
         #expect(apple["sandbox"]?["breaker"] as? String == "closed")
     }

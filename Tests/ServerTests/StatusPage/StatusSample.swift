@@ -54,12 +54,12 @@ struct StatusSample {
 
 extension StatusReading {
     /// Creates a reading so many intervals after the first; counts that are not named are 0.
-    init(beat: Int, _ counts: [StatusCount: UInt64] = [:], answers: [UInt64] = []) {
+    init(tick: Int, _ counts: [StatusCount: UInt64] = [:], answers: [UInt64] = []) {
         var distributions = StatusTiming.allCases.map { $0.bounds.map { _ in UInt64(0) } + [0] }
         if !answers.isEmpty { distributions[StatusTiming.answers.rawValue] = answers }
         self.init(
-            time: StatusSample.now.advanced(by: StatusHistory.Limits.beat * beat),
-            instant: Self.start + StatusHistory.Limits.beat * beat,
+            time: StatusSample.now.advanced(by: StatusHistory.Limits.tick * tick),
+            instant: Self.start + StatusHistory.Limits.tick * tick,
             counts: StatusCount.allCases.map { counts[$0] ?? 0 }, distributions: distributions, processorSeconds: 0)
     }
 

@@ -15,7 +15,7 @@ struct FleetStateTests {
     private static let link = LifecycleLink(.sunset, target: "https://developer.apple.com/news/")
 
     private static func learn(_ dates: LifecycleDates, _ node: StoreNode) {
-        node.upstreams.lifecycle.learn(dates, links: [link], of: .production)
+        node.upstreams.lifecycle.record(dates, links: [link], of: .production)
         node.fleet.ports.fleetState.tell(.lifecycle(dates, links: [link]), of: .production)
     }
 

@@ -60,7 +60,7 @@ struct FleetTests {
         let redis = try await RealServer.redis()
         let node = try StoreNode(.test(redis)), gone = try StoreNode(.test(redis))
         let receipt = try Forged.verifier.verify(Forged.receipts(1)[0], at: .now())
-        let options = UpstreamRequest(about: .signed(VerifiedEvidence(.appReceipt(receipt))))
+        let options = UpstreamRequest(subject: .signed(VerifiedEvidence(.appReceipt(receipt))))
         let key = CacheKey(options, at: .verifyReceipt, with: ScriptedApple.secret)
         try await StoreNode.run([node, gone]) {
             guard case .held = await gone.fleet.ports.leases.acquire(key, awaiting: nil) else {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Redis
-import Synchronization
 import Testing
 
 @testable import Gateway
@@ -96,7 +95,7 @@ import Testing
 
     @Test func `a disconnected node checks its results before it uses them again`() async throws {
         try await StoreRedis.with { redis in
-            let store = FailingStore(redis.node), key = try StoreSamples.key()
+            let store = TestRedis(redis.node), key = try StoreSamples.key()
             let cache = redis.cache(through: store), other = redis.cache()
             // Too large for Redis: only this node has it.
             await cache.keep(try StoreSamples.known(padding: StoredResultLimits.bytes), for: key)
@@ -115,7 +114,7 @@ import Testing
 
     @Test func `an unconfirmed purge is an error`() async throws {
         try await StoreRedis.with { redis in
-            let store = FailingStore(redis.node), cache = redis.cache(through: store)
+            let store = TestRedis(redis.node), cache = redis.cache(through: store)
             store.fail(.connectionLost)
             await #expect(throws: StoreUnreachable.self) { try await cache.purge(originalTransactionID: Self.id) }
         }
@@ -143,7 +142,7 @@ import Testing
 
     @Test func `a lookup and a write need the same commands for any number of originals`() async throws {
         try await StoreRedis.with { redis in
-            let store = CountingStore(redis.node), cache = redis.cache(through: store), key = try StoreSamples.key()
+            let store = TestRedis(redis.node), cache = redis.cache(through: store), key = try StoreSamples.key()
             await cache.keep(StoreSamples.known(naming: (0..<187).map { "\($0)" }), for: key)
             // A purge of another transaction is read once, for all 187.
             try await cache.purge(originalTransactionID: "other")
@@ -153,21 +152,6 @@ import Testing
             await cache.insert(StoreSamples.known(naming: ["1", "2"]).since(cache.purgePosition), for: key)
             #expect(store.sent.last == "SET")
         }
-    }
-}
-
-/// Records the names of the commands, except for scripts, which run in the background.
-private final class CountingStore: RedisCommands {
-    private let redis: any RedisCommands
-    private let names = Mutex<[String]>([])
-
-    init(_ redis: any RedisCommands) { self.redis = redis }
-
-    var sent: [String] { names.withLock(\.self) }
-
-    func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
-        names.withLock { $0 += commands.map(\.description).filter { $0 != "EVALSHA" && $0 != "EVAL" } }
-        return await redis.send(commands)
     }
 }
 

@@ -187,7 +187,7 @@ import Testing
 
     @Test func `results are still served while Redis is unavailable`() async throws {
         try await StoreRedis.with { redis in
-            let store = FailingStore(redis.node), faults = FaultLog()
+            let store = TestRedis(redis.node), faults = FaultLog()
             let cache = redis.cache(faults: faults, through: store)
             let found = try StoreSamples.key(),
                 kept = try StoreSamples.key { $0.options.excludesOldTransactions = true }
@@ -217,7 +217,7 @@ import Testing
             let first = StoreSamples.firstKey, second = StoreSamples.secondKey
             let key = try StoreSamples.key()
             await redis.cache(first).keep(try StoreSamples.known(), for: key)
-            let store = FailingStore(redis.node), cache = redis.cache("\(second),\(first)", through: store)
+            let store = TestRedis(redis.node), cache = redis.cache("\(second),\(first)", through: store)
             #expect(await cache.result(for: key) != nil)
             store.fail(.timeout)
             #expect(await cache.result(for: key) != nil)
@@ -262,7 +262,7 @@ import Testing
             let clock = StoreClock(100), faults = FaultLog()
             // It gets no announcements, so its copy stays.
             let cache = RedisUpstreamCache(
-                store: redis.node, keys: StoreSamples.keys(), spareBytes: 1 << 20, clock: { clock.time },
+                store: redis.node, keys: StoreSamples.keys(), localBytes: 1 << 20, clock: { clock.time },
                 observe: faults.add)
             let key = try StoreSamples.key(), word = RedisWord.result(StoreSamples.name(of: key))
             await redis.cache().keep(try StoreSamples.known(), for: key)

@@ -7,7 +7,6 @@ import PrometheusExport
 import RealServers
 import Redis
 import Resilience
-import Synchronization
 import Testing
 
 @testable import HTTPServer
@@ -19,24 +18,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SharedStoreTests {
-    /// A Redis that replies from a script; the last reply repeats.
-    private final class ScriptedRedis: RedisCommands {
-        private let script: Mutex<[Result<RedisValue, RedisError>]>
-        private let sent = Atomic(0)
-
-        init(_ script: [Result<RedisValue, RedisError>]) { self.script = Mutex(script) }
-
-        var count: Int { sent.load(ordering: .relaxed) }
-        func rewrite(_ results: [Result<RedisValue, RedisError>]) { script.withLock { $0 = results } }
-
-        func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
-            sent.add(commands.count, ordering: .relaxed)
-            return commands.map { _ in
-                script.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
-            }
-        }
-    }
-
     private let health = StoreHealth(isEmbedded: false)
     private let registry: PrometheusRegistry
 
@@ -45,7 +26,7 @@ struct SharedStoreTests {
         health.settle()
     }
 
-    private func store(_ redis: ScriptedRedis) -> SharedStore {
+    private func store(_ redis: TestRedis) -> SharedStore {
         SharedStore(redis, health: health, metrics: StoreMetrics(registry))
     }
 
@@ -53,14 +34,14 @@ struct SharedStoreTests {
 
     @Test(arguments: [RedisError.timeout, .connectionLost])
     func `three timeouts in a row open the breaker`(error: RedisError) async {
-        let redis = ScriptedRedis([.failure(error)]), store = store(redis)
+        let redis = TestRedis([.failure(error)]), store = store(redis)
         for _ in 1...5 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 3 && health.condition == .degraded)
         #expect(registry.text().contains(#"store_commands_total{outcome="rejected"} 2"#))
     }
 
     @Test func `missing connections do not open the breaker, failed probes do`() async {
-        let redis = ScriptedRedis([.failure(.notConnected)]), store = store(redis)
+        let redis = TestRedis([.failure(.notConnected)]), store = store(redis)
         for _ in 1...30 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 30 && health.breaker == .closed)
         for _ in 1...3 { await store.probe() }
@@ -68,9 +49,9 @@ struct SharedStoreTests {
     }
 
     @Test func `requests do not probe an open breaker; a successful probe closes it`() async throws {
-        let redis = ScriptedRedis([.failure(.timeout)]), store = store(redis)
+        let redis = TestRedis([.failure(.timeout)]), store = store(redis)
         for _ in 1...3 { _ = try? await store.send(Self.ping) }
-        redis.rewrite([.success(.status("PONG"))])
+        redis.reply([.success(.status("PONG"))])
         // The opening ends, but requests are still rejected.
         try await eventually {
             let before = redis.count
@@ -84,23 +65,23 @@ struct SharedStoreTests {
 
     @Test(arguments: ["OOM command not allowed", "MISCONF Redis is configured", "WRONGTYPE Operation"])
     func `a Redis that rejects one command still gets others`(line: String) async {
-        let redis = ScriptedRedis([.failure(.refused(RedisRefusal(line: line)))]), store = store(redis)
+        let redis = TestRedis([.failure(.refused(RedisRefusal(line: line)))]), store = store(redis)
         for _ in 1...30 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 30 && health.condition == .connected)
     }
 
     @Test(arguments: ["LOADING Redis is loading", "READONLY You can't write", "CLUSTERDOWN Hash slot not served"])
     func `a Redis that serves no requests opens the breaker`(line: String) async {
-        let redis = ScriptedRedis([.failure(.refused(RedisRefusal(line: line)))]), store = store(redis)
+        let redis = TestRedis([.failure(.refused(RedisRefusal(line: line)))]), store = store(redis)
         for _ in 1...30 { _ = try? await store.send(Self.ping) }
         #expect(redis.count == 10 && health.condition == .degraded)
     }
 
     @Test func `a forbidden command is reported until it works`() async {
         let refusal = RedisRefusal(line: "NOPERM this user has no permissions to run the 'get' command")
-        let redis = ScriptedRedis([.failure(.refused(refusal))]), store = store(redis)
+        let redis = TestRedis([.failure(.refused(refusal))]), store = store(redis)
         _ = try? await store.send(RedisCommand("GET", key: "a"))
-        redis.rewrite([.success(.null)])
+        redis.reply([.success(.null)])
         _ = try? await store.send(Self.ping)
         #expect(health.condition == .misconfigured && health.configurationFault == refusal)
         _ = try? await store.send(RedisCommand("GET", key: "a"))

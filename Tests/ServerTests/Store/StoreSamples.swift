@@ -46,7 +46,7 @@ enum StoreSamples {
         var request = VerificationRequest(evidence: .appReceipt(bytes))
         edit(&request)
         let options = UpstreamRequest(
-            about: .signed(VerifiedEvidence(.appReceipt(try verified(bytes)))),
+            subject: .signed(VerifiedEvidence(.appReceipt(try verified(bytes)))),
             options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
         return CacheKey(options, at: .verifyReceipt, with: request.options.callersSecret ?? ScriptedApple.secret)
     }
@@ -238,7 +238,7 @@ struct StoreRedis: Sendable {
         through store: (any RedisCommands)? = nil
     ) -> RedisUpstreamCache {
         let cache = RedisUpstreamCache(
-            store: store ?? node, keys: StoreSamples.keys(keys), spareBytes: 64 << 20, clock: { clock.time },
+            store: store ?? node, keys: StoreSamples.keys(keys), localBytes: 64 << 20, clock: { clock.time },
             observe: faults.add)
         events.listen { event in
             switch event {
@@ -277,17 +277,34 @@ extension RedisValue {
     }
 }
 
-/// A store that fails on demand.
-final class FailingStore: RedisCommands {
-    private let store: any RedisCommands
-    private let error = Mutex<RedisError?>(nil)
+/// Records the names of commands, and passes them on unless a test sets the replies.
+final class TestRedis: RedisCommands {
+    private let redis: (any RedisCommands)?
+    private let replies: Mutex<[Result<RedisValue, RedisError>]>
+    private let names = Mutex<[String]>([])
 
-    init(_ store: any RedisCommands) { self.store = store }
+    /// - Parameters:
+    ///   - replies: the replies to the next commands; the last one repeats.
+    ///   - redis: gets the commands if there are no replies.
+    init(_ replies: [Result<RedisValue, RedisError>], else redis: (any RedisCommands)? = nil) {
+        self.replies = Mutex(replies)
+        self.redis = redis
+    }
 
-    func fail(_ error: RedisError?) { self.error.withLock { $0 = error } }
+    convenience init(_ redis: any RedisCommands) { self.init([], else: redis) }
+
+    /// The names of the commands except scripts, some of which run in the background.
+    var sent: [String] { names.withLock { $0.filter { !$0.hasPrefix("EVAL") } } }
+    var count: Int { names.withLock { $0.count } }
+    func reply(_ replies: [Result<RedisValue, RedisError>]) { self.replies.withLock { $0 = replies } }
+    func fail(_ error: RedisError?) { reply(error.map { [.failure($0)] } ?? []) }
 
     func send(_ commands: [RedisCommand]) async -> [Result<RedisValue, RedisError>] {
-        if let error = error.withLock(\.self) { return commands.map { _ in .failure(error) } }
-        return await store.send(commands)
+        names.withLock { $0 += commands.map(\.description) }
+        let scripted = replies.withLock { replies in
+            replies.isEmpty ? nil : commands.map { _ in replies.count > 1 ? replies.removeFirst() : replies[0] }
+        }
+        if let scripted { return scripted }
+        return await redis?.send(commands) ?? []
     }
 }

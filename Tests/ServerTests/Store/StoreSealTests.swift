@@ -19,7 +19,7 @@ struct StoreSealTests {
 
     @Test func `a value under another name does not decrypt`() {
         let sealed = seal.seal(value, for: "n")
-        #expect(throws: StoreSeal.Fault.notAuthentic) { try seal.open(sealed, for: "m") }
+        #expect(throws: SharedCacheFault.sealInvalid) { try seal.open(sealed, for: "m") }
     }
 
     @Test func `every changed bit is detected`() {
@@ -28,7 +28,7 @@ struct StoreSealTests {
             for bit in 0..<8 {
                 var changed = sealed
                 changed[index] ^= 1 << bit
-                #expect(throws: StoreSeal.Fault.self) { try seal.open(changed, for: "n") }
+                #expect(throws: SharedCacheFault.self) { try seal.open(changed, for: "n") }
             }
         }
     }
@@ -36,23 +36,23 @@ struct StoreSealTests {
     @Test func `no truncated or extended value decrypts`() {
         let sealed = seal.seal(value, for: "n")
         for length in sealed.indices {
-            #expect(throws: StoreSeal.Fault.self) { try seal.open(Array(sealed.prefix(length)), for: "n") }
+            #expect(throws: SharedCacheFault.self) { try seal.open(Array(sealed.prefix(length)), for: "n") }
         }
-        #expect(throws: StoreSeal.Fault.notAuthentic) { try seal.open(sealed + [0], for: "n") }
+        #expect(throws: SharedCacheFault.sealInvalid) { try seal.open(sealed + [0], for: "n") }
     }
 
     @Test func `another version, an unknown key and a wrong key give different faults`() {
         let sealed = seal.seal(value, for: "n")
-        #expect(throws: StoreSeal.Fault.malformed) { try seal.open([2] + sealed.dropFirst(), for: "n") }
+        #expect(throws: SharedCacheFault.sealMalformed) { try seal.open([2] + sealed.dropFirst(), for: "n") }
         let stranger = StoreSeal(keys: StoreSamples.keys(StoreSamples.secondKey))
-        #expect(throws: StoreSeal.Fault.unknownKey) { try stranger.open(sealed, for: "n") }
+        #expect(throws: SharedCacheFault.sealUnknownKey) { try stranger.open(sealed, for: "n") }
         let sameID = StoreSeal(keys: StoreSamples.keys(StoreSamples.secondKey.replacing("2026b", with: "2026a")))
-        #expect(throws: StoreSeal.Fault.notAuthentic) { try sameID.open(sealed, for: "n") }
+        #expect(throws: SharedCacheFault.sealInvalid) { try sameID.open(sealed, for: "n") }
     }
 
     @Test func `any of several keys decrypts, the first encrypts`() throws {
         let both = StoreSeal(keys: StoreSamples.keys("\(StoreSamples.secondKey),\(StoreSamples.firstKey)"))
         #expect(try both.open(seal.seal(value, for: "n"), for: "n") == value)
-        #expect(throws: StoreSeal.Fault.unknownKey) { try seal.open(both.seal(value, for: "n"), for: "n") }
+        #expect(throws: SharedCacheFault.sealUnknownKey) { try seal.open(both.seal(value, for: "n"), for: "n") }
     }
 }

@@ -174,11 +174,4 @@ extension RunningGateway {
                 "POST /v1/verify HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\(fields)"
                     + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"))
     }
-
-    func send(_ request: String, port other: Int? = nil) async throws -> RawAnswer? {
-        try await RawConnection.with(port: other ?? port) { connection in
-            try await connection.send(request)
-            return try await connection.answer()
-        }
-    }
 }

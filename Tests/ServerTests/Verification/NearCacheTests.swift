@@ -207,6 +207,6 @@ struct NearCacheTests {
         else { throw CancellationError() }
         let metrics = try VerificationMetrics(PrometheusRegistry(MetricCatalogue.all))
         return Sample(
-            answer: answer.again, terms: try #require(CachedAnswer(answer, at: now)), tally: metrics.tally(answer))
+            answer: answer.repeated, terms: try #require(CachedAnswer(answer, at: now)), tally: metrics.tally(answer))
     }
 }

@@ -22,7 +22,7 @@ import Testing
 
     @Test func `after a time slice the next verification waits for the event loop's other work`() {
         let scheduler = scheduler()
-        scheduler.run { verify("long", taking: VerificationScheduler.Limits.turn) }
+        scheduler.run { verify("long", taking: VerificationScheduler.Limits.timeSlice) }
         scheduler.run { verify("next", taking: .microseconds(1)) }
         loop.execute { [journal] in journal.write("known answer") }
         loop.run()
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `a verification scheduled while others wait runs after them`() {
         let scheduler = scheduler()
-        scheduler.run { verify("long", taking: VerificationScheduler.Limits.turn) }
+        scheduler.run { verify("long", taking: VerificationScheduler.Limits.timeSlice) }
         scheduler.run {
             verify("first", taking: .microseconds(1))
             scheduler.run { verify("brought on", taking: .microseconds(1)) }

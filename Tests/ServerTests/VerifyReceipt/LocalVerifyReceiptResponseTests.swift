@@ -52,7 +52,7 @@ struct LocalVerifyReceiptResponseTests {
         let response = try VerifyReceiptResponse(parsing: Self.body(contents))
         #expect(response.status == .valid && response.environment == .sandbox)
         #expect(response.receipt?.expirationDate == Self.time(contents.expirationDate))
-        #expect(response.receipt?.preorderDate == Self.time(contents.preorderDate))
+        #expect(response.receiptDate("preorder_date") == Self.time(contents.preorderDate))
         for list in [response.receipt?.inApp ?? [], response.latestReceiptInfo] {
             #expect(list.map(\.transactionID) == ["1", "2"] && list.map(\.isTrialPeriod) == [false, true])
             #expect(list.map(\.expiresDate) == contents.purchases.map { Self.time($0.expiresDate) })
@@ -92,7 +92,7 @@ struct LocalVerifyReceiptResponseTests {
         contents.purchases[0].attribute1722 = number
         let response = try VerifyReceiptResponse(parsing: Self.body(contents))
         let listed = try #require(response.receipt).inApp + response.latestReceiptInfo
-        #expect(listed.count == 2 && listed.allSatisfy { $0.ownershipType == nil })
+        #expect(listed.count == 2 && listed.allSatisfy { $0.ownership == nil })
         #expect(!String(decoding: response.body, as: UTF8.self).contains("ownership"))
     }
 
@@ -116,8 +116,8 @@ struct LocalVerifyReceiptResponseTests {
         try store.add(pem: pki.rootPEM, environments: [.sandbox])
         let receipt = try ReceiptVerifier(trustStore: store).verify(pki.sign(contents), at: now)
         return LocalVerifyReceiptResponse(
-            receipt, showing: receipt.purchases.filter(isShown).map { Transaction($0) }, latestReceipt: latestReceipt,
-            at: now
+            receipt: receipt, latest: receipt.purchases.filter(isShown).map { Transaction($0) },
+            latestReceipt: latestReceipt, requestDate: now
         ).body
     }
 }

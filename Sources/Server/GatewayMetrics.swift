@@ -50,3 +50,7 @@ struct GatewayMetrics: Sendable {
         registry.gauge(MetricCatalogue.build, [Version.current]).set(1.0)
     }
 }
+
+extension MetricCatalogue {
+    static let all = http + telemetry + store
+}

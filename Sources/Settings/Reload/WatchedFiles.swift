@@ -4,6 +4,39 @@
 internal import Receipts
 internal import Synchronization
 
+/// Decides when to read files again: after they changed and then stayed the same between two looks, so that no
+/// half-written file is read, nor one of two that are replaced together.
+struct FileWatch: Sendable {
+    private var read: FileSignatures
+    private var seen: FileSignatures
+
+    /// - Parameter read: the signatures when the files were last read.
+    init(read: FileSignatures) {
+        self.read = read
+        seen = read
+    }
+
+    /// The files to watch.
+    var paths: some Collection<String> { read.keys }
+
+    /// Records the current signatures.
+    /// - Returns: true if it is time to read.
+    mutating func look(_ now: FileSignatures) -> Bool {
+        defer { seen = now }
+        return now != read && now == seen
+    }
+}
+
+/// The identity of a file's state, known without reading it. Another file in its place, as after Kubernetes switches
+/// symbolic links, has another inode.
+struct FileSignature: Hashable, Sendable {
+    let device: UInt64
+    let inode: UInt64
+    let size: Int64
+    /// The last change of content or permissions, in nanoseconds since 1970.
+    let changed: Int64
+}
+
 /// The files read for one load of the configuration. Each is read once, so that a change meanwhile yields no mixed
 /// state. Its signature is taken before, so that the change is noticed later.
 package final class FileReadings: Sendable {

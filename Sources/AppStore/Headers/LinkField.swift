@@ -3,23 +3,13 @@
 
 package import Gateway
 
-/// A link about an endpoint's end. Safe to publish: its target is an absolute URL of visible ASCII.
-package struct AnnouncementLink: Hashable, Sendable {
-    package let relation: Relation
-    /// The absolute URL, `https` or `http`.
-    package let target: String
-
+extension LifecycleLink {
     /// Creates a link from another source than a header; nil if its target is not safe to publish.
     package init?(checking target: String, _ relation: Relation) {
         guard target.utf8.count <= EndpointAnnouncements.Limits.targetBytes, Self.isPublishable(target) else {
             return nil
         }
-        self.init(relation: relation, target: target)
-    }
-
-    init(relation: Relation, target: String) {
-        self.relation = relation
-        self.target = target
+        self.init(relation, target: target)
     }
 
     /// Returns true for an absolute URL of visible ASCII without characters that end a target or a value.
@@ -30,16 +20,6 @@ package struct AnnouncementLink: Hashable, Sendable {
     }
 
     private static let notInTargets = Array("\"<>".utf8)
-
-    /// The relations about an endpoint's end.
-    package enum Relation: String, CaseIterable, Hashable, Sendable {
-        /// The explanation of the deprecation (RFC 9745 §3).
-        case deprecation
-        /// The explanation of the end (RFC 8594 §6).
-        case sunset
-        /// The next version (RFC 5829 §3.5).
-        case successorVersion = "successor-version"
-    }
 }
 
 /// One link of a `Link` field.
@@ -56,14 +36,14 @@ struct LinkValue: Hashable {
 
     /// The link's announcements. A link with an `anchor` is about another resource (RFC 8288 §3.2), and a relative
     /// target would change its meaning when published.
-    var announcements: [AnnouncementLink] {
-        guard AnnouncementLink.isPublishable(target), !parameters.contains(where: { $0.name == "anchor" }) else {
+    var announcements: [LifecycleLink] {
+        guard LifecycleLink.isPublishable(target), !parameters.contains(where: { $0.name == "anchor" }) else {
             return []
         }
         // RFC 8288 §3.3: one `rel` may have several relations; a second `rel` is ignored.
         let relations = parameters.first { $0.name == "rel" }?.value.lowercased().split(separator: " ") ?? []
-        return relations.compactMap { AnnouncementLink.Relation(rawValue: String($0)) }
-            .map { AnnouncementLink(relation: $0, target: target) }
+        return relations.compactMap { LifecycleLink.Relation(rawValue: String($0)) }
+            .map { LifecycleLink($0, target: target) }
     }
 }
 
@@ -140,11 +120,4 @@ struct LinkField {
 
     /// RFC 9110 §5.6.2: the characters that no token contains.
     private static let delimiters = Array(#"(),/:;<=>?@[\]{}""#.utf8)
-}
-
-extension LifecycleLink {
-    package init?(_ link: AnnouncementLink) {
-        guard let relation = Relation(rawValue: link.relation.rawValue) else { return nil }
-        self.init(relation, target: link.target)
-    }
 }

@@ -12,19 +12,19 @@ internal import NIOPosix
 #endif
 
 /// Returns a short reason for logs why connecting failed: SwiftNIO's own texts have type names and repeat the address.
-func connectWords(_ error: any Error) -> String {
+func connectFailureReason(_ error: any Error) -> String {
     switch error {
     case let error as NIOConnectionError:
         // An address that was tried is more helpful than one that was not found.
-        if let failure = error.connectionErrors.first { return connectWords(failure.error) }
+        if let failure = error.connectionErrors.first { return connectFailureReason(failure.error) }
         return "the name \(error.host) has no address"
-    case let error as IOError: return connectWords(errno: error.errnoCode)
+    case let error as IOError: return connectFailureReason(errno: error.errnoCode)
     case ChannelError.connectTimeout: return "connecting timed out"
     default: return "\(error)"
     }
 }
 
-private func connectWords(errno code: CInt) -> String {
+private func connectFailureReason(errno code: CInt) -> String {
     switch code {
     case ECONNREFUSED: "connection refused"
     case ETIMEDOUT: "connecting timed out"

@@ -1,0 +1,68 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Gateway
+internal import JSON
+internal import Receipts
+
+extension Transaction {
+    /// Parses an element of `in_app` or `latest_receipt_info`, or an iOS 6 style receipt as a whole.
+    /// - Parameter path: the object's name, for faults.
+    init(_ json: JSONValue, path: String) throws(AppStoreFault) {
+        self.init(productID: "", transactionID: "")
+        var reader = TransactionReader(members: EntitlementMembers(json: json, path: path))
+        try visitFields(with: &reader)
+    }
+}
+
+/// Reads the members of a transaction. One that does not decide about entitlements is nil if it is unreadable.
+private struct TransactionReader: FieldVisitor {
+    let members: EntitlementMembers
+
+    private static let deciding: Set = [
+        "product_id", "transaction_id", "original_transaction_id", "purchase_date", "expires_date",
+        "cancellation_date", "is_upgraded",
+    ]
+
+    private func read<Value>(_ name: String, _ read: (JSONValue) -> Value?) throws(AppStoreFault) -> Value? {
+        if Self.deciding.contains(name) { try members.value(name, read) } else { members.json[name].flatMap(read) }
+    }
+
+    func text(_ name: String, _ value: inout String?) throws(AppStoreFault) { value = try read(name, \.scalarText) }
+    func count(_ name: String, _ value: inout Int64?) throws(AppStoreFault) { value = try read(name, \.scalarInteger) }
+    func code(_ name: String, _ value: inout Int64?) throws(AppStoreFault) { value = try read(name, \.scalarInteger) }
+    func flag(_ name: String, _ value: inout Bool?) throws(AppStoreFault) { value = try read(name, \.scalarFlag) }
+
+    func date(_ name: String, _ value: inout Timestamp?) throws(AppStoreFault) {
+        value = if Self.deciding.contains(name) { try members.date(name) } else { try? members.date(name) }
+    }
+
+    func invalid(_ name: String) throws(AppStoreFault) {
+        if Self.deciding.contains(name) { throw .missing(members.path + name) }
+    }
+}
+
+extension Renewal {
+    /// Parses an element of `pending_renewal_info`, or members of an iOS 6 style answer; nil without a subscription.
+    /// - Parameters:
+    ///   - path: the object's name, for faults.
+    ///   - subscription: the original transaction ID if the object has none: iOS 6 style answers are about one.
+    init?(_ json: JSONValue, path: String, of subscription: String?) throws(AppStoreFault) {
+        let members = EntitlementMembers(json: json, path: path)
+        let id = try members.value("original_transaction_id", \.scalarText) ?? subscription
+        let gracePeriodEnd = try members.date("grace_period_expires_date")
+        let isInBillingRetry = try members.value("is_in_billing_retry_period", \.scalarFlag)
+        guard let id else { return nil }
+        self.init(originalTransactionID: id)
+        gracePeriodExpiresDate = gracePeriodEnd
+        self.isInBillingRetry = isInBillingRetry
+        productID = json["product_id"]?.scalarText
+        renewalProductID = json["auto_renew_product_id"]?.scalarText
+        willRenew = json["auto_renew_status"]?.scalarFlag
+        expirationIntent = json["expiration_intent"]?.scalarInteger.flatMap(ExpirationIntent.init(code:))
+        let hasConsented = json["price_consent_status"]?.scalarFlag ?? json["price_increase_status"]?.scalarFlag
+        priceConsent = hasConsented.map { $0 ? .given : .pending }
+        promotionalOfferID = json["promotional_offer_id"]?.scalarText
+        offerCodeName = json["offer_code_ref_name"]?.scalarText
+    }
+}

@@ -1,0 +1,153 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+public import CoreMetrics
+internal import Synchronization
+
+/// The storage of one series' value.
+protocol Instrument: Sendable {
+    /// The values of the series' lines, in the order of `MetricFamily.lineStarts`.
+    var valueTexts: [String] { get }
+}
+
+extension MetricFamily {
+    /// Creates an instrument for one of the series.
+    func makeInstrument() -> any Instrument {
+        switch kind {
+        case .counter: PrometheusCounter()
+        case .gauge: PrometheusGauge()
+        case .histogram(let bounds): PrometheusHistogram(bounds: bounds)
+        }
+    }
+}
+
+/// A counter. An increment is one relaxed atomic addition.
+public final class PrometheusCounter: CounterHandler, Instrument {
+    private let count = Atomic<UInt64>(0)
+
+    /// The current count.
+    public var value: UInt64 { count.load(ordering: .relaxed) }
+    var valueTexts: [String] { [String(value)] }
+
+    /// Adds one.
+    public func increment() {
+        count.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    /// Adds an amount; negative amounts are ignored, because a counter only increases.
+    public func increment(by amount: Int64) {
+        guard amount > 0 else { return }
+        count.wrappingAdd(UInt64(amount), ordering: .relaxed)
+    }
+
+    /// Restarts at 0, as after a restart of the process.
+    public func reset() {
+        count.store(0, ordering: .relaxed)
+    }
+}
+
+/// A value that goes up and down.
+public final class PrometheusGauge: RecorderHandler, MeterHandler, Instrument {
+    private let current = Atomic<Double>(0)
+
+    /// The current value.
+    public var value: Double { current.load(ordering: .relaxed) }
+    var valueTexts: [String] { [value.metricText] }
+
+    /// Sets the value.
+    public func set(_ value: Double) {
+        current.store(value, ordering: .relaxed)
+    }
+
+    /// Sets the value.
+    public func set(_ value: Int64) { set(Double(value)) }
+
+    /// Adds an amount.
+    public func increment(by amount: Double) {
+        current.add(amount)
+    }
+
+    /// Subtracts an amount.
+    public func decrement(by amount: Double) {
+        current.add(-amount)
+    }
+
+    /// Sets the value.
+    public func record(_ value: Int64) { set(Double(value)) }
+
+    /// Sets the value.
+    public func record(_ value: Double) { set(value) }
+}
+
+/// A histogram. Recording a value is a search among the bounds and two atomic additions.
+public final class PrometheusHistogram: RecorderHandler, TimerHandler, Instrument {
+    private let bounds: [Double]
+    /// One per bound and one for values beyond. Each counts its own values; the cumulative sums are computed at a
+    /// scrape.
+    private let counters: [PrometheusCounter]
+    private let total = Atomic<Double>(0)
+
+    init(bounds: [Double]) {
+        self.bounds = bounds
+        counters = (0...bounds.count).map { _ in PrometheusCounter() }
+    }
+
+    /// The sum of all values.
+    public var sum: Double { total.load(ordering: .relaxed) }
+
+    /// The number of values up to each bound; the last is the number of all values.
+    public var cumulativeCounts: [UInt64] {
+        var count: UInt64 = 0
+        return counters.map { counter in
+            count &+= counter.value
+            return count
+        }
+    }
+
+    var valueTexts: [String] {
+        let counts = cumulativeCounts.map { String($0) }
+        return counts + [sum.metricText] + counts.suffix(1)
+    }
+
+    /// Records a value. Values that are not finite are ignored: one would spoil the sum for ever.
+    public func record(_ value: Double) {
+        guard value.isFinite else { return }
+        counters[bounds.firstIndex { value <= $0 } ?? bounds.count].increment()
+        total.add(value)
+    }
+
+    /// Records a value.
+    public func record(_ value: Int64) { record(Double(value)) }
+
+    /// Records a duration as seconds.
+    public func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
+}
+
+/// A series whose value is stored elsewhere and read at each scrape.
+public struct MetricReading: Sendable, Instrument {
+    let family: MetricFamily
+    let labelValues: [String]
+    let value: @Sendable () -> Double
+    var valueTexts: [String] { [value().metricText] }
+
+    /// Declares a reading for a series of a counter or gauge. The value of a counter must only increase.
+    public init(
+        _ family: MetricFamily, _ labelValues: [String] = [], value: @escaping @Sendable () -> Double
+    ) {
+        self.family = family
+        self.labelValues = labelValues
+        self.value = value
+    }
+}
+
+extension Atomic<Double> {
+    /// Adds without a lock: a thread that loses the race retries, and one always wins.
+    fileprivate func add(_ amount: Double) {
+        var seen = load(ordering: .relaxed)
+        while true {
+            let (isDone, found) = weakCompareExchange(expected: seen, desired: seen + amount, ordering: .relaxed)
+            if isDone { return }
+            seen = found
+        }
+    }
+}
