@@ -41,7 +41,7 @@ public struct FreshnessPolicy: Hashable, Sendable {
     public var accountNotFound: Duration = .seconds(3600)
     /// For 21003 on a receipt whose signature is valid: an immediate retry gets the same answer.
     public var disagreement: Duration = .seconds(300)
-    /// The maximum in the near cache, which other nodes cannot correct.
+    /// The maximum in the near cache for answers other than rejections, because other nodes cannot correct it.
     public var near: Duration = .seconds(30)
     /// The time after its end for which an answer is given while a new one is fetched (RFC 5861 §3).
     public var staleWhileRevalidate: Duration = .seconds(60)

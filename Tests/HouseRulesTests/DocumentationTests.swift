@@ -50,9 +50,9 @@ struct DocumentationTests {
         #expect(try Self.values(of: property, in: schema, api).sorted() == words.sorted())
     }
 
-    /// Whichever kind of Redis it meets; sentinels are other servers with other users, and `INFO` is only the doctor's,
-    /// who does without.
-    @Test func `every command for Redis stands in the ACL line of docs/redis.md`() throws {
+    /// Applies to every kind of Redis. Sentinels are other servers with other users. Only the doctor uses `INFO`, and
+    /// works without it.
+    @Test func `every command for Redis is in the ACL line of docs/redis.md`() throws {
         let text = try Repository.text("docs/redis.md")
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("user gateway ") })
         let allowed = line.split(separator: " ")
