@@ -4,8 +4,10 @@
 internal import COpenSSL
 
 /// AES-256-GCM (NIST SP 800-38D) with random nonces of 96 bits.
-public struct AES256GCM: Sendable {
+public struct AES256GCM: Sendable, CustomReflectable {
     private let key: [UInt8]
+    /// Empty, so that no dump shows the key.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// The length of a key in bytes.
     public static let keyByteCount = 32
@@ -20,14 +22,15 @@ public struct AES256GCM: Sendable {
         self.key = key
     }
 
-    /// True if OpenSSL, as configured, offers AES-256-GCM. Without it, sealing traps.
+    /// True if OpenSSL, as configured, offers AES-256-GCM and random numbers. Without them, sealing traps.
     public static var isOffered: Bool {
         guard let cipher = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
             ERR_clear_error()
             return false
         }
         unsafe EVP_CIPHER_free(cipher)
-        return true
+        var byte: UInt8 = 0
+        return unsafe RAND_bytes(&byte, 1) == 1
     }
 
     /// Returns nonce, ciphertext and tag.
@@ -38,10 +41,11 @@ public struct AES256GCM: Sendable {
         var tag = [UInt8](repeating: 0, count: Self.tagByteCount)
         var count: Int32 = 0
         let cipher = CipherContext()
+        // RAND_bytes may return -1, which `&` would take for success.
+        precondition(unsafe RAND_bytes(&nonce, Int32(nonce.count)) == 1, "random numbers are checked at the start")
         // SAFETY: OpenSSL writes as many bytes as the text, the nonce and the tag have.
         let status =
-            unsafe RAND_bytes(&nonce, Int32(nonce.count))
-            & EVP_EncryptInit_ex(cipher.pointer, EVP_aes_256_gcm(), nil, key, nonce)
+            unsafe EVP_EncryptInit_ex(cipher.pointer, EVP_aes_256_gcm(), nil, key, nonce)
             & EVP_EncryptUpdate(cipher.pointer, nil, &count, context, Int32(context.count))
             & EVP_EncryptUpdate(cipher.pointer, &ciphertext, &count, text, Int32(text.count))
             & EVP_EncryptFinal_ex(cipher.pointer, nil, &count)

@@ -52,6 +52,7 @@ struct GatewayServer: Sendable {
 func buildGatewayServer(
     _ configuration: GatewayConfiguration, in dependencies: Dependencies
 ) throws(ConfigurationProblems) -> GatewayServer {
+    try checkOpenSSL()
     let lifecycle = ServerLifecycle()
     let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
     let upstreams = UpstreamState(configuration.apple)
@@ -215,14 +216,18 @@ extension ReceiptVerifier {
         var policy = VerificationPolicy()
         policy.clockSkew = configuration.verification.clockSkew
         policy.expiryGrace = configuration.verification.expiryGrace
-        do throws(OpenSSLFault) {
-            try ReceiptVerifier.checkOpenSSL()
-        } catch {
-            throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: error.description)])
-        }
         let trustStore = try TrustStore(adding: configuration.trustRoots)
         for anchor in trustStore.anchors { certificates.configured(.trustRoot, until: anchor.expires) }
         self.init(trustStore: trustStore, policy: policy, onNewChain: certificates.saw)
+    }
+}
+
+/// Checks that OpenSSL offers what receipts and API keys need. Without it their code traps.
+func checkOpenSSL() throws(ConfigurationProblems) {
+    do throws(OpenSSLFault) {
+        try ReceiptVerifier.checkOpenSSL()
+    } catch {
+        throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: error.description)])
     }
 }
 

@@ -260,7 +260,7 @@ struct VerifyReceiptResponseTests {
 
     @Test func `a description shows no contents`() throws {
         let response = try Self.read(latest: Self.transaction)
-        var shown = "\(response) \(String(reflecting: response.receipt))"
+        var shown = "\(response) \(response.latestReceiptInfo) \(String(reflecting: response.receipt))"
         dump(response, to: &shown)
         #expect(!shown.contains("monthly") && !shown.contains("bundle"))
     }

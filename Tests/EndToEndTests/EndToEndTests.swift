@@ -298,10 +298,13 @@ import Testing
             [algorithms]
             default_properties = fips=yes
             """
-        let environment = ["OPENSSL_CONF": try folder.write(policy, to: "openssl.cnf")]
-        for command in ["check-config", "serve"] {
+        let environment = APIKey.pepper.merging([
+            "OPENSSL_CONF": try folder.write(policy, to: "openssl.cnf"),
+            "GATEWAY_CLIENTS_FILE": try folder.write("clients: []\n", to: "clients.yaml"),
+        ]) { $1 }
+        for command in ["check-config", "serve", "doctor", "hash-key"] {
             let outcome = try await Program.gateway.run([command], environment: environment)
-            #expect(outcome.status == 78, "\(outcome.errors)")
+            #expect(outcome.status == 78 && !outcome.errors.contains("rgk_"), "\(outcome.errors)")
             for word in ["OpenSSL", "SHA-1", "OPENSSL_CONF"] { #expect(outcome.errors.contains(word)) }
         }
     }

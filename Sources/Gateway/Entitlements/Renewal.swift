@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Receipts
+public import Secrets
 
 /// Apple's plan for a subscription, or why it ended: an element of `pending_renewal_info`. Unknown fields are nil.
 public struct Renewal: Hashable, Sendable {
@@ -72,3 +73,5 @@ extension [Renewal] {
             ?? first { $0.productID == nil } ?? (count == 1 ? self[0] : nil)
     }
 }
+
+extension Renewal: Redacted {}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Receipts
+public import Secrets
 
 /// A purchase or renewal, from a receipt or Apple's answer. Names follow `verifyReceipt`; unknown fields are nil.
 public struct Transaction: Hashable, Sendable {
@@ -154,3 +155,5 @@ extension [Transaction] {
         return filter { !$0.isSubscription || latest[$0.chainID] == $0.transactionID }
     }
 }
+
+extension Transaction: Redacted {}

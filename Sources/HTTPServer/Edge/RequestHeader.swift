@@ -114,7 +114,7 @@ private struct EdgeFields {
     private var wantsUpgrade = false
     private var isClosing = false
     private var isKeptAlive = false
-    /// Empty, and so harmless, if sent several times.
+    /// Empty, and so not used, if sent several times.
     private(set) var requestID: String?
     private var hosts = SingleValue.none
 

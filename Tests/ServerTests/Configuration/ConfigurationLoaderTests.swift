@@ -98,7 +98,8 @@ struct ConfigurationLoaderTests {
     @Test(arguments: [
         ("127.0.0.1", true), ("127.1.2.3", true), ("::1", true), ("localhost", true), ("0.0.0.0", false),
         ("::", false), ("10.0.0.1", false), ("127.0.0.1.example.com", false), ("localhost.example.com", false),
-        ("127.0.0.256", false), ("", false),
+        ("127.0.0.256", false), ("", false), ("::ffff:127.0.0.1", true), ("0:0:0:0:0:0:0:1", true),
+        ("127.0.0.01", false), ("127.000.0.1", false),
     ])
     func `loopback is what only this machine reaches`(host: String, isLoopback: Bool) {
         #expect(Loopback.contains(host) == isLoopback)

@@ -1,6 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+import Receipts
 import Testing
 
 @testable import RedisStore
@@ -23,6 +24,14 @@ struct StoreKeysTests {
         dump(keys, to: &shown)
         // 65 is the first byte.
         #expect(!shown.contains("65") && shown.contains("StoreKey(a)"), "\(shown)")
+    }
+
+    /// Computed by another program with Python's hmac and cryptography. Other bytes would part a fleet of two versions.
+    @Test func `names and sealed values are those of every version`() throws {
+        let keys = try StoreKeys("a:\(Self.secret)")
+        #expect(StoreNames(keys.first).name("x", [[1, 2], [3]]) == "PprsAKup-IoK58GVaaBKirb7TNW15HoGtMx0iBOZLQU")
+        let sealed = try Base64.decode("AQFhAAECAwQFBgcICQoLAvq9xttvlEBIRd0CGJ1RKI8UlO6IhmGgdgP6YDroLw==")
+        #expect(try StoreSeal(keys: keys).open(sealed, for: "rc:4:name") == Array("what Apple said".utf8))
     }
 
     @Test func `names and encryption use different keys`() throws {
