@@ -24,13 +24,8 @@ public struct AES256GCM: Sendable, CustomReflectable {
 
     /// True if OpenSSL, as configured, offers AES-256-GCM and random numbers. Without them, sealing traps.
     public static var isOffered: Bool {
-        guard let cipher = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil) else {
-            ERR_clear_error()
-            return false
-        }
-        unsafe EVP_CIPHER_free(cipher)
         var byte: UInt8 = 0
-        return unsafe RAND_bytes(&byte, 1) == 1
+        return unsafe CipherAlgorithm.aes256GCM.pointer != nil && RAND_bytes(&byte, 1) == 1
     }
 
     /// Returns nonce, ciphertext and tag.
@@ -45,7 +40,7 @@ public struct AES256GCM: Sendable, CustomReflectable {
         precondition(unsafe RAND_bytes(&nonce, Int32(nonce.count)) == 1, "random numbers are checked at the start")
         // SAFETY: OpenSSL writes as many bytes as the text, the nonce and the tag have.
         let status =
-            unsafe EVP_EncryptInit_ex(cipher.pointer, EVP_aes_256_gcm(), nil, key, nonce)
+            unsafe EVP_EncryptInit_ex(cipher.pointer, CipherAlgorithm.aes256GCM.pointer, nil, key, nonce)
             & EVP_EncryptUpdate(cipher.pointer, nil, &count, context, Int32(context.count))
             & EVP_EncryptUpdate(cipher.pointer, &ciphertext, &count, text, Int32(text.count))
             & EVP_EncryptFinal_ex(cipher.pointer, nil, &count)
@@ -65,13 +60,27 @@ public struct AES256GCM: Sendable, CustomReflectable {
         let cipher = CipherContext()
         // SAFETY: OpenSSL writes as many bytes as the ciphertext has, and reads 16 of the tag.
         let status =
-            unsafe EVP_DecryptInit_ex(cipher.pointer, EVP_aes_256_gcm(), nil, key, nonce)
+            unsafe EVP_DecryptInit_ex(cipher.pointer, CipherAlgorithm.aes256GCM.pointer, nil, key, nonce)
             & EVP_DecryptUpdate(cipher.pointer, nil, &count, context, Int32(context.count))
             & EVP_DecryptUpdate(cipher.pointer, &text, &count, ciphertext, Int32(ciphertext.count))
             & EVP_CIPHER_CTX_ctrl(cipher.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), &tag)
         precondition(status == 1, "AES-GCM decrypts any bytes under a key of 32 bytes")
         // Nothing of the text is used before the tag is compared.
         return unsafe EVP_DecryptFinal_ex(cipher.pointer, nil, &count) == 1 ? text : nil
+    }
+}
+
+/// An algorithm, fetched once and kept: fetching it by name for each value costs a quarter of opening a small one.
+///
+/// SAFETY (@unchecked Sendable): OpenSSL does not change a fetched algorithm, and counts its users atomically.
+@safe private final class CipherAlgorithm: @unchecked Sendable {
+    static let aes256GCM = CipherAlgorithm("AES-256-GCM")
+    /// Nil if OpenSSL, as configured, does not offer it.
+    let pointer: OpaquePointer?
+
+    private init(_ name: String) {
+        unsafe pointer = EVP_CIPHER_fetch(nil, name, nil)
+        ERR_clear_error()
     }
 }
 

@@ -10,7 +10,7 @@ internal import Receipts
 
 extension Reply {
     /// Returns the reply with the fields for the caches involved and the age of Apple's answer.
-    consuming func telling(of origin: CacheProvenance, at now: Timestamp) -> Reply {
+    consuming func withCacheFields(of origin: CacheProvenance, at now: Timestamp) -> Reply {
         if let field = origin.cacheStatusField(at: now) { added.append(HTTPField(name: .cacheStatus, value: field)) }
         if origin.source == .apple { added.append(HTTPField(name: .age, value: String(origin.age(at: now)))) }
         return self

@@ -55,7 +55,8 @@ extension FleetStore {
             store: store, keys: keys, localBytes: localBytes, clock: clock,
             observe: { metrics.count($0) })
         events.register(results)
-        let fleetState = RedisFleetState(store, upstreams: upstreams, metrics: metrics, alarm: events.alarm)
+        let fleetState = RedisFleetState(
+            store, upstreams: upstreams, metrics: metrics, refreshSignal: events.refreshSignal)
         let names = StoreNames(keys.first)
         let limiter = FleetRateLimiter(RedisTokenBuckets(redis: store, names: names), liveNodes: { health.liveNodes })
         let leases = RedisFlightLeases(store: store, names: names, waits: events.leaseWaits)

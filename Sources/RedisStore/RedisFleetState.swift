@@ -16,9 +16,9 @@ package final class RedisFleetState: FleetState {
     private let store: any RedisCommands
     private let upstreams: UpstreamState
     private let metrics: StoreMetrics
-    private let alarm: RefreshSignal
+    private let refreshSignal: RefreshSignal
     /// The endpoints with news from Apple that this node has not published yet.
-    private let news = Mutex<Set<UpstreamEndpoint>>([])
+    private let unpublished = Mutex<Set<UpstreamEndpoint>>([])
 
     /// The key prefixes; the endpoint follows.
     package static let pausePrefix = "gw:pause:"
@@ -41,18 +41,18 @@ package final class RedisFleetState: FleetState {
 
     /// - Parameters:
     ///   - upstreams: this node's knowledge.
-    ///   - alarm: triggers a call of `exchange`.
-    init(_ store: any RedisCommands, upstreams: UpstreamState, metrics: StoreMetrics, alarm: RefreshSignal) {
+    ///   - refreshSignal: triggers a call of `exchange`.
+    init(_ store: any RedisCommands, upstreams: UpstreamState, metrics: StoreMetrics, refreshSignal: RefreshSignal) {
         self.store = store
         self.upstreams = upstreams
         self.metrics = metrics
-        self.alarm = alarm
+        self.refreshSignal = refreshSignal
     }
 
-    func tell(_ note: FleetUpdate, of endpoint: UpstreamEndpoint) {
+    func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint) {
         // The caller has updated `upstreams`; `exchange` reads it.
-        if case .lifecycle = note { news.withLock { _ = $0.insert(endpoint) } }
-        alarm.fire()
+        if case .lifecycle = update { unpublished.withLock { _ = $0.insert(endpoint) } }
+        refreshSignal.fire()
     }
 
     /// Publishes this node's knowledge, and reads the others'.
@@ -92,12 +92,12 @@ package final class RedisFleetState: FleetState {
     private func exchangeLifecycle(of endpoint: UpstreamEndpoint) async {
         let known = upstreams.lifecycle.state(of: endpoint)
         let mine = LifecycleUpdate(dates: known.announced, links: known.links)
-        let isNews = news.withLock { $0.remove(endpoint) } != nil
+        let isNews = unpublished.withLock { $0.remove(endpoint) } != nil
         let reply = try? await store.run(
             Self.lifecycle, keys: [RedisWord(Self.lifecyclePrefix + endpoint.storedName)],
             [RedisWord(mine.isEmpty ? [] : mine.json), isNews ? 1 : 0, RedisWord(Limits.quietMilliseconds)])
         guard let reply else {
-            if isNews { news.withLock { _ = $0.insert(endpoint) } }
+            if isNews { unpublished.withLock { _ = $0.insert(endpoint) } }
             return metrics.count(.lifecycle, .lost)
         }
         learn(reply, of: endpoint)
@@ -107,8 +107,8 @@ package final class RedisFleetState: FleetState {
         switch reply {
         case .null: break
         case .string(let bytes):
-            guard let note = LifecycleUpdate(stamped: bytes) else { return metrics.count(.lifecycle, .unreadable) }
-            let isNew = upstreams.lifecycle.record(note.dates, links: note.links, of: endpoint)
+            guard let update = LifecycleUpdate(stamped: bytes) else { return metrics.count(.lifecycle, .unreadable) }
+            let isNew = upstreams.lifecycle.record(update.dates, links: update.links, of: endpoint)
             if isNew { metrics.count(.lifecycle, .received) }
         default: metrics.count(.lifecycle, .unreadable)
         }

@@ -21,7 +21,7 @@ package final class RedisPurges: Sendable {
     private let observe: @Sendable (SharedCacheFault) -> Void
     private let known = Mutex(KnownPurges())
     private let reads = Mutex(Reads())
-    private let alarm = RefreshSignal()
+    private let refreshSignal = RefreshSignal()
 
     static let headKey = "gw:{purges}:head"
     static let head = RedisWord(headKey)
@@ -131,11 +131,11 @@ package final class RedisPurges: Sendable {
     /// Suspends answers from this process until all purges are known, and triggers a read.
     func announce() {
         counters.announceChange()
-        alarm.fire()
+        refreshSignal.fire()
     }
 
     /// Reads new purges on each announcement, until cancelled.
-    func follow() async { for await _ in alarm.firings { await catchUp() } }
+    func follow() async { for await _ in refreshSignal.firings { await catchUp() } }
 
     private enum Progress {
         case complete, more, failed

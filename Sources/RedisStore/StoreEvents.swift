@@ -28,7 +28,7 @@ final class StoreEvents: RedisObserver {
     private let lastFault = Mutex<RedisConnectionFault?>(nil)
     let leaseWaits = KeyChangeWaiters()
     /// The signal that the fleet's state may have changed.
-    let alarm = RefreshSignal()
+    let refreshSignal = RefreshSignal()
     /// The waiter that ends with the first attempt to connect.
     let firstAttempt = Waiter<Bool>()
 
@@ -51,7 +51,7 @@ final class StoreEvents: RedisObserver {
         case .flushed:
             results.withLock { $0 }?.flushed()
             leaseWaits.wakeAll()
-            alarm.fire()
+            refreshSignal.fire()
         case .commandDone, .published, .topology: break
         }
     }
@@ -78,7 +78,7 @@ final class StoreEvents: RedisObserver {
         // Before waking the waiters, which will look up the cache.
         results.withLock { $0 }?.invalidate(keys: names)
         leaseWaits.wake(names)
-        if names.contains(where: RedisFleetState.keys.contains) { alarm.fire() }
+        if names.contains(where: RedisFleetState.keys.contains) { refreshSignal.fire() }
     }
 
     /// Logs each fault once, not for each attempt.

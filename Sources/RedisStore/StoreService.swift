@@ -55,13 +55,13 @@ struct StoreService: Service {
             lastBeat = .now
             await registry.beat()
             // For changes that were not announced.
-            events.alarm.fire()
+            events.refreshSignal.fire()
             purges.announce()
         }
     }
 
     private func exchangeUpdates() async {
-        for await _ in events.alarm.firings {
+        for await _ in events.refreshSignal.firings {
             await fleetState.exchange()
             // Limits the rate of exchanges.
             try? await Task.sleep(for: Self.pause)

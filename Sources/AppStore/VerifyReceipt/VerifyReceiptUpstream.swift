@@ -92,7 +92,7 @@ package struct VerifyReceiptUpstream: Upstream {
                 }
             }, sunset: announcements.sunset)
         guard lifecycle.record(dates, links: announcements.links, of: endpoint) else { return }
-        fleetState.tell(.lifecycle(dates, links: announcements.links), of: endpoint)
+        fleetState.publish(.lifecycle(dates, links: announcements.links), of: endpoint)
     }
 }
 

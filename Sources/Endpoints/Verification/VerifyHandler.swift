@@ -150,7 +150,7 @@ package final class VerifyHandler: Sendable {
     }
 
     private func finish(_ reply: Reply, _ origin: CacheProvenance, _ call: Call) -> Reply {
-        announcing(reply.telling(of: origin, at: call.now), from: origin.source, call)
+        announcing(reply.withCacheFields(of: origin, at: call.now), from: origin.source, call)
     }
 
     private func announcing(_ reply: consuming Reply, from source: Provenance.Source?, _ call: Call) -> Reply {

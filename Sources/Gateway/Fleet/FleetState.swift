@@ -12,7 +12,7 @@ public enum FleetUpdate: Hashable, Sendable {
 /// Publishes such facts to the other nodes.
 public protocol FleetState: Sendable {
     /// Publishes an update. Returns at once: no request waits for it, and a lost update is learnt again.
-    func tell(_ note: FleetUpdate, of endpoint: UpstreamEndpoint)
+    func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint)
 }
 
 /// The state of a fleet of one node: nothing is published.
@@ -21,5 +21,5 @@ public struct EmbeddedFleetState: FleetState {
     public init() {}
 
     /// Does nothing.
-    public func tell(_ note: FleetUpdate, of endpoint: UpstreamEndpoint) {}
+    public func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint) {}
 }

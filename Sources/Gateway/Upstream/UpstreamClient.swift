@@ -133,7 +133,7 @@ final class UpstreamClient: Sendable {
         let attempt = interpret(reply, to: call, endpoint)
         let outcome = call.isCausedByCaller(reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
         let transitions = connection.guards[endpoint].release(pass, outcome, pause: reply.pause)
-        if let pause = reply.pause { fleet.fleetState.tell(.pause(pause), of: endpoint) }
+        if let pause = reply.pause { fleet.fleetState.publish(.pause(pause), of: endpoint) }
         for (transition, times) in transitions {
             for _ in 0..<times { observer.observe(.breakerMoved(endpoint, transition)) }
         }

@@ -30,10 +30,9 @@ struct ConfigurationOptions: ParsableArguments {
         try orExit { () throws(ConfigurationProblems) in try source.load(readFile: files.read) }
     }
 
-    /// Runs a body that may find the configuration wrong, once OpenSSL is known to work; prints the problems and exits.
+    /// Runs a body that may find the configuration wrong; prints the problems and exits.
     func orExit<Value>(_ body: () throws(ConfigurationProblems) -> Value) throws -> Value {
         do throws(ConfigurationProblems) {
-            try checkOpenSSL()
             return try body()
         } catch {
             StandardError.write(error.description)

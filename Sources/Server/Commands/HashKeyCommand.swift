@@ -30,7 +30,10 @@ struct HashKeyCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let pepper = try options.orExit { () throws(ConfigurationProblems) in try options.source.pepper() }
+        let pepper = try options.orExit { () throws(ConfigurationProblems) in
+            try checkOpenSSL()
+            return try options.source.pepper()
+        }
         let key = APIKey.random()
         StandardError.write("The key, shown only now:\n\n  \(key.exposed)\n\n")
         print(key.clientsFileSnippet(hasher: KeyHasher(pepper: pepper)))

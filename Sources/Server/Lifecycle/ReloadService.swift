@@ -29,12 +29,12 @@ struct ReloadService: Service {
             var reloader = reloader
             for await occasion in occasions {
                 guard occasion == .signal || reloader.look() else { continue }
-                tell(reloader.reload(at: clock()), occasion)
+                report(reloader.reload(at: clock()), occasion)
             }
         }
     }
 
-    private func tell(_ reload: LastReload, _ occasion: ReloadOccasion) {
+    private func report(_ reload: LastReload, _ occasion: ReloadOccasion) {
         log(reload, occasion == .signal ? "SIGHUP" : "a file changed")
         history.record(reload)
         metrics.count(reload)

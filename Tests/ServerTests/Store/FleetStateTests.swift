@@ -16,7 +16,7 @@ struct FleetStateTests {
 
     private static func learn(_ dates: LifecycleDates, _ node: StoreNode) {
         node.upstreams.lifecycle.record(dates, links: [link], of: .production)
-        node.fleet.ports.fleetState.tell(.lifecycle(dates, links: [link]), of: .production)
+        node.fleet.ports.fleetState.publish(.lifecycle(dates, links: [link]), of: .production)
     }
 
     private static func announced(_ node: StoreNode) -> LifecycleDates {

@@ -155,7 +155,7 @@ struct SharedStoreTests {
             #expect(try await nodes[1].ask(receipt).provenance.cache == .shared)
             try await nodes[0].fleet.ports.cache.purge(originalTransactionID: "1000")
             nodes[0].upstreams.guards.pause(.production, for: .seconds(600))
-            nodes[0].fleet.ports.fleetState.tell(.pause(.seconds(600)), of: .production)
+            nodes[0].fleet.ports.fleetState.publish(.pause(.seconds(600)), of: .production)
             try await eventually { nodes[1].upstreams.guards.health(of: .production).pausedFor != nil }
             for node in nodes {
                 #expect(node.health.condition == .connected)
