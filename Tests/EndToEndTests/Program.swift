@@ -36,9 +36,8 @@ struct Program {
         (process.standardOutput, process.standardError) = (output, errors)
         let exit = process.exitStatus
         try process.run()
-        async let outputText = output.readToEnd()
-        async let errorText = errors.readToEnd()
-        return Outcome(status: await exit.value, output: try await outputText, errors: try await errorText)
+        let outputText = output.readToEnd(), errorText = errors.readToEnd()
+        return Outcome(status: await exit.value, output: await outputText.value, errors: await errorText.value)
     }
 
     func prepared(_ arguments: [String], _ environment: [String: String]) -> Process {
@@ -64,9 +63,16 @@ extension Process {
 }
 
 extension Pipe {
-    /// Returns everything written until the writer closes.
-    func readToEnd() async throws -> String {
-        String(decoding: try fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    /// Reads until the writer closes, on a thread of its own: on one of the concurrency pool, which has one for each
+    /// core, all other tests would wait for the program.
+    func readToEnd() -> Task<String, Never> {
+        let reader = fileHandleForReading
+        let (texts, continuation) = AsyncStream<String>.makeStream()
+        Thread.detachNewThread {
+            continuation.yield(String(decoding: (try? reader.readToEnd()) ?? Data(), as: UTF8.self))
+            continuation.finish()
+        }
+        return Task { await texts.first { _ in true } ?? "" }
     }
 
     /// The lines, each read only when it is requested.
@@ -85,15 +91,13 @@ extension Pipe {
         return AsyncStream { continuation in
             Thread.detachNewThread {
                 var rest = Data()
-                while let part = try? reader.read(upToCount: 1), !part.isEmpty {
-                    guard part != Data("\n".utf8) else {
-                        let line = String(decoding: rest, as: UTF8.self)
+                while case let part = reader.availableData, !part.isEmpty {
+                    var lines = (rest + part).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                    rest = Data(lines.removeLast())
+                    for line in lines.map({ String(decoding: $0, as: UTF8.self) }) {
                         transcript.add(line)
                         continuation.yield(line)
-                        rest = Data()
-                        continue
                     }
-                    rest += part
                 }
                 transcript.end()
                 continuation.finish()

@@ -67,7 +67,7 @@ struct TimeoutListTests {
     @Test func `a value in time removes the timeout`() async {
         let waiter = Waiter<Int>()
         async let value = waiter.value(waitLimit: .seconds(3600), timeouts)
-        while timeouts.count == 0 { await Task.yield() }
+        await eventually { timeouts.count != 0 }
         waiter.end(with: 7)
         #expect(await value == 7)
         #expect(timeouts.count == 0)
@@ -75,7 +75,7 @@ struct TimeoutListTests {
 
     @Test func `cancellation ends the wait`() async {
         let wait = Task { [timeouts] in await Waiter<Int>().value(waitLimit: .seconds(3600), timeouts) }
-        while timeouts.count == 0 { await Task.yield() }
+        await eventually { timeouts.count != 0 }
         wait.cancel()
         #expect(await wait.value == nil)
         #expect(timeouts.count == 0)

@@ -167,7 +167,7 @@ struct UpstreamVerificationTests {
         #expect(
             stale.provenance
                 == Provenance(source: .apple, cache: .stale, verifiedAt: Samples.time(150), upstreamStatus: 0))
-        while scene.verification.flightCount > 0 { await Task.yield() }
+        await eventually { scene.verification.flightCount == 0 }
         let fresh = try await scene.ask(at: 182)
         #expect(
             fresh.provenance
@@ -207,7 +207,7 @@ struct UpstreamVerificationTests {
         let scene = Scene(sandboxKnows, randomness: randomness)
         _ = try await scene.ask(at: 150)
         #expect(try await scene.ask(at: 160).provenance.cache == .shared)
-        while scene.verification.flightCount > 0 { await Task.yield() }
+        await eventually { scene.verification.flightCount == 0 }
         #expect(scene.events.lines.contains("refreshed early") == isRefreshed)
         #expect(scene.upstream.asked.count == (isRefreshed ? 4 : 2))
         let again = try await scene.ask(at: 161)
@@ -259,7 +259,7 @@ struct UpstreamVerificationTests {
         let questions = scene.upstream.asked.count
         gate.close()
         async let late = scene.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
-        while gate.waitingCount == 0 { await Task.yield() }
+        await eventually { gate.waitingCount != 0 }
         try await scene.invalidation.purge(originalTransactionID: "1")
         gate.open()
         #expect(try await late.provenance.source == .apple)
@@ -282,10 +282,10 @@ struct UpstreamVerificationTests {
         let questions = scene.upstream.asked.count
         gate.close()
         async let early = scene.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
-        while gate.waitingCount == 0 { await Task.yield() }
+        await eventually { gate.waitingCount != 0 }
         try await scene.invalidation.purge(originalTransactionID: "1")
         async let late = scene.ask(.apple, at: 152)
-        while scene.events.lines.count(where: { $0 == "looked up miss" }) < 3 { await Task.yield() }
+        await eventually { scene.events.lines.count(where: { $0 == "looked up miss" }) >= 3 }
         gate.open()
         _ = try await (early, late)
         #expect(scene.upstream.asked.count == 3 * questions)
@@ -310,7 +310,7 @@ struct UpstreamVerificationTests {
                     handling: .forwarded(.request), freshUntil: Samples.time(190), isStored: true, isCollapsed: false))
         scene.upstream.rewrite([.production: [.failure(.serverError)]])
         #expect(try await scene.ask(at: 195).cacheStatus == .hit(freshUntil: Samples.time(190)))
-        while scene.verification.flightCount > 0 { await Task.yield() }
+        await eventually { scene.verification.flightCount == 0 }
         #expect(try await scene.ask(at: 500).cacheStatus == .forwarded(.stale))
         let unknown = Scene([.production: [.failure(.serverError)]])
         #expect(try await unknown.ask(at: 150).cacheStatus == .forwarded(.miss))
@@ -554,7 +554,7 @@ struct UpstreamVerificationTests {
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 1...1000 { group.addTask { try await scene.ask(.apple, at: 150) } }
             // All but those that have not begun have joined; the gate is open for later ones as well.
-            while scene.events.lines.count(where: { $0 == "looked up miss" }) < 1000 { await Task.yield() }
+            await eventually { scene.events.lines.count(where: { $0 == "looked up miss" }) >= 1000 }
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -567,9 +567,9 @@ struct UpstreamVerificationTests {
         let gate = Gate()
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate)
         let first = Task { try await scene.ask(.auto, at: 150) }
-        while scene.upstream.asked.isEmpty { await Task.yield() }
+        await eventually { !scene.upstream.asked.isEmpty }
         let second = Task { try await scene.ask(.apple, at: 150) }
-        while scene.events.lines.count(where: { $0 == "looked up miss" }) < 2 { await Task.yield() }
+        await eventually { scene.events.lines.count(where: { $0 == "looked up miss" }) >= 2 }
         first.cancel()
         #expect(try await first.value.provenance.degradedReasons == [.upstreamSlow])
         gate.open()
@@ -585,7 +585,7 @@ struct UpstreamVerificationTests {
         let early = try await scene.ask(at: 150)
         #expect(early.provenance.source == .local && early.provenance.degradedReasons == [.upstreamSlow])
         gate.open()
-        while scene.verification.flightCount > 0 { await Task.yield() }
+        await eventually { scene.verification.flightCount == 0 }
         #expect(try await scene.ask(at: 151).provenance.cache == .shared)
         #expect(scene.upstream.asked.count == 1)
     }
@@ -601,7 +601,7 @@ struct UpstreamVerificationTests {
                     try await scene.ask(.apple, at: 150) { $0.options.callersSecret = Secret("\(number)") }
                 }
             }
-            while scene.guards.health(of: .production).waiting != 8 { await Task.yield() }
+            await eventually { scene.guards.health(of: .production).waiting == 8 }
             #expect(scene.upstream.asked.count == 2 && scene.guards.health(of: .production).inFlight == 2)
             gate.open()
             for try await answer in group { #expect(answer.provenance.source == .apple) }
@@ -616,9 +616,9 @@ struct UpstreamVerificationTests {
         policy.maximumWaiting = 1
         let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
         async let first = scene.ask(.apple, at: 150) { $0.options.callersSecret = Secret("1") }
-        while scene.guards.health(of: .production).inFlight != 1 { await Task.yield() }
+        await eventually { scene.guards.health(of: .production).inFlight == 1 }
         async let second = scene.ask(.apple, at: 150) { $0.options.callersSecret = Secret("2") }
-        while scene.guards.health(of: .production).waiting != 1 { await Task.yield() }
+        await eventually { scene.guards.health(of: .production).waiting == 1 }
         let third = try await scene.ask(.auto, at: 150) { $0.options.callersSecret = Secret("3") }
         #expect(third.provenance.degradedReasons == [.upstreamSaturated])
         gate.open()
@@ -638,11 +638,11 @@ struct UpstreamVerificationTests {
         reservation = nil
         #expect(answer.provenance.degradedReasons == [.upstreamSlow])
         // The request to Apple continues: the receipt is held, and the call in two copies of its base64.
-        while gate.waitingCount == 0 { await Task.yield() }
+        await eventually { gate.waitingCount != 0 }
         let call = 2 * (scene.receipt.count / 3 * 4 + 256)
         #expect(!ledger.isReleased && ledger.bytes > call)
         gate.open()
-        while !ledger.isReleased { await Task.yield() }
+        await eventually { ledger.isReleased }
         #expect(ledger.most > call && ledger.bytes == ledger.most - call)
     }
 

@@ -68,7 +68,8 @@ struct LifecycleTests {
                     let first = Task { try await transport.send(TransportRequest(.get, url: server.url())) }
                     await server.saw(.accepted)
                     async let second = transport.send(TransportRequest(.get, url: server.url()))
-                    while transport.requestsInFlight < 2 { await Task.yield() }
+                    // The interval of a poll: the transport announces no request.
+                    while transport.requestsInFlight < 2 { try await Task.sleep(for: .milliseconds(1)) }
                     // When this one is answered, the loop has the second.
                     _ = try await transport.send(TransportRequest(.get, url: barrier.url()))
                     #expect(server.count(of: .accepted) == 1)

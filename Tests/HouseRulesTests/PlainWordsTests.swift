@@ -38,8 +38,9 @@ struct PlainWordsTests {
     private static func isUnplain(_ text: String) -> Bool {
         let lower = text.lowercased()
         let standard = ["octet string", "octet-string", "octet_string", "octetstring", "octet-stream"]
+        // Few files have the word at all: `replacing` is slow in a debug build.
         return ["nobody", "somebody", "whoever"].contains { lower.contains($0) }
-            || standard.reduce(lower) { $0.replacing($1, with: "") }.contains("octet")
+            || lower.contains("octet") && standard.reduce(lower) { $0.replacing($1, with: "") }.contains("octet")
     }
 
     @Test func `no two top-level types of the product share a name`() throws {

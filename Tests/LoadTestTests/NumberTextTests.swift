@@ -24,6 +24,6 @@ struct NumberTextTests {
 
     @Test(arguments: [("a/b.pem", "a/b.pem"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("", "''")])
     func `a shell reads the word that was meant`(text: String, word: String) {
-        #expect(ShellWord(text).description == word)
+        #expect(text.shellWord == word)
     }
 }

@@ -83,6 +83,7 @@ extension BrowserTab {
         let end = ContinuousClock.now + Self.patience
         while ContinuousClock.now < end, process.isRunning {
             guard let message = try nextMessage() else {
+                // The interval of a poll: the pipe of replies does not block.
                 try await Task.sleep(for: .milliseconds(10))
                 continue
             }

@@ -65,6 +65,7 @@ public final class RealServer: Sendable {
             guard process.isRunning, ContinuousClock.now < end else {
                 throw Fault.notListening(executable.lastPathComponent, wrote: Self.end(of: log))
             }
+            // A process announces an open port to no other process: it can only be polled.
             try await Task.sleep(for: .milliseconds(10))
         }
     }
@@ -107,6 +108,8 @@ extension RealServer {
         try await RealServer("redis-server", port: port) { port, folder in
             [
                 "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder.path,
+                // By default a copy for a replica, or for redis-cli --rdb, waits five seconds for further replicas.
+                "--repl-diskless-sync-delay", "0",
             ] + options
         }
     }

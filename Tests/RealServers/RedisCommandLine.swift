@@ -31,6 +31,7 @@ extension RealServer {
             let answer = (try? ask(words)) ?? ""
             if isRight(answer) { return }
             guard ContinuousClock.now < end else { throw Fault.refused(words.joined(separator: " "), with: answer) }
+            // The interval of a poll: Redis does not announce its state.
             try await Task.sleep(for: .milliseconds(20))
         }
     }

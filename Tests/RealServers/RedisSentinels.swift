@@ -25,12 +25,13 @@ public final class RedisSentinels: Sendable {
         for _ in 0..<replicas {
             nodes.append(try await .redis(["--replicaof", "127.0.0.1 \(master.port)"] + options))
         }
-        var sentinels: [RealServer] = []
-        for _ in 0..<3 { sentinels.append(try await Self.sentinel(of: master, sentinelOptions)) }
-        (self.nodes, self.sentinels) = (nodes, sentinels)
+        // Before the sentinels: these ask the master for its replicas at their start, and then every ten seconds.
         for replica in nodes.dropFirst() {
             try await replica.ask("INFO", "replication") { $0.contains("master_link_status:up") }
         }
+        var sentinels: [RealServer] = []
+        for _ in 0..<3 { sentinels.append(try await Self.sentinel(of: master, sentinelOptions)) }
+        (self.nodes, self.sentinels) = (nodes, sentinels)
         for sentinel in sentinels {
             try await sentinel.ask("INFO", "sentinel") {
                 $0.contains("status=ok") && $0.contains("slaves=\(replicas),sentinels=3")

@@ -41,6 +41,7 @@ final class RawConnection: Sendable {
 
     /// Returns true if nothing arrives for this time.
     func receivesNothing(for time: Duration) async -> Bool {
+        // The absence of bytes has no event.
         try? await Task.sleep(for: time)
         return receiver.state.withLock { $0.text.isEmpty && $0.ending == nil }
     }

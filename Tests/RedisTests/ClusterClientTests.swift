@@ -126,7 +126,7 @@ import Testing
 
     @Test func `commands for a frozen master fail, and others beside them do not`() async throws {
         let cluster = try await RedisCluster()
-        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = .seconds(2) }) { test in
+        try await TestClient.with("redis+cluster://\(cluster.hosts)", { $0.commandDeadline = .seconds(1) }) { test in
             try await test.connected(masters: 3)
             cluster.masters[2].freeze()
             defer { cluster.masters[2].thaw() }
@@ -143,16 +143,16 @@ import Testing
     @Test func `a redirection does not lengthen the deadline`() async throws {
         let cluster = try await RedisCluster()
         let url = "redis+cluster://\(cluster.hosts)"
-        try await TestClient.with(url, { $0.commandDeadline = .seconds(6) }) { test in
-            try await TestClient.with(url, { $0.commandDeadline = .milliseconds(7500) }) { patient in
+        try await TestClient.with(url, { $0.commandDeadline = .seconds(4) }) { test in
+            try await TestClient.with(url, { $0.commandDeadline = .seconds(5) }) { slower in
                 try await test.connected(masters: 3)
-                try await patient.connected(masters: 3)
+                try await slower.connected(masters: 3)
                 try cluster.beginMove(slot: HashSlot(of: "foo").number, from: 2, to: 0)
                 cluster.masters[0].freeze()
                 defer { cluster.masters[0].thaw() }
-                try cluster.masters[2].ask("CLIENT", "PAUSE", "3000")
+                try cluster.masters[2].ask("CLIENT", "PAUSE", "2000")
                 let results = await withTaskGroup(of: (String, RedisError?).self) { group in
-                    for (key, client) in [("foo", test.client), ("bar", patient.client)] {
+                    for (key, client) in [("foo", test.client), ("bar", slower.client)] {
                         group.addTask {
                             let result = await client.send([RedisCommand("SET", key: RedisWord(key), 1)])[0]
                             return if case .failure(let error) = result { (key, error) } else { (key, nil) }
@@ -161,7 +161,7 @@ import Testing
                     return await group.reduce(into: []) { $0.append($1) }
                 }
                 #expect(test.log.events.contains(.topology(.redirected(.ask))))
-                // With a deadline that starts at the redirection, it would end after nine seconds, and so last.
+                // With a deadline that starts at the redirection, it would end after six seconds, and so last.
                 #expect(results.map(\.0) == ["foo", "bar"])
                 #expect(results.first?.1 == .timeout && results.last?.1 != nil)
             }

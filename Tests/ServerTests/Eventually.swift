@@ -12,6 +12,7 @@ func eventually(
     let end = ContinuousClock.now + limit
     while try await !condition() {
         guard ContinuousClock.now < end else { throw NeverHappened() }
+        // The interval of a poll: most conditions are states of real servers.
         try await Task.sleep(for: .milliseconds(5))
     }
 }

@@ -22,7 +22,7 @@ extension FleetTests {
                 // announce that to the others.
                 try await fleet.expectSurvival(
                     of: "clock stepped by \(step) s", lostBuckets: 0, isNoticed: false, receiptsFrom: 0
-                ) {
+                ) { _ in
                     _ = try folder.write(step, to: "clock")
                     try await eventually("the node lives in another hour") {
                         let answer = try await fleet.nodes[0].running.verify(

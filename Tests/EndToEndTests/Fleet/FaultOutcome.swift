@@ -10,9 +10,9 @@ struct FaultOutcome {
     /// The time from the end of the fault until the fleet was whole again.
     let recovery: Duration
     /// The requests of a client without a limit.
-    let free: [Visit]
+    let free: [RequestOutcome]
     /// The requests of a client with a limit of `Fleet.quota` per second.
-    let limited: [Visit]
+    let limited: [RequestOutcome]
 
     var longest: Duration { (free + limited).map(\.latency).max() ?? .zero }
     var failures: Int { (free + limited).count { $0.isFailure } }

@@ -14,7 +14,7 @@ enum FleetLimits {
     }
 }
 
-extension [Visit] {
+extension [RequestOutcome] {
     /// Returns a window in which more requests were admitted than `burst + rate·t`, wherever each was admitted between
     /// its beginning and its end; nil if there is none.
     func excess(burst: Double, perSecond rate: Double) -> (admitted: Int, allowed: Double, window: Duration)? {

@@ -9,7 +9,7 @@ import Testing
 @testable import LoadTest
 
 /// The outcome of one request of a load.
-struct Visit: Sendable {
+struct RequestOutcome: Sendable {
     /// The time at which it was due.
     let start: ContinuousClock.Instant
     let end: ContinuousClock.Instant
@@ -53,7 +53,7 @@ struct FleetLoad: Sendable {
     /// Sends requests for as long as the body takes, and waits for every answer.
     func run<Value: Sendable>(
         during body: (FleetLog) async throws -> Value
-    ) async throws -> (value: Value, visits: [Visit]) {
+    ) async throws -> (value: Value, outcomes: [RequestOutcome]) {
         let log = FleetLog()
         let run = try load(log)
         let (begun, beginning) = AsyncStream<Void>.makeStream()
@@ -67,7 +67,7 @@ struct FleetLoad: Sendable {
             let value = try await body(log)
             run.drain()
             try await finished
-            return (value, log.visits)
+            return (value, log.outcomes)
         } catch {
             run.drain()
             try? await finished
@@ -76,8 +76,8 @@ struct FleetLoad: Sendable {
     }
 
     /// Sends requests until there are this many answers.
-    func run(visits count: Int) async throws -> [Visit] {
-        try await run { log in try await log.reach(count) }.visits
+    func run(outcomes count: Int) async throws -> [RequestOutcome] {
+        try await run { log in try await log.reach(count) }.outcomes
     }
 
     private func load(_ log: FleetLog) throws -> LoadRun {
@@ -112,19 +112,22 @@ private struct FleetTraffic: LoadTraffic {
 
 /// The outcomes of a load so far.
 final class FleetLog: Sendable {
-    private let state = Mutex<[Visit]>([])
+    private let state = Mutex<[RequestOutcome]>([])
 
-    var visits: [Visit] { state.withLock { $0 } }
+    var outcomes: [RequestOutcome] { state.withLock { $0 } }
 
     /// Waits until there are this many outcomes.
     func reach(_ count: Int) async throws {
         try await eventually("\(count) requests have an outcome") { state.withLock { $0.count } >= count }
     }
 
+    /// Waits until there are this many more outcomes.
+    func reachMore(_ count: Int) async throws { try await reach(outcomes.count + count) }
+
     @Sendable func record(_ completion: Completion) {
         let end = ContinuousClock.now
-        let facts = try? JSONDecoder().decode(Visit.Facts.self, from: Data(completion.opening))
-        let visit = Visit(start: end - completion.latency, end: end, status: completion.status, facts: facts)
-        state.withLock { $0.append(visit) }
+        let facts = try? JSONDecoder().decode(RequestOutcome.Facts.self, from: Data(completion.opening))
+        let outcome = RequestOutcome(start: end - completion.latency, end: end, status: completion.status, facts: facts)
+        state.withLock { $0.append(outcome) }
     }
 }

@@ -25,10 +25,10 @@ extension Fleet {
     /// - Parameters:
     ///   - lostBuckets: the number of times that buckets may be full again, or become shares of the nodes.
     ///   - isNoticed: true if the metrics must show commands without an answer.
-    ///   - event: the fault, and its end.
+    ///   - event: the fault, and its end; the log is that of the client without a limit.
     func expectSurvival(
         of name: String, lostBuckets: Int, isNoticed: Bool = true, receiptsFrom first: Int, startsWhole: Bool = true,
-        _ event: @Sendable () async throws -> Void
+        _ event: @Sendable (FleetLog) async throws -> Void
     ) async throws {
         if startsWhole {
             try await eventually("\(name): the fleet is whole before") {
@@ -36,19 +36,19 @@ extension Fleet {
                 return try await isWhole(first, as: Self.free)
             }
         }
-        let trouble = try await storeTrouble()
+        let failures = try await storeFailures()
         let outcome = try await underLoad(name, receiptsFrom: first + 1000, event)
         outcome.expectPromises(lostBuckets: lostBuckets)
         try outcome.note(lostBuckets: lostBuckets)
         if isNoticed {
-            let after = try await storeTrouble()
-            #expect(after > trouble, "\(name): the metrics tell nothing")
+            let after = try await storeFailures()
+            #expect(after.reduce(0, +) > failures.reduce(0, +), "\(name): the metrics do not show it")
         }
     }
 
     /// Runs the body while clients send requests, and continues until the fleet is whole.
     private func underLoad(
-        _ name: String, receiptsFrom first: Int, _ body: @Sendable () async throws -> Void
+        _ name: String, receiptsFrom first: Int, _ body: @Sendable (FleetLog) async throws -> Void
     ) async throws -> FaultOutcome {
         let free = FleetLoad(
             port: balancer.port, perSecond: 30, key: keys[Self.free],
@@ -56,15 +56,15 @@ extension Fleet {
         let limited = FleetLoad(
             port: balancer.port, perSecond: Double(2 * Self.quota), key: keys[Self.limited], mode: .local,
             receipt: { _ in Sample.receipt(first) })
-        let (inner, freeVisits) = try await free.run { log in
+        let (inner, freeOutcomes) = try await free.run { log in
             try await limited.run { _ in
                 // Some requests first, so that connections are warm.
                 try await log.reach(25)
-                try await body()
+                try await body(log)
                 return try await recovery(receiptsFrom: first + 50_000)
             }
         }
-        return FaultOutcome(fault: name, recovery: inner.value, free: freeVisits, limited: inner.visits)
+        return FaultOutcome(fault: name, recovery: inner.value, free: freeOutcomes, limited: inner.outcomes)
     }
 
     private func recovery(receiptsFrom first: Int) async throws -> Duration {
@@ -77,8 +77,21 @@ extension Fleet {
         return ContinuousClock.now - start
     }
 
-    /// Returns the number of commands to Redis without an answer, on all nodes.
-    private func storeTrouble() async throws -> Double {
-        try await sum("store_commands_total") - sum("store_commands_total", ["outcome": "ok"])
+    /// Returns the number of commands to Redis without an answer, for each node.
+    func storeFailures() async throws -> [Double] {
+        var failures: [Double] = []
+        for node in nodes {
+            let scrape = try await Scrape(node.running)
+            failures.append(
+                scrape.sum("store_commands_total") - scrape.sum("store_commands_total", ["outcome": "ok"]))
+        }
+        return failures
+    }
+
+    /// Waits until every node has had further commands without an answer.
+    func noticesStoreFault(since failures: [Double]) async throws {
+        try await eventually("every node notices the fault") {
+            try await zip(storeFailures(), failures).allSatisfy { $0 > $1 }
+        }
     }
 }

@@ -49,7 +49,7 @@ extension FleetTests {
         }
 
         @Test func `a purge reaches the first request for a receipt while it waits for Apple`() async throws {
-            try await withStore(scenario: "faults: [{requests: 1, latency: 2}]") { fleet, _ in
+            try await withStore(scenario: "faults: [{requests: 1, latency: 1}]") { fleet, _ in
                 let receipt = Sample.receipt(0)
                 async let early = fleet.verify(receipt, at: 0)
                 try await eventually("Apple is asked") { fleet.apple.stats.production == 1 }

@@ -6,18 +6,32 @@ import Testing
 
 /// A fault of Redis, or of the connection to it.
 struct StoreFault: Sendable, CustomTestStringConvertible {
-    typealias Deed = @Sendable (StoreStage) async throws -> Void
+    typealias Action = @Sendable (StoreStage) async throws -> Void
+
+    /// The event after which it is repaired.
+    enum End {
+        /// Its injection.
+        case injection
+        /// `answers` answers to clients, once every node has had a command without an answer.
+        case notice
+        /// `answers` answers to clients.
+        case answers
+        /// A time that Redis measures.
+        case time(Duration)
+    }
+
+    /// The number of answers that clients get during a fault: a second of the load.
+    static let answers = 30
 
     let name: String
-    /// The time from its beginning to its end; zero for an instantaneous fault.
-    var lasts = Duration.seconds(3)
+    var end = End.notice
     /// The number of times that the buckets are lost with Redis, or become shares of the nodes: each time they are full
     /// again.
     var lostBuckets = 2
     /// True if nodes must notice it, and count commands without Redis.
     var isNoticed = true
-    let strike: Deed
-    var mend: Deed = { try await $0.way.heal() }
+    let inject: Action
+    var repair: Action = { try await $0.way.heal() }
 
     var testDescription: String { name }
 }
@@ -29,48 +43,50 @@ extension StoreFault {
     private static let password = "a password without a user"
 
     private static let ofTheServer = [
-        StoreFault(name: "killed", strike: { $0.redis.kill() }, mend: { try await $0.redis.start() }),
+        StoreFault(name: "killed", inject: { $0.redis.kill() }, repair: { try await $0.redis.start() }),
         StoreFault(
-            name: "restarted empty", lasts: .zero,
-            strike: { stage in
+            name: "restarted empty", end: .injection,
+            inject: { stage in
                 stage.redis.kill()
                 try await stage.redis.start()
             }),
+        // Longer than the seven seconds after which Redis drops nodes without a heartbeat.
         StoreFault(
-            name: "frozen", lasts: .seconds(10), strike: { $0.redis.freeze() }, mend: { $0.redis.thaw() }),
-        StoreFault(name: "connections killed", lasts: .zero, strike: { try await $0.killClients() }),
+            name: "frozen", end: .time(.seconds(8)), inject: { $0.redis.freeze() }, repair: { $0.redis.thaw() }),
+        StoreFault(name: "connections killed", end: .injection, inject: { try await $0.killClients() }),
         // Refused nodes come back one after another: for seconds one uses Redis again while others still have their
         // shares.
         StoreFault(
             name: "wrong password", lostBuckets: 3,
-            strike: { stage in
+            inject: { stage in
                 try await stage.redis(["config", "set", "requirepass", password])
                 try await stage.killClients(password: password)
             },
-            mend: { try await $0.redis(["config", "set", "requirepass", ""], password: password) }),
+            repair: { try await $0.redis(["config", "set", "requirepass", ""], password: password) }),
     ]
 
     private static let ofItsMemory = [
         StoreFault(
-            name: "scripts flushed", lasts: .zero, lostBuckets: 0, isNoticed: false,
-            strike: { try await $0.redis(["script", "flush"]) }),
+            name: "scripts flushed", end: .injection, lostBuckets: 0, isNoticed: false,
+            inject: { try await $0.redis(["script", "flush"]) }),
         StoreFault(
-            name: "everything flushed", lasts: .zero, lostBuckets: 1, isNoticed: false,
-            strike: { try await $0.redis(["flushall"]) }),
+            name: "everything flushed", end: .injection, lostBuckets: 1, isNoticed: false,
+            inject: { try await $0.redis(["flushall"]) }),
         StoreFault(
             name: "memory full",
-            strike: { try await $0.redis(["config", "set", "maxmemory", "1"]) },
-            mend: { try await $0.redis(["config", "set", "maxmemory", "0"]) }),
+            inject: { try await $0.redis(["config", "set", "maxmemory", "1"]) },
+            repair: { try await $0.redis(["config", "set", "maxmemory", "0"]) }),
     ]
 
     private static let ofTheWay = [
-        StoreFault(name: "unreachable", strike: { try await $0.way.refuse() }),
-        StoreFault(name: "stalled", strike: { try await $0.way.set(.stall()) }),
-        StoreFault(name: "answers stalled", strike: { try await $0.way.set(.stall([.answers])) }),
-        StoreFault(name: "slower than its deadline", strike: { try await $0.way.set(.latency(.milliseconds(80))) }),
-        StoreFault(name: "reset", strike: { try await $0.way.set(.end(.reset, afterAnswerBytes: 0)) }),
-        StoreFault(name: "truncated", strike: { try await $0.way.set(.end(.truncation, afterAnswerBytes: 20)) }),
+        StoreFault(name: "unreachable", inject: { try await $0.way.refuse() }),
+        StoreFault(name: "stalled", inject: { try await $0.way.set(.stall()) }),
+        StoreFault(name: "answers stalled", inject: { try await $0.way.set(.stall([.answers])) }),
+        StoreFault(name: "slower than its deadline", inject: { try await $0.way.set(.latency(.milliseconds(80))) }),
+        StoreFault(name: "reset", inject: { try await $0.way.set(.end(.reset, afterAnswerBytes: 0)) }),
+        StoreFault(name: "truncated", inject: { try await $0.way.set(.end(.truncation, afterAnswerBytes: 20)) }),
         StoreFault(
-            name: "in single bytes", isNoticed: false, strike: { try await $0.way.set(.slice(1)) }),
+            name: "in single bytes", end: .answers, isNoticed: false,
+            inject: { try await $0.way.set(.slice(1)) }),
     ]
 }

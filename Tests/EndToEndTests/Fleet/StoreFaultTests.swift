@@ -31,7 +31,7 @@ extension FleetTests {
                     let ready = try await node.running.get("/readyz", port: node.backend.adminPort)
                     #expect(ready.status == 200, "\(String(decoding: ready.body, as: UTF8.self))")
                 }
-                let absent = StoreFault(name: "absent at start", strike: { _ in })
+                let absent = StoreFault(name: "absent at start", inject: { _ in })
                 try await stage.expectSurvival(of: absent, receiptsFrom: 0, startsWhole: false)
             }
         }
@@ -65,10 +65,19 @@ extension StoreStage {
         try await fleet.expectSurvival(
             of: fault.name, lostBuckets: fault.lostBuckets, isNoticed: fault.isNoticed, receiptsFrom: first,
             startsWhole: startsWhole
-        ) {
-            try await fault.strike(self)
-            try await Task.sleep(for: fault.lasts)
-            try await fault.mend(self)
+        ) { log in
+            let failures = try await fleet.storeFailures()
+            try await fault.inject(self)
+            switch fault.end {
+            case .injection: break
+            case .notice:
+                try await fleet.noticesStoreFault(since: failures)
+                try await log.reachMore(StoreFault.answers)
+            case .answers: try await log.reachMore(StoreFault.answers)
+            // Redis forgets nodes by its own clock, which no test can set.
+            case .time(let time): try await Task.sleep(for: time)
+            }
+            try await fault.repair(self)
         }
     }
 }

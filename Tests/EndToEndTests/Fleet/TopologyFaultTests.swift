@@ -14,7 +14,7 @@ extension FleetTests {
                 Fleet.plan(redisURL: "redis+sentinel://\(redis.hosts)/\(RedisSentinels.masterName)")
             ) { fleet in
                 // Replicas lag: the last admissions of the lost master are lost with it.
-                try await fleet.expectSurvival(of: "replica promoted", lostBuckets: 2, receiptsFrom: 0) {
+                try await fleet.expectSurvival(of: "replica promoted", lostBuckets: 2, receiptsFrom: 0) { _ in
                     redis.nodes[0].kill()
                 }
             }
@@ -25,6 +25,7 @@ extension FleetTests {
             let redis = try await RedisCluster()
             try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
                 try await fleet.expectSurvival(of: "slots moved", lostBuckets: 0, isNoticed: false, receiptsFrom: 0) {
+                    _ in
                     for (source, master) in redis.masters.enumerated() {
                         for slot in try Self.slotsInUse(of: master) {
                             try Self.move(slot, from: source, to: (source + 1) % redis.masters.count, of: redis)
@@ -41,9 +42,10 @@ extension FleetTests {
             let redis = try await RedisCluster()
             try await withFleet(Fleet.plan(redisURL: "redis+cluster://\(redis.hosts)")) { fleet in
                 // The breaker is shared by all masters, and may close and open once more while one of them is lost.
-                try await fleet.expectSurvival(of: "cluster node lost", lostBuckets: 3, receiptsFrom: 0) {
+                try await fleet.expectSurvival(of: "cluster node lost", lostBuckets: 3, receiptsFrom: 0) { log in
                     redis.masters[0].kill()
-                    try await Task.sleep(for: .seconds(3))
+                    try await redis.masters[1].ask("CLUSTER", "INFO", until: { $0.contains("cluster_slots_fail:5461") })
+                    try await log.reachMore(StoreFault.answers)
                     try await redis.masters[0].start()
                 }
             }

@@ -153,6 +153,7 @@ func eventually(
     let end = ContinuousClock.now + limit
     while try await !condition() {
         try #require(ContinuousClock.now < end, what, sourceLocation: sourceLocation)
+        // The interval of a poll: most conditions are states of other processes.
         try await Task.sleep(for: .milliseconds(20))
     }
 }

@@ -108,9 +108,9 @@ struct FleetRateLimiterTests {
         let charges = [charge(Self.minute), charge(RatePolicy(name: "day", quota: 700, window: .seconds(86_400)))]
         let admitted = await withTaskGroup { group in
             group.addTask { await node.admit(charges) }
-            while gate.waitingCount == 0 { await Task.yield() }
+            await eventually { gate.waitingCount != 0 }
             for _ in 0..<999 { group.addTask { await node.admit(charges) } }
-            while node.waitingCount < 999 { await Task.yield() }
+            await eventually { node.waitingCount >= 999 }
             gate.open()
             return await group.reduce(0) { $0 + ($1.isAdmitted ? 1 : 0) }
         }
@@ -127,10 +127,10 @@ struct FleetRateLimiterTests {
         buckets.behave { $0.gate = gate }
         let charges = [charge(Self.minute)]
         let first = Task { await node.admit(charges) }
-        while gate.waitingCount == 0 { await Task.yield() }
+        await eventually { gate.waitingCount != 0 }
         first.cancel()
         let second = Task { await node.admit(charges) }
-        while node.waitingCount == 0 { await Task.yield() }
+        await eventually { node.waitingCount != 0 }
         gate.open()
         #expect(await second.value.isAdmitted)
         #expect(await first.value.isAdmitted)
@@ -143,9 +143,9 @@ struct FleetRateLimiterTests {
         let charges = [charge(Self.minute)]
         await withTaskGroup { group in
             group.addTask { _ = await node.admit(charges) }
-            while gate.waitingCount == 0 { await Task.yield() }
+            await eventually { gate.waitingCount != 0 }
             for _ in 0..<FleetRateLimiter.Limits.waiting { group.addTask { _ = await node.admit(charges) } }
-            while node.waitingCount < FleetRateLimiter.Limits.waiting { await Task.yield() }
+            await eventually { node.waitingCount >= FleetRateLimiter.Limits.waiting }
             #expect(await node.admit(charges).sources == [.localShare])
             gate.open()
         }
@@ -277,9 +277,9 @@ struct FleetRateLimiterTests {
         let limiter = self.node()
         let degraded = await withTaskGroup { group in
             group.addTask { await limiter.admit(charges) }
-            while gate.waitingCount == 0 { await Task.yield() }
+            await eventually { gate.waitingCount != 0 }
             for _ in 0..<99 { group.addTask { await limiter.admit(charges) } }
-            while limiter.waitingCount < 99 { await Task.yield() }
+            await eventually { limiter.waitingCount >= 99 }
             gate.open()
             return await group.reduce(0) { $0 + ($1.isDegraded && $1.isAdmitted ? 1 : 0) }
         }

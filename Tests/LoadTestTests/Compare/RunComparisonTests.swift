@@ -50,13 +50,13 @@ struct RunComparisonTests {
         var cold = Self.twin
         for index in 0..<3 { cold.timeline[index].p50 = 5000 }
         #expect(RunComparison(Self.calm, cold).figures == RunComparison(Self.calm, Self.twin).figures)
-        #expect(MeasuredSeconds(cold).seconds.map(\.second) == Array(0..<30))
+        #expect(cold.measuredSeconds.map(\.second) == Array(0..<30))
         // Nor does the time after the end.
         cold.timeline.append(RunResult.Second(second: 33, failed: 100))
         cold.durationSeconds = 34
-        #expect(MeasuredSeconds(cold).seconds.count == 30)
+        #expect(cold.measuredSeconds.count == 30)
         cold.durationSeconds = 12.5
-        #expect(MeasuredSeconds(cold).seconds.count == 12)
+        #expect(cold.measuredSeconds.count == 12)
     }
 
     @Test func `short runs are not judged`() {

@@ -315,18 +315,20 @@ struct LoadRunTests {
     }
 
     @Test func `a run that is drained waits for the answers to what was sent`() async throws {
-        try await PlayServer.with { _ in
-            .answerAfter(.milliseconds(300), PlayServer.ok)
+        let (thirdRequest, arrival) = AsyncStream<Void>.makeStream()
+        try await PlayServer.with { number in
+            if number == 2 { arrival.finish() }
+            return .answerAfter(.milliseconds(300), PlayServer.ok)
         } _: { server in
             let plan = try Self.plan(server, rate: 20, seconds: .infinity)
             let request = RequestForm.request("GET", plan.target, [], body: nil)
             let run = LoadRun(plan: plan) { _ in SameRequest(request: request) }
             let draining = Task {
-                try await Task.sleep(for: .milliseconds(400))
+                for await _ in thirdRequest {}
                 run.drain()
             }
             let counts = try await run.run().counts
-            try await draining.value
+            await draining.value
             #expect(counts.intended > 2 && counts.answered == counts.intended && counts.abandoned == 0)
         }
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import LoadTest
 
 /// Metrics watched during a load, and one printed exchange.
-struct LookTests {
+@Suite(.timeLimit(.minutes(1))) struct LookTests {
     private static func answer(_ body: String, status: Int = 200) -> String {
         "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body
     }
@@ -18,6 +18,7 @@ struct LookTests {
             let watch = MetricWatch([try LoadTarget("http://127.0.0.1:\(server.port)", defaultPath: "/metrics")])
             try await watch.check()
             let looking = Task { await watch.run(from: .now) }
+            // The interval of a poll: a watch announces no point.
             while watch.series.first?.points.count ?? 0 < 2 { try await Task.sleep(for: .milliseconds(5)) }
             looking.cancel()
             await looking.value

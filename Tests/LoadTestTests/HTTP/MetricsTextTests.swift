@@ -40,18 +40,18 @@ struct MetricsTextTests {
         ("a{b=\"c\",b=\"d\"} 1", .repeatedLabel),
     ])
     func `what breaks the format is refused with its line`(line: String, rule: MetricsFault.Rule) {
-        #expect(throws: MetricsFault(line: 2, rule)) { try Self.read("ok 1\n" + line + "\n") }
+        #expect(throws: MetricsFault(line: 2, rule: rule)) { try Self.read("ok 1\n" + line + "\n") }
     }
 
     @Test func `nothing is read beyond its limit`() throws {
         let limits = MetricsLimits(bytes: 40, lineBytes: 20, samples: 2, labels: 1)
         #expect(try Self.read("a{b=\"c\"} 1\na 2\n", limits).count == 2)
-        #expect(throws: MetricsFault(line: 0, .tooLarge)) {
+        #expect(throws: MetricsFault(line: 0, rule: .tooLarge)) {
             try Self.read(String(repeating: "a 1\n", count: 11), limits)
         }
-        #expect(throws: MetricsFault(line: 1, .tooLarge)) { try Self.read("a 1                  ", limits) }
-        #expect(throws: MetricsFault(line: 3, .tooMany)) { try Self.read("a 1\na 1\na 1\n", limits) }
-        #expect(throws: MetricsFault(line: 1, .tooMany)) { try Self.read("a{b=\"\",c=\"\"} 1", limits) }
+        #expect(throws: MetricsFault(line: 1, rule: .tooLarge)) { try Self.read("a 1                  ", limits) }
+        #expect(throws: MetricsFault(line: 3, rule: .tooMany)) { try Self.read("a 1\na 1\na 1\n", limits) }
+        #expect(throws: MetricsFault(line: 1, rule: .tooMany)) { try Self.read("a{b=\"\",c=\"\"} 1", limits) }
     }
 
     @Test func `what matters is summed over what does not, and kept over time`() throws {

@@ -40,7 +40,8 @@ struct TestClient: Sendable {
         try await until { client.masters.values.count { $0 == .connected(2) } == count }
     }
 
-    /// Polls until the condition holds, up to the test's time limit.
+    /// Polls until the condition holds, up to the test's time limit: conditions are of many objects, most of them
+    /// without an event.
     func until(_ isSo: () async -> Bool) async throws {
         while !(await isSo()) { try await Task.sleep(for: .milliseconds(5)) }
     }

@@ -92,8 +92,9 @@ struct DrainTests {
 
     /// Waits until connections are refused.
     private func refusesConnections(_ port: Int) async throws {
-        while true {
-            do { try await RawConnection.with(port: port) { _ in } } catch { return }
+        try await eventually {
+            do { try await RawConnection.with(port: port) { _ in } } catch { return true }
+            return false
         }
     }
 }

@@ -10,6 +10,7 @@ import Synchronization
 import Testing
 
 /// The behaviour of every rate limiter, embedded and in Redis.
+@Suite(.timeLimit(.minutes(5)))
 struct RateLimiterTests {
     enum Kind: CaseIterable, Sendable {
         case embedded, redis, redisThroughTwoNodes
@@ -47,6 +48,7 @@ struct RateLimiterTests {
                     let admission = await limiters[0].admit(charges)
                     guard let wait = admission.retryAfter else { break }
                     #expect(!admission.isAdmitted && wait <= .milliseconds(50))
+                    // The retry time is what is tested; Redis has no other clock.
                     try await Task.sleep(for: wait)
                 }
             }
@@ -110,8 +112,8 @@ struct RateLimiterTests {
             await withDiscardingTaskGroup { group in
                 for number in 0..<64 {
                     group.addTask {
-                        // Until the burst was requested, however slow this machine is.
-                        while start.duration(to: .now) < .seconds(2) || admitted.count < 500 {
+                        // The burst, and as many tokens that arrived after it.
+                        while admitted.count < 1000 {
                             let isAdmitted = await limiters[number % limiters.count].admit(charges).isAdmitted
                             if isAdmitted { admitted.add() }
                             await Task.yield()
@@ -126,8 +128,7 @@ struct RateLimiterTests {
                 #expect(Double(index + 1) <= 500 + arrived)
                 if Double(index + 1) > 500 + arrived { break }
             }
-            // The use of arriving tokens depends on this machine's load; the burst is available at once.
-            #expect(instants.count >= 500)
+            #expect(instants.count >= 1000)
         }
     }
 }

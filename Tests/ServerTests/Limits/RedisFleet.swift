@@ -33,7 +33,7 @@ final class RedisFleet: Sendable {
         let buckets = RedisTokenBuckets(redis: redis, names: .test)
         (self.redis, self.buckets) = (redis, buckets)
         limiters = (0..<nodes).map { _ in FleetRateLimiter(buckets, liveNodes: { nodes }) }
-        while await node.send([RedisCommand("PING")]) != [.success(.status("PONG"))] { await Task.yield() }
+        try await eventually { await node.send([RedisCommand("PING")]) == [.success(.status("PONG"))] }
     }
 
     func use(_ body: () async throws -> Void) async throws {

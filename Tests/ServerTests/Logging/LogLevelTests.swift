@@ -38,7 +38,7 @@ struct LogLevelTests {
         try await RunningGateway.with {
             $0.log.level = .notice
         } _: { gateway in
-            // A change that would end sooner is replaced.
+            // A change that would end sooner is replaced. A second is the shortest time that can be requested.
             _ = try await gateway.changeLog(#"{"level":"error","for":"1s"}"#)
             let changed = try await gateway.changeLog(#"{"level":"trace","for":"2s"}"#)
             #expect(

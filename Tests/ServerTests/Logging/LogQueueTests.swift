@@ -54,7 +54,8 @@ struct LogQueueTests {
     }
 
     @Test func `the final flush has a time limit`() {
-        let queue = stalledQueue(waiting: 10)
+        // The limit has to pass.
+        let queue = stalledQueue(waiting: 10, flush: .milliseconds(20))
         queue.flush()
         #expect(lines.containing("").isEmpty)
         reader.readOn()
@@ -62,8 +63,8 @@ struct LogQueueTests {
     }
 
     /// Returns a queue whose writer has taken a first line and waits for the reader.
-    private func stalledQueue(waiting bytes: Int) -> LogQueue {
-        let queue = LogQueue(limits: .init(waiting: .bytes(bytes), flush: .milliseconds(500))) {
+    private func stalledQueue(waiting bytes: Int, flush: DispatchTimeInterval = .seconds(60)) -> LogQueue {
+        let queue = LogQueue(limits: .init(waiting: .bytes(bytes), flush: flush)) {
             [reader, lines] bytes in
             reader.wait()
             lines.append(bytes)

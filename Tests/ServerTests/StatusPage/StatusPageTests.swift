@@ -17,15 +17,16 @@ struct StatusPageTests {
 
     @Test func `each value has one element with its text`() throws {
         let page = try Self.page()
-        let html = page.html
+        // Foundation's search: the one of the standard library takes a minute for this page in a debug build.
+        let html = page.html.replacingOccurrences(of: "&lt;", with: "<")
         let cells = page.report.tables.flatMap(\.cells)
         #expect(cells.count > 70)
         #expect(Set(cells.map(\.identifier)).count == cells.count)
         for (identifier, cell) in cells {
             let location = "<td id=\"\(identifier)\" data-tone=\"\(cell.tone.rawValue)\">\(cell.value.text)</td>"
-            #expect(html.replacing("&lt;", with: "<").ranges(of: location).count == 1, "\(identifier)")
+            #expect(html.components(separatedBy: location).count == 2, "\(identifier)")
         }
-        let identifiers = html.matches(of: #/ id="([^"]+)"/#).map { String($0.output.1) }
+        let identifiers = page.html.matches(of: #/ id="([^"]+)"/#).map { String($0.output.1) }
         #expect(Set(identifiers).count == identifiers.count)
     }
 

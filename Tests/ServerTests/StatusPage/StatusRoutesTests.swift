@@ -19,7 +19,7 @@ struct StatusRoutesTests {
                 let head = try await connection.text(upTo: "\r\n\r\n")
                 #expect(head.contains("200 OK") && head.contains("text/event-stream"))
                 #expect(head.contains("no-store"))
-                // The interval of events is longer than the deadline.
+                // The interval of events is longer than the deadline: of three, the last one comes after it.
                 for _ in 0..<3 { #expect(try await connection.text(upTo: "\n\n").contains("\nretry: 2000\ndata: {")) }
             }
         }

@@ -194,7 +194,7 @@ import Testing
             // Another node stores it, and this one looks it up after the announcement.
             let version = cache.version(for: found)
             await redis.cache().keep(try StoreSamples.known(), for: found)
-            while version.isCurrent { await Task.yield() }
+            try await eventually { !version.isCurrent }
             #expect(await cache.result(for: found) != nil)
             store.fail(.timeout)
             #expect(await cache.result(for: found) != nil)
@@ -250,9 +250,9 @@ import Testing
             #expect(await other.result(for: key) != nil)
             let version = other.version(for: key).watching(Self.ids)
             try await one.purge(originalTransactionID: Self.ids[0])
-            while version.isCurrent { await Task.yield() }
+            try await eventually { !version.isCurrent }
             // Once the purge is known, later results may be served from the near cache again.
-            while !other.version(for: key).isCurrent { await Task.yield() }
+            try await eventually { other.version(for: key).isCurrent }
             #expect(other.purgePosition == one.purgePosition && other.purgePosition.number == 1)
         }
     }
@@ -286,7 +286,7 @@ import Testing
         try await StoreRedis.with { redis in
             let version = redis.cache().version(for: try StoreSamples.key())
             _ = try await redis.node.send(RedisCommand("FLUSHALL"))
-            while version.isCurrent { await Task.yield() }
+            try await eventually { !version.isCurrent }
         }
     }
 

@@ -88,7 +88,7 @@ app.kubernetes.io/component: redis
 
 {{/*
 preStop sleeps for the drain delay, until load balancers send no new connections. After SIGTERM the gateway fails its
-readiness and asks clients to close their connections for as long again, then finishes the requests in flight. Five seconds are spare.
+readiness and tells clients to close their connections for as long again, then finishes the requests in flight. Five seconds are spare.
 */}}
 {{- define "receipt-gateway.gracePeriodSeconds" -}}
 {{- $drain := include "receipt-gateway.drainSeconds" . | int -}}

@@ -19,7 +19,6 @@ final class Bench {
     private var doneSeconds = 0.0
     var report: BenchReport
 
-    /// Makes the receipts.
     init(_ plan: BenchPlan, gatewayPath: String, ceilingsPath: String, templates: String, folder: ScratchFolder)
         async throws
     {
@@ -47,7 +46,6 @@ final class Bench {
         return report
     }
 
-    /// Adds to the progress of measuring.
     func passed(_ seconds: Double) {
         doneSeconds += seconds
         progress.update(done: Int(doneSeconds))
@@ -74,16 +72,22 @@ final class Bench {
 // MARK: - Servers and loads
 
 extension Bench {
-    /// Starts a gateway on its core that sends Apple no requests; all else is as shipped, the log of all requests
-    /// included.
+    /// Starts a gateway on its core that sends Apple no requests; all else is as shipped, also the log of all requests.
     func startGateway(_ settings: [String: String] = [:]) async throws -> RunningGateway {
         try await RunningGateway.start(gatewayPath, localSettings + settings, core: cores.server)
     }
 
-    /// The settings of a gateway that sends Apple no requests.
+    /// Runs the body with such a gateway, while this process keeps to the generator's core.
+    func withGateway(_ settings: [String: String] = [:], _ body: (Contestant) async throws -> Void) async throws {
+        try await startGateway(settings).whileRunning { gateway in
+            try await cores.useGenerators()
+            try await body(Contestant(gateway))
+        }
+        try await cores.useAll()
+    }
+
     var localSettings: [String: String] { FleetShape.settings(root: root, apple: nil, redisURL: nil) }
 
-    /// The traffic of the repeated receipts.
     var repeatedTraffic: TrafficSource { traffic(ReceiptPools(repeated: repeated), .repeated) }
 
     func traffic(_ pools: ReceiptPools, _ mix: RequestMix) -> TrafficSource {
@@ -107,16 +111,19 @@ extension Bench {
     /// Returns a plan with a fixed rate.
     func openPlan(for port: Int, rate: Double, seconds: Double) throws -> LoadPlan {
         var load = try plan(for: port)
-        load.schedule = LoadSchedule(
-            curve: RateCurve(stages: [RateStage(from: rate, to: rate, seconds: seconds)]), pattern: .constant,
-            first: rate)
+        let curve = RateCurve(stages: [RateStage(from: rate, to: rate, seconds: seconds)])
+        load.schedule = LoadSchedule(curve: curve, pattern: .constant, first: rate)
         return load
+    }
+
+    /// Returns the run of a plan with this traffic.
+    func run(_ load: LoadPlan, _ source: TrafficSource, before: Int = 0) -> LoadRun {
+        LoadRun(plan: load) { source.traffic(worker: $0, load, requestsBefore: before) }
     }
 
     /// Runs a plan; throws if more than a hundredth of the requests failed.
     func drive(_ load: LoadPlan, _ source: TrafficSource, before: Int = 0) async throws -> LoadMeasurements {
-        let run = LoadRun(plan: load) { source.traffic(worker: $0, load, requestsBefore: before) }
-        let measurements = try await run.run()
+        let measurements = try await run(load, source, before: before).run()
         try Task.checkCancellation()
         let counts = measurements.counts
         guard counts.intended > 0, counts.errors * 100 <= counts.intended else {
@@ -145,20 +152,20 @@ extension Bench {
     }
 
     /// Measures a contestant in a closed loop.
+    @discardableResult
     func turn(
         _ contestant: Contestant, _ source: TrafficSource, seconds: Double, before: Int = 0
     ) async throws -> BenchTurn {
         let cpu = contestant.processes.cpuSeconds
-        let measurements = try await drive(
-            closedPlan(for: contestant.port, seconds: seconds), source, before: before)
+        let load = try closedPlan(for: contestant.port, seconds: seconds)
+        let measurements = try await drive(load, source, before: before)
         passed(seconds)
         return BenchTurn(contestant.name, measurements, serverCPUSeconds: contestant.processes.cpuSeconds - cpu)
     }
 
     private static let neededShare = 0.97
 
-    /// Throws unless nearly all answers had this outcome. A near cache forgets after some seconds, and then looks once
-    /// more.
+    /// Throws unless nearly all answers had this outcome: a near cache forgets after some seconds, and looks once more.
     func check(_ turn: BenchTurn, _ outcome: Outcome) throws(BenchError) {
         let share = Double(turn.outcomes[outcome.index]) / Double(max(1, turn.requests))
         guard share >= Self.neededShare else {

@@ -4,7 +4,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-/// `receipt-loadtest bench`
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
@@ -93,8 +92,7 @@ struct BenchCommand: AsyncParsableCommand {
 
     private func write(_ report: BenchReport) throws {
         let file = URL(filePath: output)
-        try FileManager.default.createDirectory(
-            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data((try JSONText.of(report) + "\n").utf8).write(to: file, options: .atomic)
     }
 }

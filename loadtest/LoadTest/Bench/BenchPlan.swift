@@ -3,29 +3,11 @@
 
 internal import ArgumentParser
 
-/// The parts of the bench; the raw values are those of `--only`.
-enum BenchPart: String, CaseIterable, Codable, Sendable, ExpressibleByArgument {
-    case near
-    case local
-    case verify
-    case shared
-    case fleet
-    /// p99 at half of saturation.
-    case tail
-    case flood
-    /// Memory of idle connections.
-    case connections
-    /// Growth of memory under half of the load.
-    case growth
-    /// Memory after many distinct receipts.
-    case churn
-    /// CPU for the most expensive bodies that are read on an event loop.
-    case bodies
-    /// Time from nothing to the first verified receipt.
-    case start
+/// The parts of the bench, as `--only` names them and the help of `bench` describes them.
+enum BenchPart: String, CaseIterable, Sendable, ExpressibleByArgument {
+    case near, local, verify, shared, fleet, tail, flood, connections, growth, churn, bodies, start
 }
 
-/// The lengths and numbers of measurements.
 struct BenchPlan: Hashable, Sendable {
     var parts = BenchPart.allCases
     /// The number of runs of each contestant, of which medians are taken.
@@ -77,7 +59,6 @@ struct BenchPlan: Hashable, Sendable {
     }
 }
 
-/// The reason for which a part could not be measured.
 enum BenchError: Error, Hashable, CustomStringConvertible {
     case notPinned(said: String)
     /// The folder with the peers' configurations is missing.

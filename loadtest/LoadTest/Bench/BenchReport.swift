@@ -3,94 +3,62 @@
 
 internal import FoundationEssentials
 
-/// A measurement and its target.
-struct BenchFigure: Codable, Hashable, Sendable {
+/// A measurement, with its target if it has one.
+struct BenchFigure: Encodable, Hashable, Sendable {
     let name: String
     let value: Double
     let unit: String
-    let target: String
-    let met: Bool
-    /// A remark for readers.
-    var note: String?
+    let target: String?
+    let met: Bool?
+    let note: String?
 
-    init(_ name: String, _ value: Double, _ unit: String, _ target: BenchTarget, note: String? = nil) {
+    init(_ name: String, _ value: Double, _ unit: String, _ target: BenchTarget? = nil, note: String? = nil) {
         self.name = name
         self.unit = unit
         self.note = note
         self.value = value.isFinite ? value.rounded(toDecimals: 3) : 0
-        self.target = target.description
-        met = value.isFinite && target.isMet(by: value)
+        self.target = target?.description
+        met = target.map { value.isFinite && $0.comparison.holds(value, $0.bound) }
     }
 }
 
-/// The target of a figure.
-enum BenchTarget: Hashable, Sendable, CustomStringConvertible {
-    case atLeast(Double)
-    case atMost(Double)
+struct BenchTarget: Sendable, CustomStringConvertible {
+    fileprivate let comparison: Threshold.Comparison
+    fileprivate let bound: Double
 
-    func isMet(by value: Double) -> Bool {
-        switch self {
-        case .atLeast(let bound): value >= bound
-        case .atMost(let bound): value <= bound
-        }
-    }
+    static func atLeast(_ bound: Double) -> BenchTarget { BenchTarget(comparison: .atLeast, bound: bound) }
+    static func atMost(_ bound: Double) -> BenchTarget { BenchTarget(comparison: .atMost, bound: bound) }
 
-    var description: String {
-        switch self {
-        case .atLeast(let bound): ">= \(PlainNumber.text(bound))"
-        case .atMost(let bound): "<= \(PlainNumber.text(bound))"
-        }
-    }
+    var description: String { "\(comparison.rawValue) \(PlainNumber.text(bound))" }
 }
 
-/// The results of `bench`.
-struct BenchReport: Codable, Sendable {
-    /// Measurements with a target.
+struct BenchReport: Encodable, Sendable {
     var figures: [BenchFigure] = []
     /// The servers behind the figures.
     var contestants: [Contestant] = []
-    /// Measurements without a target.
-    var measurements: [Measurement] = []
+    var measurements: [BenchFigure] = []
     let runs: Int
     let secondsPerRun: Double
     let environment: RunResult.Environment
 
     /// A server in a closed loop; medians of all runs.
-    struct Contestant: Codable, Hashable, Sendable {
+    struct Contestant: Encodable, Hashable, Sendable {
         let name: LoadTest.Contestant.Name
-        let requestsPerSecond: Double
-        let requestsPerBusySecond: Double
-        let generatorShare: Double
-
-        private enum CodingKeys: String, CodingKey {
-            case name
-            case requestsPerSecond = "requests_per_second"
-            case requestsPerBusySecond = "requests_per_busy_second"
-            case generatorShare = "generator_cpu_share"
-        }
-    }
-
-    struct Measurement: Codable, Hashable, Sendable {
-        let name: String
-        let value: Double
-        let unit: String
-
-        init(_ name: String, _ value: Double, _ unit: String) {
-            self.name = name
-            self.value = value.isFinite ? value.rounded(toDecimals: 3) : 0
-            self.unit = unit
-        }
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case figures, contestants, measurements, runs, environment
-        case secondsPerRun = "seconds_per_run"
+        let requestsPerSecond, requestsPerBusySecond, generatorCpuShare: Double
     }
 
     init(plan: BenchPlan) {
         runs = plan.runs
         secondsPerRun = plan.seconds
         environment = .current()
+    }
+
+    /// Adds a figure if there is a target, else a measurement.
+    mutating func add(
+        _ name: String, _ value: Double, _ unit: String, _ target: BenchTarget? = nil, note: String? = nil
+    ) {
+        let figure = BenchFigure(name, value, unit, target, note: note)
+        if target == nil { measurements.append(figure) } else { figures.append(figure) }
     }
 }
 
@@ -102,13 +70,10 @@ struct BenchTable {
     }
 
     private var figures: String {
-        var table = TextTable(header: ["figure", "value", "unit", "target", ""])
-        for figure in report.figures {
-            table.append([
-                figure.name, figure.value.significant, figure.unit, figure.target, figure.met ? "met" : "MISSED",
-            ])
+        table(["figure", "value", "unit", "target", ""], report.figures) { figure in
+            let verdict = figure.met == true ? "met" : "MISSED"
+            return [figure.name, figure.value.significant, figure.unit, figure.target ?? "", verdict]
         }
-        return report.figures.isEmpty ? "" : table.text
     }
 
     private var notes: String {
@@ -116,20 +81,21 @@ struct BenchTable {
     }
 
     private var contestants: String {
-        var table = TextTable(header: ["server", "requests/s", "per busy second", "generator busy"])
-        for row in report.contestants {
-            table.append([
+        table(["server", "requests/s", "per busy second", "generator busy"], report.contestants) { row in
+            let share = row.generatorCpuShare, sign = share > BenchTurn.saturation ? " (!)" : ""
+            return [
                 row.name.rawValue, row.requestsPerSecond.asRate, row.requestsPerBusySecond.asRate,
-                "\((100 * row.generatorShare).fixed(0)) %" + (row.generatorShare > BenchTurn.saturation ? " (!)" : ""),
-            ])
+                "\((100 * share).fixed(0)) %\(sign)",
+            ]
         }
-        return report.contestants.isEmpty ? "" : table.text
     }
 
     private var measurements: String {
-        var table = TextTable(header: ["measured", "value", "unit"])
-        for row in report.measurements { table.append([row.name, row.value.significant, row.unit]) }
-        return report.measurements.isEmpty ? "" : table.text
+        table(["measured", "value", "unit"], report.measurements) { [$0.name, $0.value.significant, $0.unit] }
+    }
+
+    private func table<Row>(_ header: [String], _ rows: [Row], _ cells: (Row) -> [String]) -> String {
+        rows.isEmpty ? "" : TextTable(header: header, rows: rows.map(cells)).text
     }
 
     private var legend: String {

@@ -6,7 +6,6 @@ internal import Glibc
 
 /// A server that is measured, on a core of its own.
 struct Contestant: Sendable {
-    /// The name in tables.
     let name: Name
     let port: Int
     let processes: ProcessTree
@@ -46,51 +45,39 @@ struct PeerStart: Sendable {
 
     /// Starts the ceiling, which answers everything with so many bytes, its head included.
     func ceiling(answerBytes: Int, core: Int?) async throws -> ListeningProgram {
-        let port = try await FreePort.find()
-        let bytes = max(2, answerBytes - Self.headBytes)
-        return try await ListeningProgram.start(
-            ceilingsPath, ["nio", "--port", "\(port)", "--bytes", "\(bytes)"], port: port, core: core)
+        try await ListeningProgram.start(ceilingsPath, core: core) { port in
+            ["nio", "--port", "\(port)", "--bytes", "\(max(2, answerBytes - Self.headBytes))"]
+        }
     }
 
     /// The approximate size of a ceiling's status line and two fields.
     private static let headBytes = 75
 
     func nginx(upstream: Int) async throws -> ListeningProgram {
-        let port = try await FreePort.find()
         let home = try folder.makeFolder("nginx")
         // Workers of a master that is root would run as a user that may not write here.
         let user = getuid() == 0 ? "root" : "nobody"
-        let text = try PeerTemplate("nginx.conf", in: templates).filled([
-            "port": "\(port)", "upstream": "\(upstream)", "folder": home, "user": user,
-        ])
-        let file = try folder.write(text, to: "nginx.conf")
-        return try await ListeningProgram.start(
-            "nginx", ["-e", "stderr", "-p", home, "-c", file, "-g", "daemon off;"], port: port, core: core)
+        return try await ListeningProgram.start("nginx", core: core) { port in
+            let text = try PeerTemplate("nginx.conf", in: templates).filled([
+                "port": "\(port)", "upstream": "\(upstream)", "folder": home, "user": user,
+            ])
+            return ["-e", "stderr", "-p", home, "-c", try folder.write(text, to: "nginx.conf"), "-g", "daemon off;"]
+        }
     }
 
     func varnish(upstream: Int) async throws -> ListeningProgram {
-        let port = try await FreePort.find()
         let home = try folder.makeFolder("varnish")
         let text = try PeerTemplate("varnish.vcl", in: templates).filled(["upstream": "\(upstream)"])
         let file = try folder.write(text, to: "varnish.vcl")
-        let arguments = ["-F", "-j", "none", "-a", "127.0.0.1:\(port)", "-f", file, "-n", home, "-s", "malloc,256m"]
-        return try await ListeningProgram.start("varnishd", arguments, port: port, core: core)
+        return try await ListeningProgram.start("varnishd", core: core) { port in
+            ["-F", "-j", "none", "-a", "127.0.0.1:\(port)", "-f", file, "-n", home, "-s", "malloc,256m"]
+        }
     }
 }
 
 /// A configuration in loadtest/peers with placeholders such as `{{name}}`.
 struct PeerTemplate: Sendable {
     let text: String
-
-    init(_ name: String, in folder: String) throws(BenchError) {
-        let path = "\(folder)/\(name)"
-        guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else { throw .noPeers(path) }
-        self.init(text: text)
-    }
-
-    init(text: String) {
-        self.text = text
-    }
 
     /// Throws unless each value has its placeholder, and each placeholder its value.
     func filled(_ values: [String: String]) throws(BenchError) -> String {
@@ -102,6 +89,14 @@ struct PeerTemplate: Sendable {
         }
         if let open = result.firstMatch(of: /\{\{(\w+)\}\}/) { throw .template(String(open.output.1)) }
         return result
+    }
+}
+
+extension PeerTemplate {
+    init(_ name: String, in folder: String) throws(BenchError) {
+        let path = "\(folder)/\(name)"
+        guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else { throw .noPeers(path) }
+        self.init(text: text)
     }
 }
 
@@ -119,8 +114,7 @@ struct BenchTurn: Hashable, Sendable {
     let answerBytes: Int
 
     var requestsPerSecond: Double { Double(requests) / seconds }
-    /// Requests for each second of the server's own processor time. Other users of the machine change it less than the
-    /// rate.
+    /// Requests for each second of the server's processor time. Other programs change it less than the rate.
     var requestsPerBusySecond: Double { Double(requests) / max(serverCPUSeconds, 0.001) }
 
     /// The share beyond which the generator's core had nothing left to give.
@@ -137,16 +131,9 @@ extension BenchTurn {
     }
 }
 
-/// All turns of contestants that were measured together, run by run.
-struct BenchTurns: Hashable, Sendable {
-    private(set) var all: [BenchTurn] = []
-
-    mutating func append(_ turn: BenchTurn) {
-        all.append(turn)
-    }
-
+extension [BenchTurn] {
     func rates(_ name: Contestant.Name, _ value: (BenchTurn) -> Double) -> Rates {
-        Rates(all.filter { $0.name == name }.map(value))
+        Rates(filter { $0.name == name }.map(value))
     }
 
     /// Returns the ratio of requests per second of processor time: the median of the ratios within each run.
@@ -156,11 +143,11 @@ struct BenchTurns: Hashable, Sendable {
 
     /// A row for each contestant, in the order of all names.
     var rows: [BenchReport.Contestant] {
-        LoadTest.Contestant.Name.allCases.filter { name in all.contains { $0.name == name } }.map { name in
+        LoadTest.Contestant.Name.allCases.filter { name in contains { $0.name == name } }.map { name in
             BenchReport.Contestant(
                 name: name, requestsPerSecond: rates(name, \.requestsPerSecond).median.rounded(toDecimals: 0),
                 requestsPerBusySecond: rates(name, \.requestsPerBusySecond).median.rounded(toDecimals: 0),
-                generatorShare: rates(name, \.generatorShare).median.rounded(toDecimals: 2))
+                generatorCpuShare: rates(name, \.generatorShare).median.rounded(toDecimals: 2))
         }
     }
 }

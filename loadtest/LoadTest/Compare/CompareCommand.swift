@@ -3,7 +3,6 @@
 
 internal import ArgumentParser
 
-/// `receipt-loadtest compare`
 struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",

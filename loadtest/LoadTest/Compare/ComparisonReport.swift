@@ -5,12 +5,10 @@
 struct ComparisonReport: Encodable, Sendable {
     let schema = 1
     let kind = "comparison"
-    let a: Run
-    let b: Run
+    let a, b: Run
     let headline: String
     let warnings: [String]
-    let planDifferences: [RunComparison.Difference]
-    let environmentDifferences: [RunComparison.Difference]
+    let planDifferences, environmentDifferences: [RunComparison.Difference]
     let figures: [ComparedFigure]
 
     struct Run: Encodable, Sendable {
@@ -25,12 +23,6 @@ struct ComparisonReport: Encodable, Sendable {
             startedAt = result.startedAt
             durationSeconds = result.durationSeconds
         }
-
-        private enum CodingKeys: String, CodingKey {
-            case title, verdict
-            case startedAt = "started_at"
-            case durationSeconds = "duration_seconds"
-        }
     }
 
     init(_ comparison: RunComparison) {
@@ -42,10 +34,67 @@ struct ComparisonReport: Encodable, Sendable {
         environmentDifferences = comparison.environmentDifferences
         figures = comparison.figures
     }
+}
 
-    private enum CodingKeys: String, CodingKey {
-        case schema, kind, a, b, headline, warnings, figures
-        case planDifferences = "plan_differences"
-        case environmentDifferences = "environment_differences"
+/// The output of `compare` for readers.
+struct ComparisonTable: Sendable {
+    let comparison: RunComparison
+
+    /// Without a line break at the end, and without control characters of the results, which a terminal would obey.
+    var text: String {
+        var table = TextTable(header: ["", "A", "B", "B/A", "typical second", "verdict"])
+        for figure in comparison.figures {
+            table.append([
+                figure.unit.isEmpty ? figure.name : "\(figure.name) \(figure.unit)", figure.a?.significant ?? "-",
+                figure.b?.significant ?? "-", figure.ratio?.fixed(2) ?? "-", figure.intervalText ?? "-",
+                figure.judgement.words,
+            ])
+        }
+        let differences = (comparison.planDifferences + comparison.environmentDifferences).map { difference in
+            let values = [difference.a, difference.b].map { $0.isEmpty ? "–" : $0 }
+            return "\(difference.name): A \(values[0]), B \(values[1])"
+        }
+        let heads = comparison.runs.map { name, run in
+            let seconds = (run.plan.seconds ?? run.durationSeconds).plain
+            return "\(name): \(run.plan.title), \(run.startedAt), \(run.plan.load) for \(seconds) s"
+        }
+        let parts = [
+            [comparison.headline + "."] + comparison.warnings, heads, [table.text], differences, [Self.legend],
+        ]
+        let text = parts.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n")
+        let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+            scalar.properties.generalCategory == .control && scalar != "\n" ? "\u{FFFD}" : scalar
+        }
+        return String(String.UnicodeScalarView(scalars))
+    }
+
+    private static let legend = """
+        Typical second: the range of B's difference from A's (for shares of requests: in points). A difference counts if
+        the range lies on one side of 0 and the difference is at least 5 % (0.1 points). In few seconds: the runs
+        differ, most of their seconds do not. Repeat both runs before you rely on a difference.
+        """
+}
+
+extension ComparedFigure {
+    /// `-3 % to +12 %` of A's typical second; for shares of requests, `-0.01 to +0.2`.
+    var intervalText: String? {
+        guard let lowest = differenceLow, let highest = differenceHigh, let typical = typicalSecondA else { return nil }
+        func signed(_ value: Double, _ decimals: Int) -> String { (value > 0 ? "+" : "") + value.grouped(decimals) }
+        if unit == "%" { return "\(signed(lowest, 2)) to \(signed(highest, 2))" }
+        guard typical > 0 else { return nil }
+        return "\(signed(100 * lowest / typical, 1)) % to \(signed(100 * highest / typical, 1)) %"
+    }
+}
+
+extension NoiseRule.Judgement {
+    var words: String {
+        switch self {
+        case .withinNoise: "within noise"
+        case .better: "better"
+        case .worse: "WORSE"
+        case .fewSeconds: "in few seconds"
+        case .tooFewSeconds: "too few seconds"
+        case .notJudged: "not judged"
+        }
     }
 }

@@ -12,7 +12,6 @@ internal import ReceiptForge
 ///
 /// No pair of runs shows what changes from run to run, such as other programs on the machine: repeat both.
 struct NoiseRule: Sendable {
-    /// The typical second of a run.
     enum Typical: Sendable {
         /// For latencies: outliers do not count.
         case median
@@ -42,11 +41,9 @@ struct NoiseRule: Sendable {
         case notJudged = "not_judged"
     }
 
-    /// The difference between two runs.
     struct Estimate: Hashable, Sendable {
         /// The typical second of each run.
-        let a: Double
-        let b: Double
+        let a, b: Double
         /// b - a, and its range.
         let difference: Double
         let interval: ClosedRange<Double>

@@ -1,19 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// Two runs side by side.
 struct RunComparison: Sendable {
-    let a: RunResult
-    let b: RunResult
+    let a, b: RunResult
     /// Each of these may explain a difference between the runs.
-    let planDifferences: [Difference]
-    let environmentDifferences: [Difference]
-    let figures: [ComparedFigure]
+    let planDifferences, environmentDifferences: [Difference]
+    private(set) var figures: [ComparedFigure] = []
 
     struct Difference: Encodable, Hashable, Sendable {
-        let name: String
-        let a: String
-        let b: String
+        let name, a, b: String
     }
 
     init(_ a: RunResult, _ b: RunResult) {
@@ -21,7 +16,7 @@ struct RunComparison: Sendable {
         self.b = b
         planDifferences = Self.differences(a.plan.comparable, b.plan.comparable)
         environmentDifferences = Self.differences(a.environment.comparable, b.environment.comparable)
-        figures = FigureComparer(a: a, b: b, isSamePlan: planDifferences.isEmpty).figures
+        figures = comparedFigures
     }
 
     private static func differences(
@@ -38,10 +33,9 @@ struct RunComparison: Sendable {
     /// Figures that differ because of few seconds.
     var events: [ComparedFigure] { figures.filter { $0.judgement == .fewSeconds } }
 
-    /// The conclusion in one line.
     var headline: String {
         func names(_ figures: [ComparedFigure]) -> String { figures.map(\.name).joined(separator: ", ") }
-        guard figures.contains(where: { $0.typicalA != nil }) else {
+        guard figures.contains(where: { $0.typicalSecondA != nil }) else {
             return "Too few seconds to tell: at least \(NoiseRule.fewestSeconds) are needed"
         }
         switch (regressions.isEmpty, improvements.isEmpty) {

@@ -102,6 +102,6 @@ extension CorpusCommand {
         let faults = corpus.count - corpus.genuineReceipts
         return "Wrote \(count.grouped) genuine and \(faults.grouped) faulty or odd receipts to \(out) in "
             + "\(duration.seconds.fixed(1)) s; try them with: "
-            + "GATEWAY_TRUST_ROOTS=\(ShellWord(out + "/root.pem")) receipt-gateway serve"
+            + "GATEWAY_TRUST_ROOTS=\((out + "/root.pem").shellWord) receipt-gateway serve"
     }
 }

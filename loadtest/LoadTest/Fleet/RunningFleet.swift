@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppleSimulator
+internal import FoundationEssentials
 internal import ReceiptForge
 
-/// The servers of a fleet.
 struct FleetShape: Hashable, Sendable {
     var gateways = 1
     /// True if the gateways share a Redis.
@@ -21,9 +21,7 @@ struct FleetShape: Hashable, Sendable {
     /// Sealing and naming of what gateways keep in Redis; any 32 bytes in base64 will do.
     static let cacheKeys = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-    /// The settings of a gateway that trusts a root and uses these servers.
-    ///
-    /// - Parameter root: the root's file.
+    /// The settings of a gateway that trusts the root in this file and uses these servers.
     static func settings(root: String, apple: AppleSimulator?, redisURL: String?) -> [String: String] {
         var settings = ["GATEWAY_TRUST_ROOTS": root + "=Sandbox+Production"]
         if let redisURL { settings += ["GATEWAY_REDIS_URL": redisURL, "GATEWAY_CACHE_KEYS": cacheKeys] }
@@ -60,7 +58,6 @@ actor RunningFleet: RunningProgram {
     /// The API key of the client, if clients need one.
     private(set) var key: String?
 
-    /// Starts all servers.
     static func start(_ shape: FleetShape, gatewayPath: String) async throws -> RunningFleet {
         let fleet = RunningFleet(shape, gatewayPath, try ScratchFolder())
         do {
@@ -98,10 +95,12 @@ actor RunningFleet: RunningProgram {
         }
         settings += ["GATEWAY_LOG_REQUESTS": "none"] + shape.settings
         for _ in 0..<shape.gateways { gateways.append(try await RunningGateway.start(gatewayPath, settings)) }
-        if shape.hasBalancer { balancer = try await startBalancer() }
+        guard shape.hasBalancer else { return }
+        balancer = try await ListeningProgram.start("haproxy") { port in
+            ["-db", "-f", try folder.write(balancerConfiguration(port: port), to: "haproxy.cfg")]
+        }
     }
 
-    /// Ends all servers.
     func stop() async {
         await balancer?.stop()
         for gateway in gateways { await gateway.stop() }
@@ -110,11 +109,9 @@ actor RunningFleet: RunningProgram {
         folder.remove()
     }
 
-    /// The port for clients.
     var clientPort: Int { balancer?.port ?? gateways[0].dataPort }
     /// The ports of the gateways' metrics.
     var adminPorts: [Int] { gateways.map(\.adminPort) }
-    /// The gateways as servers to be measured.
     var contestants: [Contestant] { gateways.map { Contestant($0) } }
     /// The number of requests to both endpoints of Apple's until now.
     var questions: Int { (apple?.stats).map { $0.production + $0.sandbox } ?? 0 }
@@ -138,23 +135,11 @@ actor RunningFleet: RunningProgram {
     /// Longer than the balancer takes to notice: two checks, 300 ms each.
     private static let drain = ["GATEWAY_SHUTDOWN_DRAIN_DELAY": "1s", "GATEWAY_SHUTDOWN_GRACE": "5s"]
 
-    private func startBalancer() async throws -> ListeningProgram {
-        let port = try await FreePort.find()
-        let backends = gateways.map { (data: $0.dataPort, admin: $0.adminPort) }
-        let file = try folder.write(Balancer.configuration(port: port, backends), to: "haproxy.cfg")
-        return try await ListeningProgram.start("haproxy", ["-db", "-f", file], port: port)
-    }
-}
-
-extension AppleSimulator: RunningProgram {}
-
-/// HAProxy in front of gateways.
-enum Balancer {
-    /// A configuration that sends requests to each gateway in turn, as long as its `/readyz` says 200. A request is
-    /// retried at another gateway if its own went away before the answer: a second verification does no harm.
-    static func configuration(port: Int, _ backends: [(data: Int, admin: Int)]) -> String {
-        let servers = backends.enumerated().map { number, ports in
-            "    server gateway\(number + 1) 127.0.0.1:\(ports.data) check port \(ports.admin)"
+    /// Requests go to each gateway in turn, as long as its `/readyz` says 200. A request is retried at another gateway
+    /// if its own went away before the answer: a second verification does no harm.
+    private func balancerConfiguration(port: Int) -> String {
+        let servers = gateways.enumerated().map { number, gateway in
+            "    server gateway\(number + 1) 127.0.0.1:\(gateway.dataPort) check port \(gateway.adminPort)"
         }
         return """
             global
@@ -176,5 +161,51 @@ enum Balancer {
             \(servers.joined(separator: "\n"))
 
             """
+    }
+}
+
+extension AppleSimulator: RunningProgram {}
+
+/// Clients of a fleet, each with an API key.
+struct FleetClients: Sendable {
+    /// The API keys by the names of the clients.
+    let keys: [String: String]
+    /// The settings with which gateways accept these keys.
+    let settings: [String: String]
+
+    private static let pepper = ["GATEWAY_API_KEY_PEPPER": "a pepper of at least thirty-two bytes"]
+
+    /// Has the gateway make the keys.
+    ///
+    /// - Parameters:
+    ///   - policies: of each client by its name, as lines of YAML at the indentation of `keys:`; empty for no limits.
+    ///   - file: the clients file that is written.
+    init(_ policies: [(name: String, policies: String)], gatewayPath: String, file: String) async throws {
+        var (keys, text) = ([String: String](), "clients:\n")
+        for (name, policies) in policies {
+            let made = try await FinishedProgram.run(gatewayPath, ["hash-key"], environment: Self.pepper)
+            guard made.status == 0, let key = made.errors.split(whereSeparator: \.isWhitespace).last else {
+                throw made.status == 127
+                    ? ProgramError.notStarted(path: gatewayPath) : FleetError.noKey(said: made.errors)
+            }
+            keys[name] = String(key)
+            text += "  - name: \(name)\n    apps: \"*\"\n\(policies)    keys:\n\(made.output)\n"
+        }
+        self.keys = keys
+        try Data(text.utf8).write(to: URL(filePath: file))
+        settings = Self.pepper + ["GATEWAY_CLIENTS_FILE": file]
+    }
+}
+
+enum FleetError: Error, Hashable, CustomStringConvertible {
+    /// An unexpected reply.
+    case redis(said: String)
+    case noKey(said: String)
+
+    var description: String {
+        switch self {
+        case .redis(let said): "Redis (redis-server, redis-cli, redis-benchmark) cannot be used: \(said)"
+        case .noKey(let said): "The gateway made no API key: \(said)"
+        }
     }
 }

@@ -5,17 +5,15 @@ internal import COpenSSL
 
 /// The owner of one `CMS_ContentInfo`: a receipt as OpenSSL reads it.
 ///
-/// SAFETY: the pointer never leaves this file, what it lends is copied before a method returns, and `deinit` frees it
-/// once.
+/// SAFETY: the pointer stays in this file, what it lends is copied before a method returns, `deinit` frees it once.
 @safe final class CMSMessage {
     private let pointer: OpaquePointer
 
     /// Reads a message in DER; nil if OpenSSL does not take it for one.
     init?(der: [UInt8]) {
-        // SAFETY: the reader lives inside the closure, and with it the borrowed bytes.
         let decoded = unsafe der.withUnsafeBufferPointer { buffer in
-            let reader = unsafe MemoryReader(borrowing: buffer)
-            return unsafe d2i_CMS_bio(reader.pointer, nil)
+            var cursor = buffer.baseAddress
+            return unsafe d2i_CMS_ContentInfo(nil, &cursor, buffer.count)
         }
         guard let decoded = unsafe decoded else {
             ERR_clear_error()
@@ -54,20 +52,47 @@ internal import COpenSSL
     }
 }
 
-/// The owner of one read-only memory `BIO`.
+/// The owner of one `X509`.
 ///
-/// SAFETY: the BIO does not copy; the caller keeps the bytes alive as long. `deinit` frees the BIO once.
-@safe final class MemoryReader {
+/// SAFETY: the pointer is used in this folder only, no longer than its owner lives, and `deinit` frees it once.
+@safe final class X509Certificate {
     let pointer: OpaquePointer
 
-    @unsafe init(borrowing bytes: UnsafeBufferPointer<UInt8>) {
-        guard let reader = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else {
-            preconditionFailure("OpenSSL is out of memory")
+    /// Reads a certificate in DER; nil if OpenSSL does not take it for one.
+    init?(der: [UInt8]) {
+        let decoded = unsafe der.withUnsafeBufferPointer { buffer in
+            var cursor = buffer.baseAddress
+            return unsafe d2i_X509(nil, &cursor, buffer.count)
         }
-        unsafe pointer = reader
+        guard let decoded = unsafe decoded else { return nil }
+        unsafe pointer = decoded
     }
 
     deinit {
-        unsafe BIO_free(pointer)
+        unsafe X509_free(pointer)
+    }
+}
+
+/// The owner of one `X509_STORE` that trusts one root, at one moment, for any purpose.
+///
+/// SAFETY (@unchecked Sendable): the store is not changed after it is made, and OpenSSL guards look-ups in it with a
+/// lock of its own. The pointer is used in this folder only and `deinit` frees it once.
+@safe final class RootStore: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// - Parameter moment: when certificates must be valid, in seconds since 1970-01-01T00:00:00Z.
+    init(trusting root: X509Certificate, at moment: Int) {
+        guard let store = unsafe X509_STORE_new(), unsafe X509_STORE_add_cert(store, root.pointer) == 1 else {
+            preconditionFailure("OpenSSL is out of memory")
+        }
+        let parameters = unsafe X509_STORE_get0_param(store)
+        unsafe X509_VERIFY_PARAM_set_time(parameters, moment)
+        // CMS_verify asks for the purpose S/MIME unless told otherwise; receipts are signed for no mail.
+        unsafe X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_ANY)
+        unsafe pointer = store
+    }
+
+    deinit {
+        unsafe X509_STORE_free(pointer)
     }
 }

@@ -11,8 +11,7 @@ internal import COpenSSL
     /// 32 bytes.
     typealias Digest = InlineArray<32, UInt8>
 
-    private let context: OpaquePointer
-    private let algorithm: OpaquePointer
+    private let context, algorithm: OpaquePointer
 
     init() {
         guard let algorithm = unsafe EVP_MD_fetch(nil, "SHA256", nil), let context = unsafe EVP_MD_CTX_new() else {

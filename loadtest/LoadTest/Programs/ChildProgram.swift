@@ -11,7 +11,6 @@ protocol RunningProgram: Sendable {
 }
 
 extension RunningProgram {
-    /// Runs the body, and then stops.
     func whileRunning<Value: Sendable>(_ body: (Self) async throws -> Value) async throws -> Value {
         do {
             let value = try await body(self)
@@ -28,7 +27,6 @@ extension RunningProgram {
 actor ProgramGroup: RunningProgram {
     private var programs: [any RunningProgram] = []
 
-    /// Adds a program, which ends with the others.
     func add<Program: RunningProgram>(_ program: Program) -> Program {
         programs.append(program)
         return program
@@ -39,7 +37,6 @@ actor ProgramGroup: RunningProgram {
     }
 }
 
-/// A process of a program.
 final class ChildProgram: RunningProgram {
     private enum Limits {
         /// The bytes of the output that are kept; older ones go.
@@ -73,11 +70,10 @@ final class ChildProgram: RunningProgram {
         process = Process.of((pinning ?? []) + [path] + arguments, environment)
         let pipe = Pipe()
         (process.standardOutput, process.standardError) = (pipe, pipe)
-        let (ended, ending) = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in ending.finish() }
+        let end = process.end()
         startedAt = .now
-        do { try process.run() } catch { throw .notStarted(path: path) }
-        exit = Task { for await _ in ended {} }
+        do { try process.runWithSignals() } catch { throw .notStarted(path: path) }
+        exit = Task { for await _ in end {} }
         output = Output(pipe, keeping: Limits.outputBytes)
     }
 
@@ -158,28 +154,29 @@ extension Process {
         return process
     }
 
-    fileprivate func runToEnd() async throws {
+    /// Runs the process with no signal blocked. A child inherits the mask of the thread that starts it, and a thread of
+    /// Dispatch blocks SIGTERM: such a child would never end when it is told to.
+    fileprivate func runWithSignals() throws {
+        var none = sigset_t(), inherited = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe pthread_sigmask(SIG_SETMASK, &none, &inherited)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &inherited, nil) }
+        try run()
+    }
+
+    /// A stream that ends when the process does, to be made before it runs.
+    fileprivate func end() -> AsyncStream<Void> {
         let (ended, ending) = AsyncStream<Void>.makeStream()
         terminationHandler = { _ in ending.finish() }
-        try run()
-        for await _ in ended {}
-        // A cancelled task does not wait, and then the program must not go on.
-        if isRunning {
-            terminate()
-            throw CancellationError()
-        }
+        return ended
     }
 }
 
-/// The result of a program that ran to its end.
 struct FinishedProgram: Sendable {
     let status: Int32
-    let output: String
-    let errors: String
+    let output, errors: String
 
-    /// Runs a program, found on the path unless it is named by one.
-    ///
-    /// - Parameter environment: replaces every `GATEWAY_` variable of this process.
+    /// Runs a program as `ChildProgram` does, to its end.
     static func run(
         _ name: String, _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> FinishedProgram {
@@ -190,13 +187,19 @@ struct FinishedProgram: Sendable {
         // Files, because a full pipe would hold the program up.
         process.standardOutput = try FileHandle(forWritingTo: files[0])
         process.standardError = try FileHandle(forWritingTo: files[1])
-        try await process.runToEnd()
+        let end = process.end()
+        try process.runWithSignals()
+        for await _ in end {}
+        // A cancelled task does not wait, and then the program must not go on.
+        if process.isRunning {
+            process.terminate()
+            throw CancellationError()
+        }
         let texts = try files.map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
         return FinishedProgram(status: process.terminationStatus, output: texts[0], errors: texts[1])
     }
 }
 
-/// The reason for which a program cannot be used.
 enum ProgramError: Error, Hashable, CustomStringConvertible {
     /// The system cannot run it.
     case notStarted(path: String)
@@ -217,7 +220,6 @@ enum ProgramError: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// Programs of the system.
 enum InstalledProgram {
     /// Debian keeps servers outside the usual path.
     private static let servers = ["/usr/local/sbin", "/usr/sbin", "/sbin"]

@@ -4,7 +4,6 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// TCP ports of 127.0.0.1.
 enum FreePort {
     /// Below those that the system gives to outgoing connections: a server that is started again finds its own free.
     private static let candidates = 12_000..<32_000
@@ -22,7 +21,6 @@ enum FreePort {
         throw .noPort
     }
 
-    /// Returns several different ones.
     static func find(_ count: Int) async throws(ProgramError) -> [Int] {
         var ports: Set<Int> = []
         while ports.count < count { ports.insert(try await find()) }
@@ -43,13 +41,12 @@ struct ListeningProgram: RunningProgram {
     let port: Int
     let program: ChildProgram
 
-    /// Starts a program by name and waits until it listens.
-    ///
-    /// - Parameter core: the only core it may use; nil for those of this process.
+    /// Starts a program by name, at any free port without `port`, and waits until it listens.
     static func start(
-        _ name: String, _ arguments: [String], port: Int, core: Int? = nil
+        _ name: String, port: Int? = nil, core: Int? = nil, _ arguments: (_ port: Int) throws -> [String]
     ) async throws -> ListeningProgram {
-        let program = try ChildProgram(name, arguments, core: core)
+        let port = if let port { port } else { try await FreePort.find() }
+        let program = try ChildProgram(name, try arguments(port), core: core)
         try await program.listens(at: port)
         return ListeningProgram(port: port, program: program)
     }
@@ -66,8 +63,6 @@ struct RunningGateway: RunningProgram {
     let program: ChildProgram
 
     /// Starts the program and waits until it listens, on free ports unless the settings name them.
-    ///
-    /// - Parameter core: the only core it may use; nil for those of this process.
     static func start(_ path: String, _ settings: [String: String], core: Int? = nil) async throws -> RunningGateway {
         let gateway = try await launch(path, settings, core: core)
         try await gateway.program.listens(at: gateway.dataPort, gateway.adminPort)
@@ -93,21 +88,21 @@ struct RunningGateway: RunningProgram {
 
 /// A Redis that keeps nothing on disk.
 struct RunningRedis: RunningProgram {
-    let port: Int
     private let server: ListeningProgram
+    var port: Int { server.port }
 
     /// The most commands that its log of commands keeps.
     static let maximumLoggedCommands = 100_000
 
     /// Starts it, at any free port without `port`, and waits until it listens.
     static func start(port: Int? = nil) async throws -> RunningRedis {
-        let port = if let port { port } else { try await FreePort.find() }
-        let arguments = [
-            "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-            "--slowlog-max-len", "\(maximumLoggedCommands)", "--slowlog-log-slower-than", "-1",
-        ]
-        return RunningRedis(
-            port: port, server: try await ListeningProgram.start("redis-server", arguments, port: port))
+        let server = try await ListeningProgram.start("redis-server", port: port) { port in
+            [
+                "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+                "--slowlog-max-len", "\(maximumLoggedCommands)", "--slowlog-log-slower-than", "-1",
+            ]
+        }
+        return RunningRedis(server: server)
     }
 
     func stop() async { await server.stop() }

@@ -5,7 +5,6 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import UnixSignals
 
-/// The executable that runs.
 enum ThisProgram {
     static var path: String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
@@ -44,7 +43,6 @@ enum Interruptible {
 struct ScratchFolder: Sendable {
     private let url: URL
 
-    /// Makes the folder.
     init() throws {
         url = FileManager.default.temporaryDirectory.appending(path: "receipt-loadtest-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
@@ -52,22 +50,18 @@ struct ScratchFolder: Sendable {
 
     var path: String { url.path }
 
-    /// The path of a file in it.
     func path(_ name: String) -> String { url.appending(path: name).path }
 
-    /// Writes a file and returns its path.
     func write(_ text: String, to name: String) throws -> String {
         try Data(text.utf8).write(to: url.appending(path: name))
         return path(name)
     }
 
-    /// Makes a folder in it and returns its path.
     func makeFolder(_ name: String) throws -> String {
         try FileManager.default.createDirectory(at: url.appending(path: name), withIntermediateDirectories: false)
         return path(name)
     }
 
-    /// Removes the folder with everything in it.
     func remove() {
         try? FileManager.default.removeItem(at: url)
     }

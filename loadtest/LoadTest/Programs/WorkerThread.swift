@@ -6,8 +6,7 @@ internal import Synchronization
 
 /// The owner of one POSIX thread.
 ///
-/// The threads of Swift's concurrency are shared and as many as the cores; a measurement needs an exact number, and blocks
-/// them.
+/// Swift's own threads are shared and as many as the cores; a measurement needs an exact number, and blocks them.
 ///
 /// SAFETY: the body is retained once for the thread, which releases it; the thread is joined once, at the latest when
 /// its owner goes.
@@ -31,7 +30,6 @@ internal import Synchronization
         join()
     }
 
-    /// Waits until the body has returned.
     func join() {
         guard !isJoined else { return }
         isJoined = true
@@ -69,19 +67,14 @@ struct Threads {
     /// - Returns: the results in the threads' order.
     /// - Throws: the error of the first thread that failed.
     func run<Value: Sendable>(_ body: @escaping @Sendable (_ thread: Int) throws -> Value) throws -> [Value] {
-        let results = Results<Value>()
+        let results = Mutex<[Int: Result<Value, any Error>]>([:])
         let workers = try (0..<count).map { thread in
-            try WorkerThread { results.set(Result { try body(thread) }, of: thread) }
+            try WorkerThread {
+                let result = Result { try body(thread) }
+                results.withLock { $0[thread] = result }
+            }
         }
         for worker in workers { worker.join() }
-        return try (0..<count).compactMap { try results[$0]?.get() }
-    }
-
-    private final class Results<Value: Sendable>: Sendable {
-        private let values = Mutex<[Int: Result<Value, any Error>]>([:])
-
-        func set(_ result: Result<Value, any Error>, of thread: Int) { values.withLock { $0[thread] = result } }
-
-        subscript(_ thread: Int) -> Result<Value, any Error>? { values.withLock { $0[thread] } }
+        return try results.withLock { results in try (0..<count).compactMap { try results[$0]?.get() } }
     }
 }

@@ -4,7 +4,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-/// `receipt-loadtest report`
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
@@ -33,7 +32,6 @@ struct ReportCommand: ParsableCommand {
     }
 }
 
-/// The file of a page.
 enum PageFile {
     /// Returns `result.html` for `result.json`.
     static func beside(_ result: String) -> String {

@@ -19,10 +19,8 @@ extension RunResult {
         var unanswered: Int
         /// The average of requests due per second; nil in a closed loop.
         var targetPerSecond: Double?
-        /// The average of answers per second.
         var achievedPerSecond: Double
-        var sentBytes: Int
-        var receivedBytes: Int
+        var sentBytes, receivedBytes: Int
 
         private enum CodingKeys: String, CodingKey {
             case intended, sent, answered, failed, shed, unanswered
@@ -33,7 +31,6 @@ extension RunResult {
         }
     }
 
-    /// The requests with one outcome.
     struct Outcome: Codable, Hashable, Sendable {
         /// Such as `hit_near`, `local`, `shed` or `error`.
         var outcome: String
@@ -41,7 +38,6 @@ extension RunResult {
         var response: Distribution
     }
 
-    /// A requirement of the run.
     struct Threshold: Codable, Hashable, Sendable {
         /// As it was given: `p99<25ms`.
         var expression: String
@@ -55,16 +51,8 @@ extension RunResult {
     /// A distribution of times in milliseconds; the figures are nil if there were none.
     struct Distribution: Hashable, Sendable {
         var count = 0
-        var mean: Double?
-        var minimum: Double?
-        var maximum: Double?
-        var p50: Double?
-        var p75: Double?
-        var p90: Double?
-        var p95: Double?
-        var p99: Double?
-        var p99_9: Double?
-        var p99_99: Double?
+        var mean, minimum, maximum: Double?
+        var p50, p75, p90, p95, p99, p99_9, p99_99: Double?
         /// (percentile, milliseconds), both rising, as far into the tail as there are enough requests.
         var percentiles: [Point] = []
     }

@@ -4,8 +4,7 @@
 internal import FoundationEssentials
 
 extension RunResult {
-    /// One second of the run. Requests count in the second they were sent in, answers and their latencies in the second
-    /// they came in.
+    /// One second of the run. Requests count when they are sent, answers and their latencies when they come.
     struct Second: Hashable, Sendable {
         /// From 0, in which the first request was due. Those before `warmup_seconds` are the warm-up.
         var second: Int
@@ -15,11 +14,8 @@ extension RunResult {
         var answered = 0
         var failed = 0
         var shed = 0
-        /// Of the response, like the next three; nil if no answer came.
-        var p50: Double?
-        var p90: Double?
-        var p99: Double?
-        var maximum: Double?
+        /// Of the response; nil if no answer came.
+        var p50, p90, p99, maximum: Double?
         /// Nil if nothing was sent.
         var sendLagP99: Double?
         var outcomes: [String: Int] = [:]
@@ -47,15 +43,12 @@ extension RunResult {
 
         enum Kind: String, Codable, Sendable {
             case counter, gauge
-            /// A quantile of the values that a histogram counted between two scrapes.
-            case histogramQuantile = "histogram_quantile"
         }
     }
 
     /// Two numbers, written as `[x, y]`.
     struct Point: Hashable, Sendable {
-        var x: Double
-        var y: Double
+        var x, y: Double
     }
 
     /// A point in time, written as RFC 3339 in UTC: `2026-11-21T18:26:32Z`.

@@ -61,3 +61,105 @@ struct RunResult: Codable, Hashable, Sendable {
         case durationSeconds = "duration_seconds"
     }
 }
+
+// MARK: - Plan and machine
+
+extension RunResult {
+    struct Plan: Codable, Hashable, Sendable {
+        var name: String?
+        var description: String?
+        var url: String
+        var loop: Loop
+        var arrival: Arrival
+        /// Rates in their order; none in a closed loop.
+        var stages: [Stage] = []
+        var warmupSeconds: Double
+        var connections: Int
+        var workers: Int
+        /// The number of distinct receipts.
+        var keys: Int
+        /// The exponent of their popularity: 0 if all are equal, 1 for Zipf's law.
+        var zipf: Double
+        /// The share of each kind of request; together 1.
+        var mix: [String: Double] = [:]
+        var seed: UInt64
+        var timeoutMilliseconds: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case name, description, url, loop, arrival, stages, connections, workers, keys, zipf, mix, seed
+            case warmupSeconds = "warmup_seconds"
+            case timeoutMilliseconds = "timeout_ms"
+        }
+
+        /// The planned duration without the warm-up; nil in a closed loop.
+        var seconds: Double? { loop == .open && !stages.isEmpty ? stages.map(\.seconds).reduce(0, +) : nil }
+    }
+
+    enum Loop: String, Codable, Sendable {
+        /// Requests are sent when they are due, whether or not earlier ones are answered.
+        case open
+        /// Each connection waits for an answer before its next request.
+        case closed
+    }
+
+    /// The spacing of requests.
+    enum Arrival: String, Codable, Sendable {
+        case constant, poisson
+    }
+
+    /// A rate, or a ramp from one to another.
+    struct Stage: Codable, Hashable, Sendable {
+        var fromPerSecond, toPerSecond, seconds: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case fromPerSecond = "from_per_second"
+            case toPerSecond = "to_per_second"
+            case seconds
+        }
+    }
+
+    /// The time in seconds at which the last request was due, warm-up included. Answers may come after it.
+    var lastDue: Double { plan.warmupSeconds + min(durationSeconds, plan.seconds ?? durationSeconds) }
+
+    /// The machine and the program that sent the requests.
+    struct Environment: Codable, Hashable, Sendable {
+        /// Of this program.
+        var version: String
+        /// The commit it was built from, if known.
+        var revision: String?
+        /// The command line, without values of headers: they may be secret.
+        var arguments: [String]
+        var cpu: String
+        /// The cores of the machine, and those that this process may use.
+        var cores: Int
+        var allowedCores: [Int]
+        var kernel: String
+        var memoryBytes: Int
+
+        private enum CodingKeys: String, CodingKey {
+            case version, revision, arguments, cpu, cores, kernel
+            case allowedCores = "allowed_cores"
+            case memoryBytes = "memory_bytes"
+        }
+    }
+
+    /// The quality of the generator's own work.
+    struct Generator: Codable, Hashable, Sendable {
+        var keptSchedule: Bool
+        /// The time from which a request was due until it was sent.
+        var sendLag: Distribution
+        /// The number of requests that were sent too late.
+        var lateSends: Int
+        var cpuSeconds: Double
+        /// The share of one core for each worker; at 1 it has no more to give.
+        var cpuShare: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case keptSchedule = "kept_schedule"
+            case sendLag = "send_lag"
+            case lateSends = "late_sends"
+            case cpuSeconds = "cpu_seconds"
+            case cpuShare = "cpu_share"
+        }
+    }
+}

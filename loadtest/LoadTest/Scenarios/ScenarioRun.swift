@@ -24,7 +24,7 @@ struct ScenarioRun: Sendable {
             try await fleet.adminPorts.map { port in try LoadTarget("http://127.0.0.1:\(port)/metrics") })
         let session = LoadSession(run: LoadRun(plan: plan) { source.traffic(worker: $0, plan) })
         var record = RunRecord(plan: plan, description: description(of: plan))
-        let display = RunDisplay(plan, marks: marks, isQuiet: !LiveScreen.isPossible, isPlain: false) {
+        let display = RunDisplay(plan, marks: marks, isQuiet: !StandardError.isTerminal, isPlain: false) {
             session.stop()
         }
         defer { display.end() }

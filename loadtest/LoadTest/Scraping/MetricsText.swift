@@ -5,7 +5,6 @@
 struct MetricsText: Hashable, Sendable {
     let samples: [Sample]
 
-    /// One line.
     struct Sample: Hashable, Sendable {
         let name: String
         let labels: [String: String]
@@ -14,7 +13,7 @@ struct MetricsText: Hashable, Sendable {
 
     /// Reads the whole text; errors name the line.
     init(_ text: [UInt8], limits: MetricsLimits = MetricsLimits()) throws(MetricsFault) {
-        guard text.count <= limits.bytes else { throw MetricsFault(line: 0, .tooLarge) }
+        guard text.count <= limits.bytes else { throw MetricsFault(line: 0, rule: .tooLarge) }
         var samples: [Sample] = []
         for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             do throws(MetricsFault.Rule) {
@@ -23,7 +22,7 @@ struct MetricsText: Hashable, Sendable {
                 guard samples.count < limits.samples else { throw .tooMany }
                 samples.append(sample)
             } catch {
-                throw MetricsFault(line: index + 1, error)
+                throw MetricsFault(line: index + 1, rule: error)
             }
         }
         self.samples = samples
@@ -37,16 +36,10 @@ struct MetricsLimits: Hashable, Sendable {
     var labels = 64
 }
 
-/// A broken rule and its line.
 struct MetricsFault: Error, Hashable, CustomStringConvertible {
     /// Counted from 1; 0 stands for the whole.
     let line: Int
     let rule: Rule
-
-    init(line: Int, _ rule: Rule) {
-        self.line = line
-        self.rule = rule
-    }
 
     enum Rule: Error, Hashable {
         case tooLarge, tooMany
@@ -88,21 +81,15 @@ struct MetricsLine {
 
     private mutating func labels() throws(MetricsFault.Rule) -> [String: String] {
         var labels: [String: String] = [:]
-        skipBlanks()
-        _ = take(UInt8(ascii: "{"))
-        skipBlanks()
-        while !take(UInt8(ascii: "}")) {
+        _ = take("{")
+        while !take("}") {
             guard labels.count < limits.labels else { throw .tooMany }
+            skipBlanks()
             let name = try name(colons: false)
-            skipBlanks()
-            guard take(UInt8(ascii: "=")) else { throw .malformedLabels }
-            skipBlanks()
-            guard take(UInt8(ascii: "\"")) else { throw .malformedLabels }
+            guard take("="), take("\"") else { throw .malformedLabels }
             guard labels.updateValue(try quoted(), forKey: name) == nil else { throw .repeatedLabel }
-            skipBlanks()
             // A comma may stand behind the last one, too.
-            guard take(UInt8(ascii: ",")) || rest.first == UInt8(ascii: "}") else { throw .malformedLabels }
-            skipBlanks()
+            guard take(",") || rest.drop(while: \.isBlank).first == UInt8(ascii: "}") else { throw .malformedLabels }
         }
         return labels
     }
@@ -146,8 +133,10 @@ struct MetricsLine {
         }
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
-        guard rest.first == byte else { return false }
+    /// Skips blanks and takes this character, if it is the next.
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        skipBlanks()
+        guard rest.first == UInt8(ascii: character) else { return false }
         rest = rest.dropFirst()
         return true
     }
@@ -155,11 +144,8 @@ struct MetricsLine {
     private mutating func skipBlanks() { rest = rest.drop(while: \.isBlank) }
 
     private static func isNameCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
+        // This bit makes capital letters small.
+        let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+        return isLetter || byte.decimalValue != nil || byte == UInt8(ascii: "_")
     }
 }

@@ -94,7 +94,7 @@ extension SearchCommand {
             StandardError.write(progress(of: search, rate))
             let result = try await step(rate, number: search.steps, source, requestsBefore: requests)
             requests += result.totals.intended
-            if LiveScreen.isPossible { StandardError.write("\r\u{1B}[K") }
+            if StandardError.isTerminal { StandardError.write("\r\u{1B}[K") }
             report.steps.append(SearchReport.Step(result))
             show(report.steps.last?.line ?? "")
             if let end = Self.end(result) {
@@ -144,7 +144,7 @@ extension SearchCommand {
 
     /// A line for a terminal; elsewhere, each step has a line of its own.
     private func progress(of search: RateSearch, _ rate: Double) -> String {
-        guard LiveScreen.isPossible else { return "" }
+        guard StandardError.isTerminal else { return "" }
         let left = search.remainingSteps.map {
             ", about \(Int(Double($0) * (stepDuration.seconds + warmup.seconds))) s left"
         }

@@ -1,31 +1,76 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
+
 extension Int {
     /// With a comma between thousands: `5,004,203`.
     var grouped: String {
-        let digits = String(magnitude)
-        let lead = (digits.count - 1) % 3 + 1
-        let rest = digits.dropFirst(lead)
-        let groups = stride(from: 0, to: rest.count, by: 3).map { rest.dropFirst($0).prefix(3) }
-        return (self < 0 ? "-" : "") + ([digits.prefix(lead)] + groups).joined(separator: ",")
+        guard magnitude >= 1000 else { return String(self) }
+        return (self / 1000).grouped + "," + String(magnitude % 1000 + 1000).dropFirst()
     }
 }
 
 extension Double {
     /// Returns the number with so many decimals, rounded half away from zero: `0.85`.
-    func fixed(_ decimals: Int) -> String {
-        let unit = (0..<decimals).reduce(1) { power, _ in power * 10 }
+    func fixed(_ decimals: Int) -> String { text(decimals) { String($0) } }
+
+    /// Returns the number with commas between thousands: `12,345.67`.
+    func grouped(_ decimals: Int) -> String { magnitude < 1e12 ? text(decimals, \.grouped) : scientific }
+
+    private func text(_ decimals: Int, _ whole: (Int) -> String) -> String {
+        let unit = Int(pow(10, Double(decimals)))
         let scaled = Int((magnitude * Double(unit)).rounded())
-        let fraction = String(scaled % unit)
         let sign = self < 0 && scaled > 0 ? "-" : ""
-        guard decimals > 0 else { return sign + String(scaled) }
-        return sign + String(scaled / unit) + "." + String(repeating: "0", count: decimals - fraction.count) + fraction
+        return sign + whole(scaled / unit) + (decimals > 0 ? "." + String(scaled % unit + unit).dropFirst() : "")
     }
 
     func rounded(toDecimals decimals: Int) -> Double {
-        let unit = (0..<decimals).reduce(1.0) { power, _ in power * 10 }
+        let unit = pow(10, Double(decimals))
         return (self * unit).rounded() / unit
+    }
+
+    /// Three significant digits, none after thousands: `0.0123`, `1.23`, `123`, `12,345`.
+    var significant: String {
+        guard magnitude > 0, isFinite else { return isFinite ? "0" : "–" }
+        guard magnitude >= 1e-6 else { return scientific }
+        return grouped(max(0, min(8, 2 - Int(floor(log10(magnitude))))))
+    }
+
+    /// As a person writes it: `60`, `2.5`.
+    var plain: String { magnitude >= 1e-6 ? grouped(6).withoutTrailingZeros : significant }
+
+    /// The number on an axis: no superfluous digit, thousands as k, M and G.
+    var compact: String {
+        for (size, letter) in [(1e9, "G"), (1e6, "M"), (1e4, "k")] where magnitude >= size {
+            let unit = letter == "k" ? 1e3 : size
+            return (self / unit).grouped(3).withoutTrailingZeros + letter
+        }
+        guard magnitude >= 1e-6 || self == 0 else { return scientific }
+        return grouped(8).withoutTrailingZeros
+    }
+
+    private var scientific: String {
+        guard isFinite, self != 0 else { return "0" }
+        let exponent = Int(floor(log10(magnitude)))
+        return (self / pow(10, Double(exponent))).fixed(1) + "e\(exponent)"
+    }
+
+    /// A share as a percentage: `0.13 %`.
+    var percentText: String {
+        let percent = self * 100
+        if percent == 0 || percent >= 10 { return percent.fixed(1) + " %" }
+        return percent < 0.01 ? "< 0.01 %" : percent.fixed(2) + " %"
+    }
+
+    /// The decimals that tell numbers of this size apart.
+    var usefulDecimals: Int {
+        switch magnitude {
+        case ..<0.1: 3
+        case ..<10: 2
+        case ..<100: 1
+        default: 0
+        }
     }
 }
 
@@ -34,27 +79,18 @@ extension Duration {
     var milliseconds: Double { self / .milliseconds(1) }
 }
 
-/// A word as a POSIX shell reads it, quoted only where it must be (POSIX.1-2017, Shell Command Language §2.2.2).
-struct ShellWord: CustomStringConvertible {
-    private let text: String
-
-    init(_ text: String) {
-        self.text = text
+extension String {
+    fileprivate var withoutTrailingZeros: String {
+        guard contains(".") else { return self }
+        var text = self[...]
+        while text.hasSuffix("0") { text.removeLast() }
+        return String(text.hasSuffix(".") ? text.dropLast() : text)
     }
 
-    var description: String {
-        if !text.isEmpty, text.utf8.allSatisfy(Self.isPlain) { return text }
+    /// The text as a word of a POSIX shell, quoted only where it must be (POSIX.1-2017, Shell Command Language §2.2.2).
+    var shellWord: String {
+        if !isEmpty, wholeMatch(of: /[A-Za-z0-9\/._\-+@%]+/) != nil { return self }
         // Nothing is special between single quotes but the quote itself, which is taken out and put in with a backslash.
-        let parts = text.split(separator: "'", omittingEmptySubsequences: false)
-        return "'" + parts.joined(separator: #"'\''"#) + "'"
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "/._-+@%".utf8.contains(byte)
-        }
+        return "'" + replacing("'", with: #"'\''"#) + "'"
     }
 }

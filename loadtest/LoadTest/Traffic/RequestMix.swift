@@ -33,7 +33,11 @@ struct RequestMix: Hashable, Sendable {
     /// The shares of all kinds, in their order; together 1.
     private let shares: [Double]
 
-    static let repeated = RequestMix(shares: RequestKind.allCases.map { $0 == .repeated ? 1 : 0 })
+    static let repeated = only(.repeated)
+
+    static func only(_ kind: RequestKind) -> RequestMix {
+        RequestMix(shares: RequestKind.allCases.map { $0 == kind ? 1 : 0 })
+    }
 
     private init(shares: [Double]) {
         self.shares = shares

@@ -46,6 +46,7 @@ extension RawRequest {
         RawRequest("9112 §6.3", postHead("X: y", target: "/nope"), .open(404)),
         RawRequest("9112 §6.3", postHead("Content-Length: 0", target: "/nope"), .open(404)),
         RawRequest("9112 §8", postHead("Content-Length: 19") + body, .closed(400)).thenNoMore,
+        RawRequest("9112 §9.6", post(), .closed(200)).thenNoMore,
     ]
 
     static let chunks =

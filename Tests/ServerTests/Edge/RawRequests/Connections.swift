@@ -28,6 +28,8 @@ extension RawRequest {
             "9112 §9.3.2", post() + get("Host: localhost", target: "/" + String(repeating: "a", count: 9000)),
             .closed(200, 414)),
         RawRequest("9112 §9.6", get("X: y") + get("Host: localhost"), .closed(400)).repaired(400, 404),
+        RawRequest("9112 §9.6", post() + get("X: y") + post(), .closed(200, 400)).repaired(200, 400, 200),
+        RawRequest("9112 §9.3.2", post() + "rubbish↵↵", .closed(200, 400)),
         RawRequest("9112 §9.6", get("Host: localhost↵Connection: close") + get("Host: localhost"), .closed(404)),
         RawRequest("9112 §9.6", "GET /nope HTTP/1.0↵↵" + get("Host: localhost"), .closed(404)),
         RawRequest("9112 §6.3", post() + "x" + get("Host: localhost"), .closed(200, 501)),

@@ -6,20 +6,16 @@ internal import NIOCore
 extension Bench {
     /// Measures the most expensive of the bodies that are read on an event loop, where other connections wait.
     func measureBodies() async throws {
-        try await startGateway().whileRunning { gateway in
-            let contestant = Contestant(gateway)
-            try await cores.useGenerators()
+        try await withGateway { contestant in
             var most = 0.0
             for body in ExpensiveBody.all {
                 let milliseconds = try await milliseconds(of: body, at: contestant)
-                report.measurements.append(.init("64 KiB of \(body.name), refused", milliseconds, "ms of CPU"))
+                report.add("64 KiB of \(body.name), refused", milliseconds, "ms of CPU")
                 most = max(most, milliseconds)
                 passed(1)
             }
-            report.figures.append(
-                BenchFigure("CPU for the most expensive body that an event loop reads", most, "ms", .atMost(1)))
+            report.add("CPU for the most expensive body that an event loop reads", most, "ms", .atMost(1))
         }
-        try await cores.useAll()
     }
 
     private func milliseconds(of body: ExpensiveBody, at contestant: Contestant) async throws -> Double {

@@ -4,8 +4,7 @@
 internal import AppleSimulator
 
 extension Bench {
-    /// Measures shared-cache hits beside redis-benchmark with the same commands. Gateway, Redis and load share all cores,
-    /// as redis-benchmark and Redis do.
+    /// Measures shared-cache hits beside redis-benchmark with the same commands. In both cases all share all cores.
     func measureShared() async throws {
         var hits = Rates(), alone = Rates(), depths = Rates()
         for _ in 0..<plan.runs {
@@ -22,15 +21,12 @@ extension Bench {
             }
             passed(3 * plan.seconds + 2)
         }
-        report.figures.append(
-            BenchFigure(
-                "shared-cache hit over Redis / redis-benchmark doing the same", hits.ratio(to: alone), "ratio",
-                .atLeast(0.6)))
-        report.measurements += [
-            .init("shared-cache hits", hits.median, "/s"),
-            .init("redis-benchmark with the same commands", alone.median, "/s"),
-            .init("commands that Redis read at once", depths.median, ""),
-        ]
+        report.add(
+            "shared-cache hit over Redis / redis-benchmark doing the same", hits.ratio(to: alone), "ratio",
+            .atLeast(0.6))
+        report.add("shared-cache hits", hits.median, "/s")
+        report.add("redis-benchmark with the same commands", alone.median, "/s")
+        report.add("commands that Redis read at once", depths.median, "")
     }
 
     /// Measures the processor time of the gateways and the operations of Redis for a request, by the source of its answer
@@ -66,10 +62,8 @@ extension Bench {
         """
 
     private func add(_ cost: MeasuredFleet.Cost, _ name: String) {
-        report.measurements += [
-            .init("operations in Redis for \(name)", Double(cost.operations) / Double(cost.requests), ""),
-            .init("CPU of the gateways for \(name)", 1e6 * cost.cpuSeconds / Double(cost.requests), "us"),
-        ]
+        report.add("operations in Redis for \(name)", Double(cost.operations) / Double(cost.requests), "")
+        report.add("CPU of the gateways for \(name)", 1e6 * cost.cpuSeconds / Double(cost.requests), "us")
     }
 
     /// Runs the body with a fleet and receipts of paying customers.
@@ -83,7 +77,7 @@ extension Bench {
         shape.settings["GATEWAY_LOG_REQUESTS"] = "all"
         if !nearCache { shape.settings["GATEWAY_CACHE_NEAR_SIZE"] = "0B" }
         try await RunningFleet.start(shape, gatewayPath: gatewayPath).whileRunning { fleet in
-            guard let redis = await fleet.redis, let mix = RequestMix([.fresh: 1]) else { return }
+            guard let redis = await fleet.redis else { return }
             let fields = await fleet.key.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? []
             let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: .auto, fields: fields)
             let mint = ReceiptMint(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes, receiptType: "Production")
@@ -91,7 +85,7 @@ extension Bench {
             try await body(
                 MeasuredFleet(
                     bench: self, gateways: await fleet.contestants, redis: redis, receipts: pool.count,
-                    source: traffic(ReceiptPools(repeated: pool, fresh: pool), mix)))
+                    source: traffic(ReceiptPools(repeated: pool, fresh: pool), .only(.fresh))))
         }
     }
 }
@@ -106,17 +100,13 @@ private struct MeasuredFleet {
 
     /// The cost of all requests together.
     struct Cost {
-        let requests: Int
-        let seconds: Double
-        let cpuSeconds: Double
-        let operations: Int
-        let reads: Int
+        let requests, operations, reads: Int
+        let seconds, cpuSeconds: Double
         var perSecond: Double { Double(requests) / seconds }
     }
 
-    /// Requests an answer about each receipt from the first gateway, one after the other.
-    ///
-    /// - Parameter outcome: the source of nearly all answers, or the measurement is refused; nil for any.
+    /// Requests an answer about each receipt from the first gateway, one after the other. Nearly all answers must have
+    /// the outcome, if one is given.
     @discardableResult
     func once(_ outcome: Outcome?) async throws -> Cost {
         try await cost(outcome) {
@@ -126,14 +116,12 @@ private struct MeasuredFleet {
         }
     }
 
-    /// Has all gateways answer as fast as they can.
-    ///
-    /// - Parameter connections: of all gateways together.
+    /// Has all gateways answer as fast as they can, over so many connections together.
     func load(_ outcome: Outcome, connections: Int) async throws -> Cost {
         let runs = try gateways.map { gateway in
             var load = try bench.closedPlan(for: gateway.port, seconds: bench.plan.seconds)
             load.connections = max(1, connections / gateways.count)
-            return LoadRun(plan: load) { [load, source] in source.traffic(worker: $0, load) }
+            return bench.run(load, source)
         }
         return try await cost(outcome) {
             try await withThrowingTaskGroup { group in
@@ -158,8 +146,8 @@ private struct MeasuredFleet {
             }
         }
         return Cost(
-            requests: requests, seconds: max(0.001, measurements.seconds), cpuSeconds: used,
-            operations: after.operations - before.operations, reads: after.reads - before.reads)
+            requests: requests, operations: after.operations - before.operations, reads: after.reads - before.reads,
+            seconds: max(0.001, measurements.seconds), cpuSeconds: used)
     }
 
     private var cpuSeconds: Double { gateways.map(\.processes.cpuSeconds).reduce(0, +) }

@@ -11,21 +11,17 @@ extension Bench {
             "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "\(plan.idleConnections + 1000)",
             "GATEWAY_HTTP_DEADLINES_HEADERS": "2m", "GATEWAY_HTTP_DEADLINES_IDLE": "2m",
         ]
-        try await startGateway(settings).whileRunning { gateway in
-            let contestant = Contestant(gateway)
-            try await cores.useGenerators()
-            _ = try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
+        try await withGateway(settings) { contestant in
+            try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
             let before = contestant.processes.residentBytes
             let (resident, open) = try await whileIdle(contestant) {
                 (contestant.processes.residentBytes, contestant.processes.openFiles)
             }
             guard open >= plan.idleConnections else { throw BenchError.connections(open, of: plan.idleConnections) }
             let each = Double(resident - before) / Double(plan.idleConnections) / 1024
-            report.figures.append(
-                BenchFigure("memory of an idle keep-alive connection", each, "KiB", .atMost(20)))
-            report.measurements.append(.init("idle connections", Double(plan.idleConnections), ""))
+            report.add("memory of an idle keep-alive connection", each, "KiB", .atMost(20))
+            report.add("idle connections", Double(plan.idleConnections), "")
         }
-        try await cores.useAll()
     }
 
     /// Sends a request over each connection, and then hardly any while the body runs.
@@ -33,19 +29,15 @@ extension Bench {
         _ contestant: Contestant, _ body: () async throws -> Value
     ) async throws -> Value {
         let asking = max(1, Double(plan.idleConnections) / Self.openingRate), idle = 4.0
+        let rate = Double(plan.idleConnections) / asking
         var load = try plan(for: contestant.port)
         load.connections = plan.idleConnections
         load.timeout = .seconds(60)
         load.schedule = LoadSchedule(
             curve: RateCurve(stages: [
-                RateStage(
-                    from: Double(plan.idleConnections) / asking, to: Double(plan.idleConnections) / asking,
-                    seconds: asking),
-                RateStage(from: 0.5, to: 0.5, seconds: idle),
+                RateStage(from: rate, to: rate, seconds: asking), RateStage(from: 0.5, to: 0.5, seconds: idle),
             ]), pattern: .constant, first: 1)
-        let source = repeatedTraffic
-        let run = LoadRun(plan: load) { [load] in source.traffic(worker: $0, load) }
-        return try await during(run) {
+        return try await during(run(load, repeatedTraffic)) {
             try await Task.sleep(for: .seconds(asking + idle / 2))
             return try await body()
         }
@@ -55,14 +47,11 @@ extension Bench {
 
     /// Measures the growth of memory under a steady load.
     func measureGrowth() async throws {
-        try await startGateway().whileRunning { gateway in
-            let (contestant, saturation) = try await saturation(of: gateway)
-            let seconds = 60 * plan.minutes
-            let load = try openPlan(for: contestant.port, rate: saturation.requestsPerSecond / 2, seconds: seconds)
-            let source = repeatedTraffic
-            let run = LoadRun(plan: load) { source.traffic(worker: $0, load) }
+        try await withGateway { contestant in
+            let rate = try await saturation(of: contestant).requestsPerSecond / 2, seconds = 60 * plan.minutes
+            let load = try openPlan(for: contestant.port, rate: rate, seconds: seconds)
             let interval = max(0.2, seconds / Double(Self.looks))
-            let points = try await during(run) {
+            let points = try await during(run(load, repeatedTraffic)) {
                 var points: [MemoryPoint] = []
                 let start = ContinuousClock.now
                 for number in 0..<Self.looks {
@@ -73,16 +62,13 @@ extension Bench {
                 }
                 return points
             }
-            let growth = MemoryPoint.bytesPerMinute(points)
-            let percent = 100 * growth / Double(max(1, points.last?.residentBytes ?? 1))
-            report.figures.append(
-                BenchFigure(
-                    "growth of memory at half of saturation, over \(PlainNumber.text(plan.minutes)) min", percent,
-                    "%/min", .atMost(1)))
-            report.measurements.append(
-                .init("memory at half of saturation", Double(points.last?.residentBytes ?? 0) / 1_048_576, "MiB"))
+            let resident = Double(points.last?.residentBytes ?? 0)
+            let percent = 100 * MemoryPoint.bytesPerMinute(points) / max(1, resident)
+            report.add(
+                "growth of memory at half of saturation, over \(PlainNumber.text(plan.minutes)) min", percent,
+                "%/min", .atMost(1))
+            report.add("memory at half of saturation", resident / 1_048_576, "MiB")
         }
-        try await cores.useAll()
     }
 
     private static let looks = 50
@@ -90,9 +76,7 @@ extension Bench {
     /// Measures the memory that many distinct receipts leave behind beyond the cache's size.
     func measureChurn() async throws {
         let size = plan.churnCacheMebibytes
-        guard let mix = RequestMix([.fresh: 1]) else { return }
-        try await startGateway(["GATEWAY_CACHE_NEAR_SIZE": "\(size)MiB"]).whileRunning { gateway in
-            let contestant = Contestant(gateway)
+        try await withGateway(["GATEWAY_CACHE_NEAR_SIZE": "\(size)MiB"]) { contestant in
             var before = 0, done = 0
             while done < plan.churnReceipts {
                 try await cores.useAll()
@@ -102,39 +86,34 @@ extension Bench {
                 if done == 0 {
                     // Buffers and pools are as full before as afterwards; ten receipts fill no cache.
                     let few = traffic(ReceiptPools(repeated: Array(repeated.prefix(10))), .repeated)
-                    _ = try await turn(contestant, few, seconds: plan.warmupSeconds)
+                    try await turn(contestant, few, seconds: plan.warmupSeconds)
                     before = contestant.processes.residentBytes
                 }
                 var load = try closedPlan(for: contestant.port, seconds: 600)
                 load.maximumRequests = count
-                _ = try await drive(load, traffic(ReceiptPools(repeated: repeated, fresh: pool), mix))
+                _ = try await drive(load, traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh)))
                 done += count
                 passed(Double(count) / 1000)
             }
             let growth = Double(contestant.processes.residentBytes - before) / 1_048_576
-            report.figures.append(
-                BenchFigure(
-                    "memory after \(done.grouped) distinct receipts, growth / configured cache", growth / Double(size),
-                    "ratio", .atMost(1)))
-            report.measurements += [
-                .init("memory before the distinct receipts", Double(before) / 1_048_576, "MiB"),
-                .init("growth with them", growth, "MiB"), .init("configured cache", Double(size), "MiB"),
-            ]
+            report.add(
+                "memory after \(done.grouped) distinct receipts, growth / configured cache", growth / Double(size),
+                "ratio", .atMost(1))
+            report.add("memory before the distinct receipts", Double(before) / 1_048_576, "MiB")
+            report.add("growth with them", growth, "MiB")
+            report.add("configured cache", Double(size), "MiB")
         }
-        try await cores.useAll()
     }
 
     private static let churnChunk = 5000
 }
 
-/// The memory of a process at one moment.
 struct MemoryPoint: Hashable, Sendable {
     /// The time since the beginning.
     let seconds: Double
     let residentBytes: Int
 
-    /// The slope of the line that fits best through all points but the first fifth, when pools still fill (least squares);
-    /// 0 for fewer than two points.
+    /// The slope by least squares, without the first fifth, when pools still fill; 0 for fewer than two points.
     static func bytesPerMinute(_ points: [MemoryPoint]) -> Double {
         let settled = points.dropFirst(points.count / 5), count = Double(max(1, settled.count))
         let meanTime = settled.map(\.seconds).reduce(0, +) / count

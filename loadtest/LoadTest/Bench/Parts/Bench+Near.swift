@@ -9,16 +9,15 @@ extension Bench {
             let gateway = Contestant(try await group.add(startGateway()))
             try await cores.useGenerators()
             let warm = try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
-            let upstream = try await group.add(
-                peers.ceiling(answerBytes: warm.answerBytes, core: cores.generator))
+            let upstream = try await group.add(peers.ceiling(answerBytes: warm.answerBytes, core: cores.generator))
             let behind = ProcessTree(root: upstream.program.processIdentifier)
             let others =
                 try await quieterGateways(in: group)
                 + contestants(answerBytes: warm.answerBytes, upstream: upstream.port, in: group)
-            for other in others { _ = try await turn(other, repeatedTraffic, seconds: plan.warmupSeconds) }
+            for other in others { try await turn(other, repeatedTraffic, seconds: plan.warmupSeconds) }
             let turns = try await turns([gateway] + others) { contestant in
                 // What expired while others had their turn is there again.
-                _ = try await self.turn(contestant, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+                try await self.turn(contestant, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
                 let before = behind.cpuSeconds
                 let turn = try await self.turn(contestant, repeatedTraffic, seconds: plan.seconds)
                 if contestant.name.isGateway { try check(turn, .hitNear) }
@@ -44,9 +43,7 @@ extension Bench {
         ]
     }
 
-    private func contestants(
-        answerBytes: Int, upstream: Int, in group: ProgramGroup
-    ) async throws -> [Contestant] {
+    private func contestants(answerBytes: Int, upstream: Int, in group: ProgramGroup) async throws -> [Contestant] {
         [
             Contestant(.nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server))),
             Contestant(.nginx, try await group.add(peers.nginx(upstream: upstream))),
@@ -57,8 +54,8 @@ extension Bench {
     /// Lets contestants take turns; each run begins with another one.
     func turns(
         _ contestants: [Contestant], _ turn: (Contestant) async throws -> BenchTurn
-    ) async throws -> BenchTurns {
-        var turns = BenchTurns()
+    ) async throws -> [BenchTurn] {
+        var turns: [BenchTurn] = []
         for run in 0..<plan.runs {
             for position in contestants.indices {
                 turns.append(try await turn(contestants[(position + run) % contestants.count]))
@@ -67,20 +64,14 @@ extension Bench {
         return turns
     }
 
-    private func add(_ turns: BenchTurns) {
+    private func add(_ turns: [BenchTurn]) {
         let hits = "near-cache hit, requests per busy core second"
-        report.figures += [
-            BenchFigure("\(hits) / bare SwiftNIO handler", turns.ratio(.gateway, to: .nio), "ratio", .atLeast(0.8)),
-            BenchFigure("\(hits) / nginx caching POST", turns.ratio(.gateway, to: .nginx), "ratio", .atLeast(3)),
-            BenchFigure(
-                "\(hits) / Varnish with bodyaccess", turns.ratio(.gateway, to: .varnish), "ratio", .atLeast(1.5)),
-            BenchFigure(
-                "\(hits), log of all requests / no log", turns.ratio(.gateway, to: .gatewayUnlogged), "ratio",
-                .atLeast(0.9)),
-        ]
-        report.measurements += [
-            .init(
-                "\(hits), log sampled / no log", turns.ratio(.gatewaySampled, to: .gatewayUnlogged), "ratio")
-        ]
+        report.add("\(hits) / bare SwiftNIO handler", turns.ratio(.gateway, to: .nio), "ratio", .atLeast(0.8))
+        report.add("\(hits) / nginx caching POST", turns.ratio(.gateway, to: .nginx), "ratio", .atLeast(3))
+        report.add("\(hits) / Varnish with bodyaccess", turns.ratio(.gateway, to: .varnish), "ratio", .atLeast(1.5))
+        report.add(
+            "\(hits), log of all requests / no log", turns.ratio(.gateway, to: .gatewayUnlogged), "ratio",
+            .atLeast(0.9))
+        report.add("\(hits), log sampled / no log", turns.ratio(.gatewaySampled, to: .gatewayUnlogged), "ratio")
     }
 }

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Bench {
-    /// Measures p99 at half of saturation for the gateway and for a bare handler, whose wait no gateway on this machine
-    /// can avoid.
+    /// Measures p99 at half of saturation for the gateway and for a bare handler, whose wait no gateway can avoid.
     func measureTail() async throws {
         try await ProgramGroup().whileRunning { group in
-            let (gateway, saturation) = try await saturation(of: group.add(startGateway()))
+            let gateway = Contestant(try await group.add(startGateway()))
+            try await cores.useGenerators()
+            let saturation = try await saturation(of: gateway)
             let answerBytes = saturation.answerBytes, rate = saturation.requestsPerSecond / 2
             let ceiling = Contestant(
                 .nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server)))
@@ -22,7 +23,7 @@ extension Bench {
 
     private func tail(of contestant: Contestant, rate: Double) async throws -> LoadMeasurements {
         // What expired while the other had its turn is there again.
-        _ = try await turn(contestant, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+        try await turn(contestant, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
         let load = try openPlan(for: contestant.port, rate: rate, seconds: plan.seconds)
         let measurements = try await drive(load, repeatedTraffic)
         passed(plan.seconds)
@@ -35,40 +36,30 @@ extension Bench {
             late <= GeneratorLimits().maximumLateShare
             ? "" : "; the generator sent \((100 * late).fixed(1)) % of the requests late, which counts as waiting"
         let beside = "the bare SwiftNIO handler: "
-        report.figures += [
-            BenchFigure(
-                "p99 / p50 at half of saturation", ours.ratios.median, "ratio", .atMost(3),
-                note: "\(beside)\(bare.ratios.median.fixed(1))\(lateness)"),
-            BenchFigure(
-                "p99 at half of saturation", ours.p99.median, "ms", .atMost(2), note: "\(beside)\(tail.fixed(2)) ms"),
-        ]
-        report.measurements += [
-            .init("half of saturation", rate, "/s"), .init("p50 at half of saturation", ours.p50.median, "ms"),
-            .init("p50 of the bare SwiftNIO handler at this rate", bare.p50.median, "ms"),
-            .init("p99 of the bare SwiftNIO handler at this rate", tail, "ms"),
-            .init(
-                "p99 at half of saturation / bare SwiftNIO handler", ours.p99.ratio(to: bare.p99), "ratio"),
-        ]
+        report.add(
+            "p99 / p50 at half of saturation", ours.ratios.median, "ratio", .atMost(3),
+            note: "\(beside)\(bare.ratios.median.fixed(1))\(lateness)")
+        report.add("p99 at half of saturation", ours.p99.median, "ms", .atMost(2), note: "\(beside)\(tail.fixed(2)) ms")
+        report.add("half of saturation", rate, "/s")
+        report.add("p50 at half of saturation", ours.p50.median, "ms")
+        report.add("p50 of the bare SwiftNIO handler at this rate", bare.p50.median, "ms")
+        report.add("p99 of the bare SwiftNIO handler at this rate", tail, "ms")
+        report.add("p99 at half of saturation / bare SwiftNIO handler", ours.p99.ratio(to: bare.p99), "ratio")
     }
 
     /// Measures the near-cache hits of a warm gateway in a second.
-    func saturation(of gateway: RunningGateway) async throws -> (Contestant, BenchTurn) {
-        let contestant = Contestant(gateway)
-        try await cores.useGenerators()
-        _ = try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
-        let turn = try await turn(contestant, repeatedTraffic, seconds: plan.seconds)
+    func saturation(of gateway: Contestant) async throws -> BenchTurn {
+        try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
+        let turn = try await turn(gateway, repeatedTraffic, seconds: plan.seconds)
         try check(turn, .hitNear)
-        return (contestant, turn)
+        return turn
     }
 
     /// Measures a thousand genuine requests a second, alone and beside twice as many forged ones as can be rejected.
     func measureFlood() async throws {
-        guard let forged = RequestMix([.forged: 1]) else { return }
-        try await startGateway().whileRunning { gateway in
-            let contestant = Contestant(gateway)
-            let flood = traffic(ReceiptPools(repeated: repeated), forged)
-            try await cores.useGenerators()
-            _ = try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
+        try await withGateway { contestant in
+            let flood = traffic(ReceiptPools(repeated: repeated), .only(.forged))
+            try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
             let refused = try await turn(contestant, flood, seconds: plan.seconds).requestsPerSecond
             var alone = Rates(), beside = Rates(), shares = Rates()
             for _ in 0..<plan.runs {
@@ -78,19 +69,15 @@ extension Bench {
                 shares.append(run.generatorShare)
             }
             let isBusy = shares.median > BenchTurn.saturation
-            report.figures.append(
-                BenchFigure(
-                    "genuine p99 beside a forged flood at twice saturation / alone", beside.ratio(to: alone), "ratio",
-                    .atMost(2),
-                    note: isBusy ? "the generator's core had nothing left to give: some of the wait is its own" : nil))
-            report.measurements += [
-                .init("forged receipts refused at saturation", refused, "/s"),
-                .init("genuine p99 at 1,000/s alone", alone.median, "ms"),
-                .init("genuine p99 at 1,000/s beside the flood", beside.median, "ms"),
-                .init("generator's core beside the flood", 100 * shares.median, "%"),
-            ]
+            report.add(
+                "genuine p99 beside a forged flood at twice saturation / alone", beside.ratio(to: alone), "ratio",
+                .atMost(2),
+                note: isBusy ? "the generator's core had nothing left to give: some of the wait is its own" : nil)
+            report.add("forged receipts refused at saturation", refused, "/s")
+            report.add("genuine p99 at 1,000/s alone", alone.median, "ms")
+            report.add("genuine p99 at 1,000/s beside the flood", beside.median, "ms")
+            report.add("generator's core beside the flood", 100 * shares.median, "%")
         }
-        try await cores.useAll()
     }
 
     private static let genuineRate = 1000.0
@@ -107,7 +94,7 @@ extension Bench {
             load.connections = Self.floodConnections
             // Else genuine requests would wait for the flood in the generator.
             load.givesWay = true
-            return LoadRun(plan: load) { [load] in flood.traffic(worker: $0, load) }
+            return run(load, flood)
         }
         async let flooded: LoadMeasurements? = flooding?.run()
         let genuine: LoadMeasurements

@@ -7,8 +7,7 @@ extension Bench {
     /// Measures receipts that no cache knows, over HTTP, beside the ceiling and the cryptography together.
     func measureLocal() async throws {
         let pool = await mint.fresh(plan.distinctReceipts) { _ in }
-        guard let mix = RequestMix([.fresh: 1]) else { return }
-        let source = traffic(ReceiptPools(repeated: repeated, fresh: pool), mix)
+        let source = traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh))
         let floor = try floor()
         try await ProgramGroup().whileRunning { group in
             // A near cache that holds far fewer than come between two requests with the same receipt.
@@ -17,9 +16,8 @@ extension Bench {
             let warm = try await turn(gateway, source, seconds: plan.warmupSeconds)
             var sent = warm.requests
             let nio = Contestant(
-                .nio,
-                try await group.add(peers.ceiling(answerBytes: warm.answerBytes, core: cores.server)))
-            _ = try await turn(nio, repeatedTraffic, seconds: plan.warmupSeconds)
+                .nio, try await group.add(peers.ceiling(answerBytes: warm.answerBytes, core: cores.server)))
+            try await turn(nio, repeatedTraffic, seconds: plan.warmupSeconds)
             var floors = Rates()
             let turns = try await turns([gateway, nio]) { contestant in
                 guard contestant.name == .gateway else {
@@ -46,17 +44,14 @@ extension Bench {
 
     private static let floorReceipts = 64
 
-    private func add(_ turns: BenchTurns, _ floors: Rates) {
+    private func add(_ turns: [BenchTurn], _ floors: Rates) {
         let gateway = turns.rates(.gateway, \.requestsPerBusySecond)
         let physical = turns.rates(.nio, \.requestsPerBusySecond).combined(with: floors)
-        report.figures.append(
-            BenchFigure(
-                "local verification of distinct receipts / (1 / (1/ceiling + crypto floor))",
-                gateway.ratio(to: physical), "ratio", .atLeast(0.7)))
-        report.measurements += [
-            .init("local verification of distinct receipts", gateway.median, "per busy second"),
-            .init("crypto floor of the same receipts", floors.median, "/s"),
-        ]
+        report.add(
+            "local verification of distinct receipts / (1 / (1/ceiling + crypto floor))", gateway.ratio(to: physical),
+            "ratio", .atLeast(0.7))
+        report.add("local verification of distinct receipts", gateway.median, "per busy second")
+        report.add("crypto floor of the same receipts", floors.median, "/s")
     }
 
     /// Measures DER to a verified receipt in this process: three purchases, a known chain.
@@ -66,11 +61,9 @@ extension Bench {
         let cases = try VerifyBenchmark(plan: plan).run().cases
         try await cores.useAll()
         guard let warm = cases.first(where: { $0.chain == .warm }) else { return }
-        report.figures.append(
-            BenchFigure(
-                "parse-and-verify in process, warm, 3 purchases / crypto floor", warm.ratioToFloor, "ratio",
-                .atLeast(0.85)))
-        report.measurements.append(.init("parse-and-verify in process", warm.receiptsPerSecond, "/s"))
+        report.add(
+            "parse-and-verify in process, warm, 3 purchases / crypto floor", warm.ratioToFloor, "ratio", .atLeast(0.85))
+        report.add("parse-and-verify in process", warm.receiptsPerSecond, "/s")
     }
 }
 
@@ -91,8 +84,7 @@ extension Bench {
             if run > 0 { times.append(milliseconds) }
             passed(1)
         }
-        report.figures.append(
-            BenchFigure("cold start to the first verified receipt", times.median, "ms", .atMost(100)))
+        report.add("cold start to the first verified receipt", times.median, "ms", .atMost(100))
     }
 
     private func coldStart() async throws -> Double {

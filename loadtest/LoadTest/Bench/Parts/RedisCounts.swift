@@ -87,9 +87,7 @@ extension RunningRedis {
     }
 
     /// The number of commands in a second.
-    private func benchmark(
-        _ command: [String], count: Int, connections: Int, pipeline: Int
-    ) async throws -> Double {
+    private func benchmark(_ command: [String], count: Int, connections: Int, pipeline: Int) async throws -> Double {
         let arguments = ["-p", "\(port)", "-n", "\(count)", "-c", "\(connections)", "-P", "\(pipeline)", "--csv"]
         let text = try await FinishedProgram.run("redis-benchmark", arguments + command).output
         // The rate stands behind the command's own text.

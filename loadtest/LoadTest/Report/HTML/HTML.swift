@@ -13,7 +13,6 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
         text = stringInterpolation.html
     }
 
-    /// The style sheet of a page.
     static var styleSheet: HTML {
         var html = StringInterpolation(literalCapacity: 0, interpolationCount: 0)
         html.html = String(decoding: PackageResources.report_css, as: UTF8.self)
@@ -23,9 +22,7 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
     static func text(_ text: some CustomStringConvertible) -> HTML { "\(text.description)" }
 
     /// A number as readers see it, with its unrounded value and its path in the result.
-    static func value(
-        _ path: String, _ number: Double?, _ text: (Double) -> String = \.significant
-    ) -> HTML {
+    static func value(_ path: String, _ number: Double?, _ text: (Double) -> String = \.significant) -> HTML {
         guard let number else { return #"<span class="none">–</span>"# }
         return #"<data data-path="\#(path)" value="\#(number.description)">\#(text(number))</data>"#
     }

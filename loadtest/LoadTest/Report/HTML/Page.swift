@@ -41,11 +41,40 @@ enum Page {
         """
     }
 
-    /// A list of names and values.
     static func facts(_ facts: KeyValuePairs<HTML, HTML>) -> HTML {
         #"<dl class="facts">\#(facts.map { "<dt>\($0)</dt><dd>\($1)</dd>\n" })</dl>"#
     }
 
     static func note(_ text: HTML) -> HTML { "<p class=\"note\">\(text)</p>\n" }
     static func code(_ text: String) -> HTML { "<span class=\"code\">\(text)</span>" }
+}
+
+struct DataTable: Sendable {
+    var caption = ""
+    var columns: [String]
+    /// The columns of words, aligned left.
+    var words: Set = [0]
+    /// A cell for each column; the first is the heading of the row.
+    var rows: [[HTML]]
+    /// True if the table is as wide as its text, not as the page.
+    var isSnug = false
+
+    var html: HTML {
+        """
+        <div class="wide-table" tabindex="0" role="region" aria-label="\(caption.isEmpty ? label : caption)">
+        <table class="\(isSnug ? "snug" : "full")">\(caption.isEmpty ? nil : "<caption>\(caption)</caption>")
+        <thead>\(row(columns.map { HTML.text($0) }) { _ in #"th scope="col""# })</thead>
+        <tbody>\(rows.map { row($0) { $0 == 0 ? #"th scope="row""# : "td" } })</tbody></table></div>
+
+        """
+    }
+
+    private var label: String { columns.joined(separator: ", ") }
+
+    private func row(_ cells: [HTML], _ tag: (Int) -> HTML) -> HTML {
+        let cells = cells.enumerated().map { index, cell -> HTML in
+            #"<\#(tag(index)) class="\#(words.contains(index) ? "word" : "number")">\#(cell)"#
+        }
+        return "<tr>\(cells)</tr>\n"
+    }
 }

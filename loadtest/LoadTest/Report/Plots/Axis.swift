@@ -6,8 +6,7 @@ internal import Glibc
 /// One side of a plot: the positions of values, and the values that are labelled.
 struct Axis: Hashable, Sendable {
     let scale: Scale
-    let lower: Double
-    let upper: Double
+    let lower, upper: Double
     /// The unit of the numbers: `ms`, `per second`.
     let unit: String
 

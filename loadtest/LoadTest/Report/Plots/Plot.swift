@@ -6,13 +6,11 @@ struct Plot: Sendable {
     /// Unique on the page.
     let name: String
     let heading: String
-    let x: Axis
-    let y: Axis
+    let x, y: Axis
     var series: [Series]
     var caption = ""
     var table: DataTable?
     var frames = [PlotFrame.wide, .narrow]
-    var isFirst = false
     /// The length of the warm-up in seconds, and the time from which nothing was due any more.
     var warmup = 0.0
     var end = Double.infinity
@@ -45,7 +43,7 @@ struct Plot: Sendable {
     var html: HTML {
         let numbers = table.map { "<details><summary>Numbers as a table</summary>\($0.html)</details>\n" as HTML }
         return """
-            <figure id="\(name)" class="\(isFirst ? "first" : "later")">\(heading.isEmpty ? nil : "<h3>\(heading)</h3>")
+            <figure id="\(name)"><h3>\(heading)</h3>
             \(legend)\(frames.map { PlotSheet(plot: self, frame: $0).html })
             \(caption.isEmpty ? nil : "<figcaption>\(caption)</figcaption>")\(numbers)</figure>
 
@@ -85,8 +83,7 @@ struct Plot: Sendable {
 struct PlotFrame: Sendable {
     let name: HTML
     let size: (width: Double, height: Double)
-    let left: Double
-    let right: Double
+    let left, right: Double
     let ticks: (x: Int, y: Int)
     let letters: Int
 

@@ -6,11 +6,9 @@ struct PlotSheet: Sendable {
     private let plot: Plot
     private let frame: PlotFrame
     private let labels: MarkLabels
-    private let top: Double
-    private let end: Double
+    private let top, end: Double
     /// The lower edge of the plot, and of the drawing.
-    private let floor: Double
-    private let height: Double
+    private let floor, height: Double
 
     /// The number of corners up to which areas have a seam between them; with more, only seams would be seen.
     private static let seams = 480
@@ -99,15 +97,15 @@ struct PlotSheet: Sendable {
     private var grid: [HTML] {
         plot.y.ticks(atMost: frame.ticks.y).map { tick in
             let y = y(tick.value)
-            return #"<line class="gridline" x1="\#(frame.left)" x2="\#(end)" y1="\#(y)" y2="\#(y)"/>"#
+            return """
+                <line class="gridline" x1="\(frame.left)" x2="\(end)" y1="\(y)" y2="\(y)"/>\
+                <text x="\(frame.left - 8)" y="\(y + 4)" text-anchor="end">\(tick.label)</text>
+                """
         }
     }
 
     private var axes: HTML {
-        let yLabels = plot.y.ticks(atMost: frame.ticks.y).map { tick -> HTML in
-            #"<text x="\#(frame.left - 8)" y="\#(y(tick.value) + 4)" text-anchor="end">\#(tick.label)</text>"#
-        }
-        let xLabels = plot.x.ticks(atMost: frame.ticks.x).map { tick -> HTML in
+        let labels = plot.x.ticks(atMost: frame.ticks.x).map { tick -> HTML in
             let x = x(tick.value)
             // At the right end there is no room for half a label.
             return """
@@ -118,7 +116,7 @@ struct PlotSheet: Sendable {
         let unit: HTML = #"<text x="\#(end)" y="\#(height - 4)" text-anchor="end">\#(plot.x.unit)</text>"#
         return """
             <line class="baseline" x1="\(frame.left)" x2="\(end)" y1="\(floor)" y2="\(floor)"/>
-            <text x="0" y="\(top - 14)">\(plot.y.unit)</text>\(plot.x.unit.isEmpty ? nil : unit)\(yLabels)\(xLabels)
+            <text x="0" y="\(top - 14)">\(plot.y.unit)</text>\(plot.x.unit.isEmpty ? nil : unit)\(labels)
 
             """
     }
@@ -136,5 +134,46 @@ struct PlotSheet: Sendable {
             """
         }
         return "\(lines)\(names)"
+    }
+}
+
+/// The names of marks above a plot, in rows so that none covers another.
+struct MarkLabels: Sendable {
+    struct Label: Hashable, Sendable {
+        let text: String
+        let x: Double
+        let row: Int
+        /// True if the text ends at its line: to the right of it there was no room.
+        let isBefore: Bool
+    }
+
+    /// Names without room are left out; their lines are drawn.
+    private(set) var labels: [Label] = []
+    private var taken: [[ClosedRange<Double>]] = []
+    var rows: Int { taken.count }
+
+    static let maximumRows = 3
+    /// The number of lines that are drawn.
+    static let maximumMarks = 200
+    private static let letterWidth = 6.7
+
+    /// Places names at their moments, the earlier first. The unit of the plot takes the left end of the lowest row.
+    init(_ marks: [(x: Double, text: String)], within room: ClosedRange<Double>, letters: Int, unit: String) {
+        if !marks.isEmpty { taken = [[0...Double(unit.count) * Self.letterWidth]] }
+        for (x, text) in marks {
+            place(text.count <= letters ? text : text.prefix(letters - 1) + "…", at: x, room)
+        }
+    }
+
+    private mutating func place(_ text: String, at x: Double, _ room: ClosedRange<Double>) {
+        let width = Double(text.count) * Self.letterWidth
+        let isBefore = x + 4 + width > room.upperBound
+        let span = isBefore ? (x - 8 - width)...(x - 2) : (x + 2)...(x + 8 + width)
+        guard !text.isEmpty, span.lowerBound >= room.lowerBound || !isBefore else { return }
+        let row = taken.firstIndex { row in !row.contains { $0.overlaps(span) } } ?? rows
+        guard row < Self.maximumRows else { return }
+        if row == rows { taken.append([]) }
+        taken[row].append(span)
+        labels.append(Label(text: text, x: isBefore ? x - 4 : x + 4, row: row, isBefore: isBefore))
     }
 }

@@ -128,7 +128,7 @@ extension RunPage {
                     "\(.value("duration_seconds", result.durationSeconds) { $0.rounded(toDecimals: 3).plain }) s",
                 "program": "receipt-loadtest \(environment.version)",
                 "revision": environment.revision.map(Page.code) ?? "unknown",
-                "command": Page.code(environment.arguments.map { ShellWord($0).description }.joined(separator: " ")),
+                "command": Page.code(environment.arguments.map(\.shellWord).joined(separator: " ")),
                 "processor": .text(environment.cpu),
                 "cores": """
                 \(.count("environment.cores", environment.cores)), \

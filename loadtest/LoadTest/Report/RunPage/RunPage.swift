@@ -18,7 +18,7 @@ struct RunPage: Sendable {
             title: "\(result.headline): \(result.plan.title)",
             """
             \(header)\(keyFigures)\(thresholds)\(latency)\(overTime)\(outcomes)\(generator)
-            \(ServerSection(plots: plots).html)\(plan)\(environment)\(raw)
+            \(server)\(plan)\(environment)\(raw)
             <script type="application/json" id="result">\(json: try JSONText.compact(result))</script>
             <footer>\(footer)</footer>
             """)
@@ -129,7 +129,7 @@ struct RunPage: Sendable {
             [.value("marks.\(index).at_seconds", mark.atSeconds) { $0.grouped(1) }, .text(mark.text)]
         }
         let table = DataTable(columns: ["second", "event"], words: [1], rows: rows, isSnug: true)
-        return "<figure id=\"marks\" class=\"later\"><h3>Marks</h3>\(table.html)</figure>"
+        return "<figure id=\"marks\"><h3>Marks</h3>\(table.html)</figure>"
     }
 
     private var raw: HTML {

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The plots of one run.
 struct RunPlots: Sendable {
     let result: RunResult
     private let steps: TimeSteps
@@ -34,7 +33,7 @@ struct RunPlots: Sendable {
     static func percentiles(_ heading: String, _ series: [Plot.Series], count: Int, frame: PlotFrame) -> Plot {
         Plot(
             name: "percentiles", heading: heading, x: .percentiles(of: count), y: .latencies(series.values),
-            series: series, frames: [frame, .narrow], isFirst: true)
+            series: series, frames: [frame, .narrow])
     }
 
     // MARK: - Over time
@@ -47,7 +46,6 @@ struct RunPlots: Sendable {
                 Line("answered", .response) { $0.average(\.answered) }, Line("failed") { $0.average(\.failed) },
                 Line("shed") { $0.average(\.shed) },
             ])
-        plot.isFirst = true
         guard steps.width > 1 else { return plot }
         plot.series.insert(Plot.Series(hue: .response, style: .band, pieces: [steps.spread]), at: 0)
         plot.caption += " The shade reaches from the slowest second to the fastest."
@@ -74,7 +72,7 @@ struct RunPlots: Sendable {
     var sendLag: Plot {
         let lag = Line("p99", .lag) { $0.worst(\.sendLagP99) }
         var plot = overTime("send-lag", "Send lag", isRate: false, [lag])
-        (plot.frames, plot.isFirst) = ([.low, .narrow], true)
+        plot.frames = [.low, .narrow]
         return plot
     }
 

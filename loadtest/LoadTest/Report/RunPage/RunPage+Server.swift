@@ -1,15 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The metrics that were scraped from the server, on the time axis of the run.
-struct ServerSection: Sendable {
-    let plots: RunPlots
-
+extension RunPage {
     /// The number of plots on a page, and of lines in a plot; the rest is in the JSON only.
     private static let maximumPlots = 24
     private static let maximumLines = 8
 
-    var html: HTML? {
+    /// The metrics that were scraped from the server, on the time axis of the run.
+    var server: HTML? {
         let groups = groups, omitted = groups.count - Self.maximumPlots
         guard !groups.isEmpty else { return nil }
         return Page.section(
@@ -24,13 +22,13 @@ struct ServerSection: Sendable {
 
     /// Series of one name and kind, in the order of their first series.
     private var groups: [[RunResult.Series]] {
-        var order: [String] = [], groups: [String: [RunResult.Series]] = [:]
-        for series in plots.result.metrics {
-            let key = "\(series.name) \(series.kind)"
-            if groups[key] == nil { order.append(key) }
-            groups[key, default: []].append(series)
+        result.metrics.reduce(into: []) { groups, series in
+            if let index = groups.firstIndex(where: { $0[0].name == series.name && $0[0].kind == series.kind }) {
+                groups[index].append(series)
+            } else {
+                groups.append([series])
+            }
         }
-        return order.compactMap { groups[$0] }
     }
 
     private func plot(_ index: Int, _ group: [RunResult.Series]) -> Plot {
@@ -38,9 +36,11 @@ struct ServerSection: Sendable {
             Plot.Series(
                 name: line.0, hue: Hue.others[index % Hue.others.count], pieces: [MetricRates.points(of: line.1)])
         }
-        let unit = MetricRates.unit(of: group[0])
+        let series = group[0],
+            unit = [series.unit, series.kind == .counter ? "per second" : nil]
+                .compactMap(\.self).joined(separator: " ")
         var plot = plots.overTime(
-            "metric-\(index)", MetricRates.words(for: group[0].name), { .amounts($0, unit: unit) }, lines)
+            "metric-\(index)", MetricRates.words(for: series.name), { .amounts($0, unit: unit) }, lines)
         let omitted = group.count - Self.maximumLines
         plot.caption = [common(to: group), omitted > 0 ? "\(omitted.grouped) more of these are in the JSON only." : ""]
             .filter { !$0.isEmpty }.joined(separator: " ")
@@ -53,7 +53,7 @@ struct ServerSection: Sendable {
                 return [.text(line.name.isEmpty ? "all" : line.name)]
                     + [values.min(), average, values.max(), values.last].map { .text($0?.significant ?? "–") }
             })
-        (plot.frames, plot.isFirst) = ([.half, .narrow], true)
+        plot.frames = [.half, .narrow]
         return plot
     }
 
@@ -76,20 +76,21 @@ struct ServerSection: Sendable {
     }
 }
 
-/// The points, names and units in which metrics are drawn: counters as rates, all others as they are.
+/// The points and names with which metrics are drawn: counters as rates, all others as they are.
 enum MetricRates {
+    private static let maximumPoints = 300
+
     /// Returns points in as many steps as can be distinguished; a step of several points is their average.
-    static func points(of series: RunResult.Series, atMost most: Int = 300) -> [RunResult.Point] {
+    static func points(of series: RunResult.Series) -> [RunResult.Point] {
         let points = series.kind == .counter ? rates(series.points) : series.points
-        let size = max(1, (points.count + most - 1) / most)
+        let size = max(1, (points.count + maximumPoints - 1) / maximumPoints)
         return stride(from: 0, to: points.count, by: size).map { start in
             let part = points[start..<min(start + size, points.count)], count = Double(part.count)
             return RunResult.Point(x: part.map(\.x).reduce(0, +) / count, y: part.map(\.y).reduce(0, +) / count)
         }
     }
 
-    /// Returns the rate per second between two scrapes, at the moment between them. A lower count starts from 0: the
-    /// server was restarted.
+    /// Returns the rate per second between two scrapes. A lower count starts from 0: the server was restarted.
     static func rates(_ points: [RunResult.Point]) -> [RunResult.Point] {
         zip(points, points.dropFirst()).compactMap { before, after in
             let rate = (after.y >= before.y ? after.y - before.y : after.y) / (after.x - before.x)
@@ -102,10 +103,5 @@ enum MetricRates {
         var words = name.split(separator: "_")
         if words.count > 1, words.last == "total" { words.removeLast() }
         return words.joined(separator: " ")
-    }
-
-    static func unit(of series: RunResult.Series) -> String {
-        let unit = series.unit ?? ""
-        return series.kind == .counter ? unit.isEmpty ? "per second" : "\(unit) per second" : unit
     }
 }

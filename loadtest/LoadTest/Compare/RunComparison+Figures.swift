@@ -1,18 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The figures of two runs.
-struct FigureComparer: Sendable {
-    let a: RunResult
-    let b: RunResult
-    let isSamePlan: Bool
-
+extension RunComparison {
     /// Smaller differences of latencies and rates do not matter.
     private static let smallestShare = 0.05
     /// Smaller differences of shares of requests do not matter, in percentage points.
     private static let smallestPoints = 0.1
 
-    var figures: [ComparedFigure] {
+    var comparedFigures: [ComparedFigure] {
         [
             judged(
                 ComparedFigure("answered", "/s", a.totals.achievedPerSecond, b.totals.achievedPerSecond),
@@ -54,12 +49,26 @@ struct FigureComparer: Sendable {
         _ value: (RunResult.Second) -> Double?
     ) -> ComparedFigure {
         let seconds = [a, b].map { run in
-            MeasuredSeconds(run).seconds.compactMap { second in value(second).map { (second.second, $0) } }
+            run.measuredSeconds.compactMap { second in value(second).map { (second.second, $0) } }
         }
         // Seconds of the same plan are drawn in pairs.
-        let arePaired = isSamePlan && seconds[0].map(\.0) == seconds[1].map(\.0)
-        let estimate = rule.estimate(seconds[0].map(\.1), seconds[1].map(\.1), arePaired: arePaired)
-        return figure.judged(estimate, by: rule, isMoreBetter: isMoreBetter)
+        let arePaired = planDifferences.isEmpty && seconds[0].map(\.0) == seconds[1].map(\.0)
+        var figure = figure
+        guard let estimate = rule.estimate(seconds[0].map(\.1), seconds[1].map(\.1), arePaired: arePaired) else {
+            figure.judgement = .tooFewSeconds
+            return figure
+        }
+        (figure.typicalSecondA, figure.typicalSecondB) = (estimate.a, estimate.b)
+        (figure.differenceLow, figure.differenceHigh) = (estimate.interval.lowerBound, estimate.interval.upperBound)
+        switch estimate.size {
+        case .none:
+            let isPassing =
+                if let a = figure.a, let b = figure.b { rule.isPassing(a, b, beside: estimate) } else { false }
+            figure.judgement = isPassing ? .fewSeconds : .withinNoise
+        case .passing: figure.judgement = .fewSeconds
+        case .real: figure.judgement = (estimate.difference > 0) == isMoreBetter ? .better : .worse
+        }
+        return figure
     }
 }
 
@@ -69,24 +78,12 @@ struct ComparedFigure: Encodable, Hashable, Sendable {
     /// `ms`, `/s`, `%`.
     let unit: String
     /// Of the whole runs.
-    let a: Double?
-    let b: Double?
+    let a, b: Double?
     /// Of b to a; nil if a is 0.
     let ratio: Double?
     /// The typical seconds of the runs, from which noise is judged, and the range of their difference.
-    private(set) var typicalA: Double?
-    private(set) var typicalB: Double?
-    private(set) var lowest: Double?
-    private(set) var highest: Double?
-    private(set) var judgement = NoiseRule.Judgement.notJudged
-
-    private enum CodingKeys: String, CodingKey {
-        case name, unit, a, b, ratio, judgement
-        case typicalA = "typical_second_a"
-        case typicalB = "typical_second_b"
-        case lowest = "difference_low"
-        case highest = "difference_high"
-    }
+    fileprivate(set) var typicalSecondA, typicalSecondB, differenceLow, differenceHigh: Double?
+    fileprivate(set) var judgement = NoiseRule.Judgement.notJudged
 
     init(_ name: String, _ unit: String, _ a: Double?, _ b: Double?) {
         self.name = name
@@ -95,36 +92,15 @@ struct ComparedFigure: Encodable, Hashable, Sendable {
         self.b = b
         if let a, let b, a > 0 { ratio = b / a } else { ratio = nil }
     }
-
-    fileprivate func judged(_ estimate: NoiseRule.Estimate?, by rule: NoiseRule, isMoreBetter: Bool) -> ComparedFigure {
-        var figure = self
-        guard let estimate else {
-            figure.judgement = .tooFewSeconds
-            return figure
-        }
-        (figure.typicalA, figure.typicalB) = (estimate.a, estimate.b)
-        (figure.lowest, figure.highest) = (estimate.interval.lowerBound, estimate.interval.upperBound)
-        switch estimate.size {
-        case .none:
-            let isPassing = a.flatMap { a in b.map { b in rule.isPassing(a, b, beside: estimate) } } ?? false
-            figure.judgement = isPassing ? .fewSeconds : .withinNoise
-        case .passing: figure.judgement = .fewSeconds
-        case .real: figure.judgement = (estimate.difference > 0) == isMoreBetter ? .better : .worse
-        }
-        return figure
-    }
 }
 
-/// The seconds of a run that count: whole ones, after the warm-up and before the last request was due.
-struct MeasuredSeconds: Sendable {
-    /// Numbered from the end of the warm-up.
-    let seconds: [RunResult.Second]
-
-    init(_ result: RunResult) {
-        let start = Int(result.plan.warmupSeconds.rounded(.up))
+extension RunResult {
+    /// The seconds that count, numbered from the end of the warm-up: whole ones before the last request was due.
+    var measuredSeconds: [Second] {
+        let start = Int(plan.warmupSeconds.rounded(.up))
         // A run of 29.999 s has thirty seconds.
-        let end = result.lastDue + 0.05
-        seconds = result.timeline.filter { $0.second >= start && Double($0.second + 1) <= end }.map { second in
+        let end = lastDue + 0.05
+        return timeline.filter { $0.second >= start && Double($0.second + 1) <= end }.map { second in
             var moved = second
             moved.second -= start
             return moved
