@@ -65,7 +65,7 @@ live: test-deps ## Break a real fleet in every way an alert knows; takes six min
 	swift build --product receipt-loadtest
 	@.ci/helm live .build/debug/receipt-gateway .build/debug/receipt-loadtest
 
-bench: bench-deps ## Measure the gateway beside ceilings, nginx and Varnish, then under each scenario (BENCH=options)
+bench: bench-deps ## Measure the gateway beside a bare handler, nginx and Varnish, then under each scenario (BENCH=options)
 	swift build -c release
 	.build/release/receipt-loadtest bench $(BENCH)
 	.build/release/receipt-loadtest scenario loadtest/scenarios/load/*.yaml -o .bench/scenarios

@@ -86,7 +86,7 @@ let package = Package(
         .target(
             name: "Redis",
             dependencies: [
-                "CHiredis", "Cryptography",
+                "CHiredis", "Cryptography", "Secrets",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -204,7 +204,6 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
             ],
             path: "loadtest/LoadTest", resources: [.embedInCode("Report/report.css")], swiftSettings: house),
         .executableTarget(

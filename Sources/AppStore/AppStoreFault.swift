@@ -14,17 +14,13 @@ package enum AppStoreFault: Error, Hashable, Sendable {
     /// Not JSON by RFC 8259: the name of the broken rule, and its position in bytes from 0.
     case notJSON(rule: String, position: Int)
     case notAnObject
-    /// No `status`: not from this endpoint.
     case noStatus
     case unreadableStatus
     /// A required member is missing; its name, with those of the enclosing members.
     case missing(String)
     /// A member that decides about entitlements has an undocumented type; its name likewise.
     case unreadable(String)
-}
 
-extension AppStoreFault {
-    /// The fault's name in metrics.
     package var label: String {
         switch self {
         case .empty: "empty"
@@ -45,33 +41,10 @@ extension AppStoreFault {
         case .emptyBody: self = .empty
         case .truncated: self = .truncated
         case .tooLarge(let maximumBytes): self = .tooLarge(maximumBytes: maximumBytes)
-        case _
-        where fault.position < body.count && body[fault.position] == UInt8(ascii: "<") && fault.isAtStart(of: body):
-            self = .html
-        default: self = .notJSON(rule: fault.rule.name, position: fault.position)
-        }
-    }
-}
-
-extension JSONFault {
-    fileprivate func isAtStart(of body: [UInt8]) -> Bool {
-        body[..<position].allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
-    }
-}
-
-extension AppStoreFault: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .empty: "The answer is empty."
-        case .html: "The answer is HTML."
-        case .truncated: "The answer ends too early."
-        case .tooLarge(let maximumBytes): "The answer is larger than \(maximumBytes) bytes."
-        case .notJSON(let rule, let position): "The answer is not JSON: \(rule) at byte \(position)."
-        case .notAnObject: "The answer is JSON, but not an object."
-        case .noStatus: "The answer has no status."
-        case .unreadableStatus: "The answer's status is not a number."
-        case .missing(let name): "The answer has no \(name)."
-        case .unreadable(let name): "The answer's \(name) has an undocumented type."
+        default:
+            let first = body.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+            let isHTML = first.startIndex == fault.position && first.first == UInt8(ascii: "<")
+            self = isHTML ? .html : .notJSON(rule: fault.rule.name, position: fault.position)
         }
     }
 }

@@ -4,33 +4,32 @@
 internal import COpenSSL
 
 /// AES-256-GCM (NIST SP 800-38D) with random nonces of 96 bits.
-public struct AES256GCM: Sendable, CustomReflectable {
+package struct AES256GCM: Sendable, CustomReflectable {
     private let key: [UInt8]
     /// Empty, so that no dump shows the key.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The length of a key in bytes.
-    public static let keyByteCount = 32
+    package static let keyByteCount = 32
     private static let nonceByteCount = 12
     private static let tagByteCount = 16
     /// The bytes that sealing adds: nonce and tag.
-    public static let overhead = nonceByteCount + tagByteCount
+    package static let overhead = nonceByteCount + tagByteCount
 
     /// Creates a cipher; the key has 32 bytes.
-    public init(key: [UInt8]) {
+    package init(key: [UInt8]) {
         precondition(key.count == Self.keyByteCount)
         self.key = key
     }
 
     /// True if OpenSSL, as configured, offers AES-256-GCM and random numbers. Without them, sealing traps.
-    public static var isOffered: Bool {
+    package static var isOffered: Bool {
         var byte: UInt8 = 0
         return unsafe CipherAlgorithm.aes256GCM.pointer != nil && RAND_bytes(&byte, 1) == 1
     }
 
     /// Returns nonce, ciphertext and tag.
     /// - Parameter context: bytes that are authenticated and not encrypted; opening requires the same.
-    public func seal(_ text: [UInt8], context: [UInt8]) -> [UInt8] {
+    package func seal(_ text: [UInt8], context: [UInt8]) -> [UInt8] {
         var nonce = [UInt8](repeating: 0, count: Self.nonceByteCount)
         var ciphertext = [UInt8](repeating: 0, count: text.count)
         var tag = [UInt8](repeating: 0, count: Self.tagByteCount)
@@ -50,7 +49,7 @@ public struct AES256GCM: Sendable, CustomReflectable {
     }
 
     /// Returns the text that was sealed with this key and context; nil if any byte differs.
-    public func open(_ sealed: ArraySlice<UInt8>, context: [UInt8]) -> [UInt8]? {
+    package func open(_ sealed: ArraySlice<UInt8>, context: [UInt8]) -> [UInt8]? {
         guard sealed.count >= Self.overhead else { return nil }
         let nonce = Array(sealed.prefix(Self.nonceByteCount))
         let ciphertext = Array(sealed.dropFirst(Self.nonceByteCount).dropLast(Self.tagByteCount))

@@ -9,16 +9,15 @@ internal import COpenSSL
 /// four.
 ///
 /// SAFETY (@unchecked Sendable): only `init` writes the two states. Copying a state reads it.
-@safe public final class HMACKey: @unchecked Sendable {
+@safe package final class HMACKey: @unchecked Sendable {
     private let inner: OpaquePointer
     private let outer: OpaquePointer
 
-    /// The length of a code in bytes.
-    public static let codeByteCount = 32
+    package static let codeByteCount = 32
     private static let blockByteCount = 64
 
     /// Creates a key of any length. A key longer than 64 bytes is replaced by its digest (RFC 2104 §2).
-    public init(_ key: [UInt8]) {
+    package init(_ key: [UInt8]) {
         let short = key.count > Self.blockByteCount ? HashFunction.sha256.digest(of: key) : key
         let block = short + [UInt8](repeating: 0, count: Self.blockByteCount - short.count)
         unsafe inner = Self.state(after: block.map { $0 ^ 0x36 })
@@ -39,7 +38,7 @@ internal import COpenSSL
     }
 
     /// Returns the code of a message, 32 bytes.
-    public func code(for message: Span<UInt8>) -> [UInt8] {
+    package func code(for message: Span<UInt8>) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: Self.codeByteCount) { buffer, count in
             unsafe write(message, to: buffer)
             count = Self.codeByteCount
@@ -47,7 +46,7 @@ internal import COpenSSL
     }
 
     /// Compares a code with that of a message in constant time. A code of another length is not valid.
-    public func isValid(_ code: [UInt8], for message: Span<UInt8>) -> Bool {
+    package func isValid(_ code: [UInt8], for message: Span<UInt8>) -> Bool {
         guard code.count == Self.codeByteCount else { return false }
         return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.codeByteCount) { expected in
             unsafe write(message, to: expected)
@@ -72,7 +71,7 @@ internal import COpenSSL
 
 extension HMACKey {
     /// Derives 32 bytes for one purpose from a secret, by HKDF-SHA256 without salt (RFC 5869 §2).
-    public static func derive(from secret: [UInt8], for purpose: String) -> [UInt8] {
+    package static func derive(from secret: [UInt8], for purpose: String) -> [UInt8] {
         let extracted = HMACKey([]).code(for: secret.span)
         // The only block: T(1) = HMAC(PRK, info | 1).
         return HMACKey(extracted).code(for: (Array(purpose.utf8) + [1]).span)

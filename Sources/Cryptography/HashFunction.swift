@@ -4,13 +4,13 @@
 internal import COpenSSL
 
 /// A hash function of FIPS 180-4.
-public enum HashFunction: Sendable {
+package enum HashFunction: Sendable {
     /// For names that another program prescribes. It withstands no attack on collisions.
     case sha1
     case sha256
 
     /// Returns the digest, 20 or 32 bytes.
-    public func digest(of bytes: [UInt8]) -> [UInt8] {
+    package func digest(of bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: byteCount)
         // SAFETY: OpenSSL writes as many bytes as the function's digest has.
         let status = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, algorithm, nil)

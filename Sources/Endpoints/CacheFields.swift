@@ -10,9 +10,13 @@ internal import Receipts
 
 extension Reply {
     /// Returns the reply with the fields for the caches involved and the age of Apple's answer.
-    consuming func withCacheFields(of origin: CacheProvenance, at now: Timestamp) -> Reply {
-        if let field = origin.cacheStatusField(at: now) { added.append(HTTPField(name: .cacheStatus, value: field)) }
-        if origin.source == .apple { added.append(HTTPField(name: .age, value: String(origin.age(at: now)))) }
+    consuming func withCacheFields(of provenance: CacheProvenance, at now: Timestamp) -> Reply {
+        if let field = provenance.cacheStatusField(at: now) {
+            added.append(HTTPField(name: .cacheStatus, value: field))
+        }
+        guard provenance.source == .apple else { return self }
+        let age = max(0, provenance.verifiedAt.wholeSeconds(until: now))
+        added.append(HTTPField(name: .age, value: String(age)))
         return self
     }
 }
@@ -20,7 +24,7 @@ extension Reply {
 /// The provenance of an answer, as needed for header fields.
 struct CacheProvenance: Sendable {
     let source: Provenance.Source
-    private let verifiedAt: Timestamp
+    fileprivate let verifiedAt: Timestamp
     private let cacheStatus: CacheStatus?
     /// RFC 9211 §2.3: the status of the upstream, or without an answer the status that a gateway would return.
     private let forwardStatus: Int
@@ -45,9 +49,6 @@ struct CacheProvenance: Sendable {
         if let end = cacheStatus.freshUntil { field += "; ttl=\(now.wholeSeconds(until: end))" }
         return field
     }
-
-    /// Returns the age in whole seconds.
-    fileprivate func age(at now: Timestamp) -> Int64 { max(0, verifiedAt.wholeSeconds(until: now)) }
 }
 
 extension DegradedReason {

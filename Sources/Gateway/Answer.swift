@@ -1,19 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+package import Receipts
 
-/// The decision about the evidence.
-public enum Verdict: Hashable, Sendable {
-    /// Apple signed the evidence, and it matches the caller's expectations.
+package enum Verdict: Hashable, Sendable {
+    /// Apple signed the evidence, and it matches the client's expectations.
     case genuine
-    /// The evidence is not genuine, or not what the caller expects.
+    /// The evidence is not genuine, or not what the client expects.
     case rejected(Rejection)
     /// No source that could decide was available.
     case undecided(UndecidedReason)
 
-    /// The verdict's name in the API.
-    public var name: String {
+    package var name: String {
         switch self {
         case .genuine: "genuine"
         case .rejected: "rejected"
@@ -22,7 +20,7 @@ public enum Verdict: Hashable, Sendable {
     }
 
     /// The name of the broken rule, or the reason why there is no verdict.
-    public var reason: String? {
+    package var reason: String? {
         switch self {
         case .genuine: nil
         case .rejected(let rejection): rejection.name
@@ -31,26 +29,21 @@ public enum Verdict: Hashable, Sendable {
     }
 }
 
-/// The reason why evidence is rejected.
-public enum Rejection: Hashable, CaseIterable, Sendable {
-    /// The evidence breaks a rule.
+package enum Rejection: Hashable, CaseIterable, Sendable {
     case rule(Rule)
     /// Apple reports that the customer's account does not exist, or no longer does (21010).
     case accountNotFound
 
-    /// All rules, and the rejection that only Apple can report.
-    public static let allCases = Rule.allCases.map(Rejection.rule) + [.accountNotFound]
+    package static let allCases = Rule.allCases.map(Rejection.rule) + [.accountNotFound]
 
-    /// The reason's name in the API.
-    public var name: String {
+    package var name: String {
         switch self {
         case .rule(let rule): rule.rawValue
         case .accountNotFound: "account_not_found"
         }
     }
 
-    /// The reason in one sentence.
-    public var explanation: String {
+    package var explanation: String {
         switch self {
         case .rule(let rule): rule.explanation
         case .accountNotFound: "Apple says that the customer's account does not exist, or no longer does."
@@ -59,7 +52,7 @@ public enum Rejection: Hashable, CaseIterable, Sendable {
 }
 
 /// The reason why no verdict was reached. The raw values are those of the API.
-public enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
+package enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
     /// Only Apple can answer, and this gateway has no upstream for the request.
     case upstreamNotConfigured = "upstream_not_configured"
     /// The mode is `apple`, and Apple has no record of receipts made in Xcode.
@@ -68,42 +61,119 @@ public enum UndecidedReason: String, Error, CaseIterable, Hashable, Sendable {
     case upstreamDidNotAnswer = "upstream_did_not_answer"
 }
 
-/// The answer to a `VerificationRequest`.
-public struct Answer: Sendable {
-    /// The decision about the evidence.
-    public let verdict: Verdict
+package struct Answer: Sendable {
+    package let verdict: Verdict
     /// The purchase that the answer is about; nil unless the verdict is `genuine`.
-    public let subject: VerificationSubject?
+    package let subject: VerificationSubject?
     /// The transactions to show: those that are signed, and those in Apple's answer.
-    public let transactions: [Transaction]
+    package let transactions: [Transaction]
     /// The state of each subscription, the one that ends last first.
-    public let subscriptions: [Subscription]
-    /// The source of the verdict.
-    public internal(set) var provenance: Provenance
+    package let subscriptions: [Subscription]
+    package internal(set) var provenance: Provenance
     /// The time until which the answer holds, at most until a subscription's state can change.
-    public let freshUntil: Timestamp
+    package let freshUntil: Timestamp
     /// Apple's own JSON, if the source is Apple.
-    public let upstreamBody: [UInt8]?
-    /// Apple's JSON about the same receipt from an earlier request, if the caller wants it and Apple gave none now.
-    public internal(set) var earlierUpstreamBody: [UInt8]?
+    package let upstreamBody: [UInt8]?
+    /// Apple's JSON about the same receipt from an earlier request, if the client wants it and Apple gave none now.
+    package internal(set) var earlierUpstreamBody: [UInt8]?
     /// True if the app's volume licence has ended (`expiration_date`); nil if the receipt has no such date.
-    public internal(set) var isAppExpired: Bool?
+    package internal(set) var isAppExpired: Bool?
     /// The part of caches in the answer; nil if neither they nor Apple were needed.
-    public internal(set) var cacheStatus: CacheStatus?
+    package internal(set) var cacheStatus: CacheStatus?
     /// Out of date once the data behind the answer may have changed; nil if nothing can change it.
     var version: InvalidationVersion?
 }
 
 extension Answer {
-    /// The app receipt among the evidence.
-    public var receipt: VerifiedReceipt? { subject?.evidence?.receipt }
+    package var receipt: VerifiedReceipt? { subject?.evidence?.receipt }
 
-    /// The environment of the purchase; nil if unknown.
-    public var environment: Environment? { subject?.environment }
+    package var environment: Environment? { subject?.environment }
 
     init(_ verdict: Verdict, _ provenance: Provenance, freshUntil: Timestamp) {
         self.init(
             verdict: verdict, subject: nil, transactions: [], subscriptions: [], provenance: provenance,
             freshUntil: freshUntil, upstreamBody: nil)
+    }
+}
+
+/// The data that decides if an answer may be repeated to the same request.
+package struct AnswerValidity: Sendable {
+    private let freshUntil: Timestamp
+    private let verifiedAt: Timestamp
+    private let version: InvalidationVersion?
+    /// True if the answer is about an app. A rejection is about none.
+    private let isAboutApp: Bool
+    private let bundleID: String?
+
+    /// Creates the data for an answer; nil if it must not be repeated.
+    package init?(_ answer: Answer, at now: Timestamp) {
+        guard now < answer.freshUntil else { return nil }
+        freshUntil = answer.freshUntil
+        verifiedAt = answer.provenance.verifiedAt
+        version = answer.version
+        isAboutApp = answer.subject != nil
+        bundleID = answer.subject?.bundleID
+    }
+
+    package func isValid(for options: VerificationOptions, at now: Timestamp) -> Bool {
+        now < freshUntil && version?.isCurrent ?? true
+            && verifiedAt.isAccepted(at: now, maximumAge: options.maximumAge)
+    }
+
+    package func checkApp(for client: RequestClient) throws(GatewayError) {
+        guard isAboutApp else { return }
+        try client.check(mayUse: bundleID)
+    }
+}
+
+extension Answer {
+    /// The answer in the form in which it is repeated.
+    package var repeated: Answer {
+        var repeated = self
+        repeated.provenance.cache = .near
+        repeated.cacheStatus = .hit(freshUntil: cacheStatus?.freshUntil ?? freshUntil)
+        return repeated
+    }
+}
+
+/// The part of caches in an answer, in the terms of RFC 9211.
+package struct CacheStatus: Hashable, Sendable {
+    package enum Handling: Hashable, Sendable {
+        case hit
+        case forwarded(Reason)
+    }
+
+    /// The reason for the request to Apple (RFC 9211 §2.2). The raw values are those of the header field.
+    package enum Reason: String, CaseIterable, Sendable {
+        case miss
+        /// The cached result is past its freshness.
+        case stale
+        /// The cached result is fresh, but older than the client accepts.
+        case request
+    }
+
+    package let handling: Handling
+    /// The time until which the cached or new result is fresh; nil without a result.
+    package let freshUntil: Timestamp?
+    /// True if the result was stored for other requests.
+    package let isStored: Bool
+    /// True if the request waited for a request to Apple that another one had started.
+    package let isCollapsed: Bool
+}
+
+extension CacheStatus {
+    static func hit(freshUntil: Timestamp) -> CacheStatus {
+        CacheStatus(handling: .hit, freshUntil: freshUntil, isStored: false, isCollapsed: false)
+    }
+
+    /// A request to Apple was needed.
+    /// - Parameter found: the result; nil if there was none.
+    static func forwarded(
+        _ reason: Reason, found: CachedResult? = nil, isCollapsed: Bool = false
+    ) -> CacheStatus {
+        let stored = found.flatMap { $0.isLasting ? $0 : nil }
+        return CacheStatus(
+            handling: .forwarded(reason), freshUntil: stored?.freshUntil, isStored: stored != nil,
+            isCollapsed: isCollapsed)
     }
 }

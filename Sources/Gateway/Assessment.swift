@@ -61,15 +61,10 @@ extension Assessment {
 
     var upstreamRequest: UpstreamRequest {
         UpstreamRequest(
-            subject: subject, callersSecret: request.options.callersSecret,
+            subject: subject, sentSecret: request.options.sentSecret,
             options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
     }
 
-    func reasonToAsk(knowing known: CachedResult) -> CacheStatus.Reason {
-        known.isFresh(at: now, maximumAge: nil) ? .request : .stale
-    }
-
-    /// The original transaction IDs of the evidence, without duplicates.
     var originalTransactionIDs: [String] { Array(Set(transactions.map(\.chainID))) }
 
     /// Returns the time until which a result of Apple may be repeated.
@@ -119,7 +114,7 @@ extension Assessment {
         degradedBecause reasons: [DegradedReason] = []
     ) -> Answer? {
         let provenance = Provenance(
-            source: .apple, cache: cache, verifiedAt: known.askedAt, degradedReasons: reasons,
+            source: .apple, cache: cache, verifiedAt: known.fetchedAt, degradedReasons: reasons,
             upstreamStatus: known.status)
         switch known.result {
         case .answered(let answer):

@@ -1,66 +1,60 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import RateLimits
+package import RateLimits
 internal import Synchronization
 
 /// Admits the requests of clients: each needs a concurrency slot, and tokens from all buckets that it is charged to.
-public final class ClientAdmission: Sendable {
+package final class ClientAdmission: Sendable {
     private let rates: any RateLimiter
     private let slots: any InFlightLimiter
 
-    /// Creates the admission of one node.
-    /// - Parameters:
-    ///   - rates: the token buckets of clients.
-    ///   - slots: the concurrency slots of clients.
-    public init(rates: any RateLimiter, slots: any InFlightLimiter) {
+    package init(rates: any RateLimiter, slots: any InFlightLimiter) {
         self.rates = rates
         self.slots = slots
     }
 
-    /// Throws `GatewayError` if the caller is known to be over a rate limit or its concurrency limit. Called before the
+    /// Throws `GatewayError` if the client is known to be over a rate limit or its concurrency limit. Called before the
     /// request's body is read; takes no slot and no tokens.
-    public func refuseIfLimited(_ caller: Caller) throws(GatewayError) {
-        try slot(for: caller)?.release()
-        guard !caller.charges.isEmpty, let refusal = rates.knownRefusal(of: caller.charges) else { return }
-        try enforce(refusal, caller)
+    package func refuseIfLimited(_ client: RequestClient) throws(GatewayError) {
+        try slot(for: client)?.release()
+        guard !client.charges.isEmpty, let refusal = rates.knownRefusal(of: client.charges) else { return }
+        try enforce(refusal, client)
     }
 
     /// Does the work for a request once it has a concurrency slot, which it keeps until the end, and its tokens.
     /// - Parameter work: runs at once, or after the tokens have come from the store.
     /// - Throws: `GatewayError` if a limit is exceeded.
-    public func admit<Value>(
-        _ caller: Caller, then work: @escaping @Sendable () throws -> Step<Value, any Error>
+    package func admit<Value>(
+        _ client: RequestClient, then work: @escaping @Sendable () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
-        guard let slot = try slot(for: caller) else { return try charge(caller, then: work) }
-        return try holding(slot) { try charge(caller, then: work) }
+        guard let slot = try slot(for: client) else { return try charge(client, then: work) }
+        return try holding(slot) { try charge(client, then: work) }
     }
 
     /// Does the work for a request once it has its tokens. It needs no slot, because nothing is left to verify.
-    /// - Parameter work: runs at once, or after the tokens have come from the store.
-    /// - Throws: `GatewayError` if a limit is exceeded.
-    public func charge<Value>(
-        _ caller: Caller, then work: @escaping @Sendable () throws -> Step<Value, any Error>
+    package func charge<Value>(
+        _ client: RequestClient, then work: @escaping @Sendable () throws -> Step<Value, any Error>
     ) throws -> Step<Value, any Error> {
-        guard !caller.charges.isEmpty else { return try work() }
-        if let admission = rates.admitAtOnce(caller.charges) {
-            try enforce(admission, caller)
+        guard !client.charges.isEmpty else { return try work() }
+        if let admission = rates.admitAtOnce(client.charges) {
+            try enforce(admission, client)
             return try work()
         }
         return .wait {
-            try self.enforce(await self.rates.admit(caller.charges), caller)
+            try self.enforce(await self.rates.admit(client.charges), client)
             // Many requests may have waited for the same tokens: the scheduler spreads their work.
             return .compute(work)
         }
     }
 
-    private func enforce(_ admission: RateAdmission, _ caller: Caller) throws(GatewayError) {
-        caller.onAdmission(admission)
+    private func enforce(_ admission: RateAdmission, _ client: RequestClient) throws(GatewayError) {
+        client.onAdmission(admission)
         guard admission.isAdmitted else { throw .rateLimited(admission) }
     }
 
-    private func slot(for caller: Caller) throws(GatewayError) -> InFlightSlot? {
-        guard let limit = caller.inFlight else { return nil }
+    private func slot(for client: RequestClient) throws(GatewayError) -> InFlightSlot? {
+        guard let limit = client.inFlight else { return nil }
         guard slots.acquire(limit) else { throw .tooManyInFlight }
         return InFlightSlot(of: limit, in: slots)
     }

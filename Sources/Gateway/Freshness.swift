@@ -22,56 +22,52 @@ extension Timestamp {
 }
 
 /// The time for which an answer may be repeated. Each is a maximum: no answer outlives an entitlement's next boundary.
-public struct FreshnessPolicy: Hashable, Sendable {
+package struct FreshnessPolicy: Hashable, Sendable {
     /// While all subscriptions are paid for.
-    public var active: Duration = .seconds(600)
+    package var active: Duration = .seconds(600)
     /// The same in the sandbox, where a month takes five minutes.
-    public var activeInSandbox: Duration = .seconds(30)
+    package var activeInSandbox: Duration = .seconds(30)
     /// While Apple tries to collect a payment, which may succeed at any moment.
-    public var unpaid: Duration = .seconds(60)
+    package var unpaid: Duration = .seconds(60)
     /// For a day after a subscription ended: customers often resubscribe then.
-    public var recentlyExpired: Duration = .seconds(60)
+    package var recentlyExpired: Duration = .seconds(60)
     /// After that.
-    public var longExpired: Duration = .seconds(3600)
+    package var longExpired: Duration = .seconds(3600)
     /// Without a subscription: only a refund can change the answer.
-    public var withoutSubscription: Duration = .seconds(86_400)
+    package var withoutSubscription: Duration = .seconds(86_400)
     /// For receipts that break a rule permanently.
-    public var rejected: Duration = .seconds(3600)
+    package var rejected: Duration = .seconds(3600)
     /// For 21010: a deleted account rarely comes back soon.
-    public var accountNotFound: Duration = .seconds(3600)
+    package var accountNotFound: Duration = .seconds(3600)
     /// For 21003 on a receipt whose signature is valid: an immediate retry gets the same answer.
-    public var disagreement: Duration = .seconds(300)
+    package var disagreement: Duration = .seconds(300)
     /// The maximum in the near cache for answers other than rejections, because other nodes cannot correct it.
-    public var near: Duration = .seconds(30)
+    package var near: Duration = .seconds(30)
     /// The time after its end for which an answer is given while a new one is fetched (RFC 5861 §3).
-    public var staleWhileRevalidate: Duration = .seconds(60)
+    package var staleWhileRevalidate: Duration = .seconds(60)
     /// The time after its end for which an answer is given if Apple does not answer (RFC 5861 §4).
-    public var staleIfError: Duration = .seconds(86_400)
+    package var staleIfError: Duration = .seconds(86_400)
 
-    /// Creates the default policy.
-    public init() {}
+    package init() {}
 
     /// Returns the time for which a result is of use after its request to Apple: while fresh, and then while stale.
-    public func retention(of known: CachedResult) -> Duration {
+    package func retention(of known: CachedResult) -> Duration {
         let end =
             switch known.result {
             case .answered: known.freshUntil.advanced(by: staleIfError)
             case .accountNotFound: known.freshUntil.advanced(by: staleWhileRevalidate)
             case .unanswered: known.freshUntil
             }
-        return known.askedAt.duration(to: end)
+        return known.fetchedAt.duration(to: end)
     }
 
-    /// The longest freshness of any result.
-    public var longestFreshness: Duration {
+    package var longestFreshness: Duration {
         [active, unpaid, recentlyExpired, longExpired, withoutSubscription, accountNotFound, disagreement].max()
             ?? .zero
     }
 
-    /// The longest retention of any result.
-    public var longestRetention: Duration { longestFreshness + max(staleIfError, staleWhileRevalidate) }
+    package var longestRetention: Duration { longestFreshness + max(staleIfError, staleWhileRevalidate) }
 
-    /// Returns the freshness for these subscriptions: the shortest of theirs.
     func span(of subscriptions: [Subscription], in environment: Environment?, at now: Timestamp) -> Duration {
         let longest = subscriptions.map { span(of: $0, at: now) }.min() ?? withoutSubscription
         return environment ?? .production == .production ? longest : min(longest, activeInSandbox)

@@ -7,15 +7,8 @@
 ///
 /// Two generations approximate the order of use without a list. Values enter the young one, and return to it when they
 /// are found in the old one. When the young one is full it becomes the old one, and the old one is dropped.
-public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    @usableFromInline struct Entry: Sendable {
-        @usableFromInline let value: Value
-        @usableFromInline let byteCount: Int
-
-        @usableFromInline init(value: Value, byteCount: Int) {
-            (self.value, self.byteCount) = (value, byteCount)
-        }
-    }
+package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline typealias Entry = (value: Value, byteCount: Int)
 
     @usableFromInline struct Generation: Sendable {
         @usableFromInline var entries: [Key: Entry] = [:]
@@ -40,12 +33,11 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline let maximumYoungByteCount: Int
 
     /// - Parameter maximumBytes: the limit of both generations together; 0 keeps nothing.
-    @inlinable public init(maximumBytes: Int) {
+    @inlinable package init(maximumBytes: Int) {
         maximumYoungByteCount = maximumBytes / 2
     }
 
-    /// Returns the value for a key.
-    @inlinable public mutating func find(_ key: Key) -> Value? {
+    @inlinable package mutating func find(_ key: Key) -> Value? {
         if let value = young.entries[key]?.value { return value }
         guard let entry = old.remove(key) else { return nil }
         insert(entry, for: key)
@@ -53,11 +45,10 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Stores a value of this size, its key included. A value larger than a generation is not stored.
-    @inlinable public mutating func insert(_ value: Value, for key: Key, byteCount: Int) {
-        insert(Entry(value: value, byteCount: byteCount), for: key)
+    @inlinable package mutating func insert(_ value: Value, for key: Key, byteCount: Int) {
+        insert((value: value, byteCount: byteCount), for: key)
     }
 
-    /// Removes the value for a key.
     /// - Returns: true if there was one.
     @discardableResult @inlinable
     package mutating func remove(_ key: Key) -> Bool {
@@ -72,12 +63,59 @@ public struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         young.insert(entry, for: key)
     }
 
-    /// Drops the old generation; the young one replaces it.
     @inlinable mutating func age() {
         old = young
         young = Generation()
     }
 
-    /// The bytes of both generations.
     @inlinable var byteCount: Int { young.byteCount + old.byteCount }
+}
+
+/// A least recently used cache for several owners, bounded in bytes for all of them together.
+///
+/// An owner may take all space that the others leave. Once it is full, the largest owner loses its old values,
+/// whichever owner adds one. So many values of one owner do not push out the small share of another.
+package struct SharedGenerations<Owner: Hashable & Sendable, Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline var shares: [Owner: Generations<Key, Value>] = [:]
+    @usableFromInline let maximumBytes: Int
+    /// The bytes of all shares, or more: values that a share drops by itself are subtracted when needed.
+    @usableFromInline var estimatedByteCount = 0
+
+    /// - Parameter maximumBytes: the limit of all values together; 0 keeps nothing.
+    @inlinable package init(maximumBytes: Int) {
+        self.maximumBytes = maximumBytes
+    }
+
+    @inlinable package mutating func find(_ key: Key, of owner: Owner) -> Value? {
+        shares[owner]?.find(key)
+    }
+
+    /// Stores a value of this size, its key included. A value larger than half of all bytes is not stored.
+    @inlinable package mutating func insert(_ value: Value, for key: Key, of owner: Owner, byteCount: Int) {
+        guard byteCount <= maximumBytes / 2 else { return }
+        shares[owner, default: Generations(maximumBytes: maximumBytes)].insertAgeing(
+            value, for: key, byteCount: byteCount)
+        estimatedByteCount += byteCount
+        if estimatedByteCount > maximumBytes { makeRoom() }
+    }
+
+    @usableFromInline mutating func makeRoom() {
+        estimatedByteCount = shares.values.reduce(0) { $0 + $1.byteCount }
+        while estimatedByteCount > maximumBytes,
+            let largest = shares.max(by: { $0.value.byteCount < $1.value.byteCount })
+        {
+            var share = largest.value
+            share.age()
+            estimatedByteCount -= largest.value.byteCount - share.byteCount
+            shares[largest.key] = share.byteCount > 0 ? share : nil
+        }
+    }
+}
+
+extension Generations {
+    /// Stores a value and ages early: without an old generation, making room would drop everything.
+    @inlinable mutating func insertAgeing(_ value: Value, for key: Key, byteCount: Int) {
+        insert(value, for: key, byteCount: byteCount)
+        if old.byteCount == 0, young.byteCount > maximumYoungByteCount / 4 { age() }
+    }
 }

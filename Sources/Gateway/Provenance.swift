@@ -1,12 +1,12 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+package import Receipts
 
 /// The source of a verdict.
-public struct Provenance: Hashable, Sendable {
+package struct Provenance: Hashable, Sendable {
     /// The authority behind the verdict. The raw values are those of the API.
-    public enum Source: String, CaseIterable, Sendable {
+    package enum Source: String, CaseIterable, Sendable {
         /// The receipt's own signature.
         case local
         /// Apple's `verifyReceipt`.
@@ -14,7 +14,7 @@ public struct Provenance: Hashable, Sendable {
     }
 
     /// The cache that answered. The raw values are those of the API.
-    public enum Cache: String, CaseIterable, Sendable {
+    package enum Cache: String, CaseIterable, Sendable {
         /// None: the answer was made for this request.
         case miss
         /// The near cache in this process, for the same bytes.
@@ -25,29 +25,24 @@ public struct Provenance: Hashable, Sendable {
         case stale
     }
 
-    /// The authority behind the verdict.
-    public var source: Source
-    /// The cache that answered.
-    public var cache: Cache
-    /// The time of the verdict.
-    public var verifiedAt: Timestamp
+    package var source: Source
+    package var cache: Cache
+    package var verifiedAt: Timestamp
     /// The reasons why the preferred source did not answer; empty if it did.
-    public var degradedReasons: [DegradedReason] = []
-
+    package var degradedReasons: [DegradedReason] = []
     /// Apple's status code, such as 0 or 21003, also of a request that did not help; nil if Apple gave none.
-    public var upstreamStatus: Int?
+    package var upstreamStatus: Int?
 
-    /// True if the preferred source did not answer.
-    public var isDegraded: Bool { !degradedReasons.isEmpty }
+    package var isDegraded: Bool { !degradedReasons.isEmpty }
 }
 
 /// The reasons why the preferred source did not answer. The raw values are those of the API.
-public enum DegradedReason: String, CaseIterable, Hashable, Sendable {
+package enum DegradedReason: String, CaseIterable, Hashable, Sendable {
     /// The shared store is unreachable: this node answers from its own copy, and purges by other nodes may be missing.
     case sharedStoreUnreachable = "shared_store_unreachable"
     /// The circuit breaker is open: Apple failed too often, so calls are suspended for some seconds.
     case circuitOpen = "circuit_open"
-    /// Apple asked for a pause (429).
+    /// Apple requested a pause (429).
     case upstreamPaused = "upstream_paused"
     /// The operator's limit for requests to Apple is reached.
     case upstreamBudget = "upstream_budget"
@@ -55,21 +50,14 @@ public enum DegradedReason: String, CaseIterable, Hashable, Sendable {
     case upstreamSaturated = "upstream_saturated"
     /// Apple takes longer than this request may wait; the request to Apple continues in the background.
     case upstreamSlow = "upstream_slow"
-    /// No connection.
+    // As in `UpstreamFailure`.
     case upstreamUnreachable = "upstream_unreachable"
-    /// The server could not prove that it is Apple.
     case upstreamTLS = "upstream_tls"
-    /// No answer before the deadline.
     case upstreamTimeout = "upstream_timeout"
-    /// The connection ended before the answer did.
     case upstreamReset = "upstream_reset"
-    /// HTTP status 5xx.
     case upstreamServerError = "upstream_server_error"
-    /// A body that is HTML, empty or truncated.
     case upstreamUnusableAnswer = "upstream_unusable_answer"
-    /// Apple reports a temporary fault.
     case upstreamUnavailable = "upstream_unavailable"
-    /// Apple did not accept the request itself.
     case upstreamRequestRefused = "upstream_request_refused"
     /// Apple reports a well-formed receipt with a valid signature as malformed (21002): a temporary fault.
     case upstreamCallsMalformed = "upstream_calls_malformed"
@@ -79,7 +67,6 @@ public enum DegradedReason: String, CaseIterable, Hashable, Sendable {
     case upstreamContradiction = "upstream_contradiction"
     /// Apple rejects the app's shared secret: fix the operator's configuration.
     case sharedSecretRejected = "shared_secret_rejected"
-    /// The gateway is stopping.
     case stopping
 }
 

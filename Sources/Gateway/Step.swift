@@ -5,28 +5,24 @@
 ///
 /// The caller chooses where the steps run. A known value needs no task, computations can alternate with other work of
 /// an event loop, and only a waiting step needs a task.
-public enum Step<Value: Sendable, Failure: Error>: Sendable {
-    /// The work is done.
+package enum Step<Value: Sendable, Failure: Error>: Sendable {
     case done(Value)
     /// The next step computes and never suspends.
     case compute(@Sendable () throws(Failure) -> Step)
     /// The next step waits for the network, a timer or other work.
     case wait(@Sendable () async throws(Failure) -> Step)
 
-    /// True if the next step computes.
-    public var isComputing: Bool {
+    @inlinable package var isComputing: Bool {
         if case .compute = self { true } else { false }
     }
 
-    /// Returns the step after all computations.
-    public func computed() throws(Failure) -> Step {
+    @inlinable package func computed() throws(Failure) -> Step {
         var step = self
         while case .compute(let next) = step { step = try next() }
         return step
     }
 
-    /// Returns the step after this one.
-    public func next() async throws(Failure) -> Step {
+    @inlinable package func next() async throws(Failure) -> Step {
         switch self {
         case .done: self
         case .compute(let next): try next()
@@ -34,8 +30,7 @@ public enum Step<Value: Sendable, Failure: Error>: Sendable {
         }
     }
 
-    /// Returns the value after all steps.
-    public func value() async throws(Failure) -> Value {
+    @inlinable package func value() async throws(Failure) -> Value {
         var step = self
         while true {
             if case .done(let value) = step { return value }
@@ -44,7 +39,7 @@ public enum Step<Value: Sendable, Failure: Error>: Sendable {
     }
 
     /// Returns the same work with its value transformed.
-    public func map<Other: Sendable>(
+    @inlinable package func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws(Failure) -> Other
     ) throws(Failure) -> Step<Other, Failure> {
         switch self {

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+package import Receipts
 
 /// Answers with Apple's data about a purchase, and decides if a request to Apple is needed and possible.
 ///
@@ -10,19 +10,14 @@ public import Receipts
 ///                     │ no            │ fresh        │ fails
 ///                     └──▶ evidence   └──▶ use it    └──▶ stale result, else evidence
 /// ```
-public final class UpstreamVerification: Sendable {
+package final class UpstreamVerification: Sendable {
     private let connection: UpstreamConnection
     private let cache: any UpstreamCache
     private let fetcher: UpstreamFetcher
     private let policy: CachePolicy
     private let observer: any UpstreamObserver
 
-    /// Creates the verification with one upstream.
-    /// - Parameters:
-    ///   - fleet: the ports to the nodes' shared state.
-    ///   - policy: decides if cached results may be used.
-    ///   - observer: receives events.
-    public init(
+    package init(
         _ connection: UpstreamConnection, fleet: FleetPorts, policy: CachePolicy, observer: any UpstreamObserver,
         clock: @escaping @Sendable () -> Timestamp
     ) {
@@ -34,25 +29,18 @@ public final class UpstreamVerification: Sendable {
         fetcher = UpstreamFetcher(client, fleet: fleet, policy: policy, observer: observer, clock: clock)
     }
 
-    /// The number of receipts with a request to Apple in flight.
     var flightCount: Int { fetcher.flightCount }
 }
 
 /// An upstream, and the rules for requests to it.
-public struct UpstreamConnection: Sendable {
-    /// The upstream.
-    public var upstream: any Upstream
-    /// The guards of its endpoints.
-    public var guards: UpstreamGuards
-    /// The deprecation and sunset dates of its endpoints.
-    public var lifecycle: UpstreamLifecycle
-    /// The time limits for its replies.
-    public var timeouts: UpstreamTimeouts
-    /// Verifies the receipts in its answers.
-    public var verifier: ReceiptVerifier
+package struct UpstreamConnection: Sendable {
+    package var upstream: any Upstream
+    package var guards: UpstreamGuards
+    package var lifecycle: UpstreamLifecycle
+    package var timeouts: UpstreamTimeouts
+    package var verifier: ReceiptVerifier
 
-    /// Creates a connection.
-    public init(
+    package init(
         _ upstream: any Upstream, guards: UpstreamGuards, lifecycle: UpstreamLifecycle, timeouts: UpstreamTimeouts,
         verifier: ReceiptVerifier
     ) {
@@ -69,7 +57,7 @@ public struct UpstreamConnection: Sendable {
 extension UpstreamVerification {
     /// Answers with Apple's data if it is needed and available.
     ///
-    /// Mode `auto` needs it if Apple may know more than the receipt; in the other modes the caller requires it.
+    /// Mode `auto` needs it if Apple may know more than the receipt; in the other modes the client requires it.
     func answer(to assessment: Assessment) -> Step<Answer, any Error> {
         let mode = assessment.request.options.mode
         let api: UpstreamAPI
@@ -79,7 +67,7 @@ extension UpstreamVerification {
             return .done(assessment.withoutUpstream(error))
         }
         let request = assessment.upstreamRequest
-        let secret = request.callersSecret ?? connection.upstream.secret(forApp: request.subject.bundleID)
+        let secret = request.sentSecret ?? connection.upstream.secret(forApp: request.subject.bundleID)
         guard mode != .auto || (secret != nil && assessment.mayHaveChanged) else {
             return .done(assessment.withoutUpstream(.upstreamNotConfigured))
         }
@@ -107,7 +95,7 @@ extension UpstreamVerification {
     private func answer(_ assessment: Assessment, _ key: CacheKey) async -> Answer {
         let lookup = await cache.lookUp(key, naming: assessment.originalTransactionIDs)
         let (made, result) = await answer(assessment, key, after: lookup)
-        var answer = stamped(made, of: result, assessment, since: lookup.version)
+        var answer = versioned(made, of: result, assessment, since: lookup.version)
         if answer.upstreamBody == nil, answer.verdict == .genuine, assessment.showsLatestReceipt {
             answer.earlierUpstreamBody = await earlierBody(about: key, of: assessment, knowing: lookup.result)
         }
@@ -161,7 +149,8 @@ extension UpstreamVerification {
         observer.observe(.lookedUp(.miss))
         let found = await fetcher.value(for: key, assessment, since: known, waitLimit: waitLimit(for: assessment))
         if !found.isFirst { observer.observe(.joinedFlight) }
-        let reason = known.map { assessment.reasonToAsk(knowing: $0) } ?? .miss
+        let reason: CacheStatus.Reason =
+            known.map { $0.isFresh(at: assessment.now, maximumAge: nil) ? .request : .stale } ?? .miss
         let failed = CacheStatus.forwarded(reason, isCollapsed: !found.isFirst)
         guard let result = found.value else {
             return (degraded(assessment, known, because: .upstreamSlow, failed), known)
@@ -180,7 +169,7 @@ extension UpstreamVerification {
             ? connection.timeouts.deadline + .seconds(1) : connection.timeouts.softTimeout
     }
 
-    /// Returns the best answer without Apple: a stale result, else the evidence, if the caller accepts that.
+    /// Returns the best answer without Apple: a stale result, else the evidence, if the client accepts that.
     /// - Parameter status: Apple's status code, if any.
     private func degraded(
         _ assessment: Assessment, _ known: CachedResult?, because reason: DegradedReason, _ cacheStatus: CacheStatus?,
@@ -200,7 +189,7 @@ extension UpstreamVerification {
     }
 
     /// Returns the answer with a version that ends when the result behind it changes or is purged.
-    private func stamped(
+    private func versioned(
         _ answer: consuming Answer, of result: CachedResult?, _ assessment: Assessment,
         since version: InvalidationVersion
     ) -> Answer {
@@ -209,7 +198,7 @@ extension UpstreamVerification {
         let ids = assessment.originalTransactionIDs
         // Watched before the comparison: a purge between the two puts the version out of date.
         let watching = version.watching(Array(Set(ids).union(result.originalTransactionIDs)))
-        let isCurrent = cache.judge(result, naming: ids) == .current
+        let isCurrent = cache.purgeDecision(for: result, naming: ids) == .current
         answer.version = isCurrent ? watching : watching.outOfDate
         return answer
     }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+package import Receipts
 
 /// Verifies evidence and answers requests.
 ///
@@ -13,19 +13,14 @@ public import Receipts
 ///
 /// Local verification takes microseconds and never suspends, so it can run on an event loop. Only shared state and
 /// requests to Apple are awaited.
-public final class VerificationService: Sendable {
+package final class VerificationService: Sendable {
     private let verifier: ReceiptVerifier
     private let freshness: FreshnessPolicy
     private let apple: UpstreamVerification?
     private let onVerification: (@Sendable (Duration, Rule?) -> Void)?
 
-    /// Creates a service.
-    /// - Parameters:
-    ///   - verifier: has the trust anchors.
-    ///   - freshness: the time for which answers may be repeated.
-    ///   - apple: sends requests to Apple; nil answers from receipts alone.
-    ///   - onVerification: receives the duration of each local verification, and the rule that the receipt breaks.
-    public init(
+    /// - Parameter onVerification: receives the duration of each local verification, and the rule that the receipt breaks.
+    package init(
         verifier: ReceiptVerifier, freshness: FreshnessPolicy = FreshnessPolicy(), apple: UpstreamVerification? = nil,
         onVerification: (@Sendable (Duration, Rule?) -> Void)? = nil
     ) {
@@ -38,7 +33,7 @@ public final class VerificationService: Sendable {
     /// Answers an admitted request. Forged or broken evidence is rejected here and never sent to Apple.
     /// - Parameter now: the time at which entitlements are evaluated.
     /// - Throws: `GatewayError` if the client may not see the answer.
-    public func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
+    package func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
         let evidence: VerifiedEvidence
         do throws(ReceiptError) {
             evidence = try verifyLocally(request.evidence, at: now)
@@ -48,7 +43,7 @@ public final class VerificationService: Sendable {
         let expectations = request.options.expectations
         if let rule = expectations.ruleBroken(byAppOf: evidence) { return .done(rejected(rule, at: now)) }
         // Before other comparisons: a difference would reveal to any client that the evidence is genuine.
-        try request.caller.check(mayUse: evidence.bundleID)
+        try request.client.check(mayUse: evidence.bundleID)
         if let rule = expectations.ruleBroken(byInstallationOf: evidence) {
             // Not repeated: only a client that may use the app may learn this about its evidence.
             return .done(rejected(rule, at: now, until: now))
@@ -99,7 +94,6 @@ extension Expectations {
         return isIssued ? nil : .bundleIDMismatch
     }
 
-    /// Returns the broken rule about the installation, which only an app receipt describes.
     fileprivate func ruleBroken(byInstallationOf evidence: VerifiedEvidence) -> Rule? {
         guard let receipt = evidence.receipt else { return nil }
         do throws(ReceiptError) {
@@ -114,13 +108,13 @@ extension Expectations {
 
 extension VerificationOptions {
     /// Throws `.appNotPermitted` unless the client may use the app that it names, if it names one.
-    public func checkExpectedApp(for caller: Caller) throws(GatewayError) {
+    package func checkExpectedApp(for client: RequestClient) throws(GatewayError) {
         guard let bundleID = expectations.bundleID else { return }
-        guard caller.permittedApps.contains(bundleID) else { throw .appNotPermitted }
+        guard client.permittedApps.contains(bundleID) else { throw .appNotPermitted }
     }
 }
 
-extension Caller {
+extension RequestClient {
     /// Checks the signed app, whatever app the client named. Evidence without an app is for clients that may use all.
     func check(mayUse bundleID: String?) throws(GatewayError) {
         guard permittedApps.contains(bundleID) else { throw .appNotPermitted }

@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension UInt8 {
-    /// Compares two bytes, ASCII letters without regard to case.
-    func isSameLetter(as other: UInt8) -> Bool { lowercased == other.lowercased }
-
-    private var lowercased: UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
-    }
+    fileprivate var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 
     /// `OWS`: a space or a tab (RFC 9110 §5.6.3).
     var isWhitespace: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
@@ -16,16 +11,15 @@ extension UInt8 {
     var isVisible: Bool { (0x21...0x7E).contains(self) }
 
     /// `tchar = any VCHAR, except delimiters` (RFC 9110 §5.6.2).
-    var isTokenCharacter: Bool { isVisible && !#"(),/:;<=>?@[\]{}""#.utf8.contains(self) }
+    package var isTokenCharacter: Bool { isVisible && !#"(),/:;<=>?@[\]{}""#.utf8.contains(self) }
 
     /// `field-vchar`, space or tab: `VCHAR / obs-text / SP / HTAB` (RFC 9110 §5.5).
-    var isFieldCharacter: Bool {
-        self == 0x09 || (0x20...0x7E).contains(self) || self >= 0x80
-    }
+    var isFieldCharacter: Bool { self == 0x09 || (0x20...0x7E).contains(self) || self >= 0x80 }
 }
 
 extension Sequence<UInt8> {
+    /// Compares two texts, ASCII letters without regard to case.
     func isSameText(as other: some Sequence<UInt8>) -> Bool {
-        elementsEqual(other) { $0.isSameLetter(as: $1) }
+        elementsEqual(other) { $0.lowercased == $1.lowercased }
     }
 }

@@ -3,12 +3,12 @@
 
 /// A request that passed all checks: no byte of it changes the meaning of others. Only the checks create one.
 struct CheckedRequest: Sendable {
-    struct Limits: Sendable {
-        /// In bytes; longer than any URL of an API.
-        var maximumURLBytes = 8192
-        var maximumHeaders = 64
+    private enum Limits {
+        /// Longer than any URL of an API.
+        static let urlBytes = 8192
+        static let headers = 64
         /// The bytes of one field, name and value together.
-        var maximumHeaderBytes = 16_384
+        static let headerBytes = 16_384
     }
 
     let method: TransportRequest.Method
@@ -18,16 +18,14 @@ struct CheckedRequest: Sendable {
     let headerLines: [String]
     let body: [UInt8]
 
-    init(
-        _ request: TransportRequest, under configuration: TransportConfiguration, limits: Limits = Limits()
-    ) throws(TransportError) {
-        try Self.check(url: request.url, under: configuration, limits)
+    init(_ request: TransportRequest, under configuration: TransportConfiguration) throws(TransportError) {
+        try Self.check(url: request.url, under: configuration)
         var headers = request.headers
         if headers.values(of: "User-Agent").isEmpty {
             headers.insert(TransportHeader(name: "User-Agent", value: configuration.userAgent), at: 0)
         }
-        guard headers.count <= limits.maximumHeaders else { throw .invalidHeader }
-        for header in headers { try Self.check(header, limits) }
+        guard headers.count <= Limits.headers else { throw .invalidHeader }
+        for header in headers { try Self.check(header) }
         method = request.method
         url = request.url
         isSecure = request.url.hasScheme("https")
@@ -37,19 +35,17 @@ struct CheckedRequest: Sendable {
         headerLines = ["Expect:"] + unset + headers.map(\.line)
     }
 
-    private static func check(
-        url: String, under configuration: TransportConfiguration, _ limits: Limits
-    ) throws(TransportError) {
-        guard url.utf8.count <= limits.maximumURLBytes, url.utf8.allSatisfy(\.isVisible) else { throw .invalidURL }
+    private static func check(url: String, under configuration: TransportConfiguration) throws(TransportError) {
+        guard url.utf8.count <= Limits.urlBytes, url.utf8.allSatisfy(\.isVisible) else { throw .invalidURL }
         if url.hasScheme("https") { return }
         guard url.hasScheme("http") else { throw .invalidURL }
         guard configuration.allowsPlainHTTP else { throw .insecureURL }
     }
 
-    private static func check(_ header: TransportHeader, _ limits: Limits) throws(TransportError) {
+    private static func check(_ header: TransportHeader) throws(TransportError) {
         let (name, value) = (header.name.utf8, header.value.utf8)
         guard !name.isEmpty, name.allSatisfy(\.isTokenCharacter), value.allSatisfy(\.isFieldCharacter),
-            name.count + value.count <= limits.maximumHeaderBytes,
+            name.count + value.count <= Limits.headerBytes,
             !reservedNames.contains(where: { $0.utf8.isSameText(as: name) })
         else { throw .invalidHeader }
     }
@@ -62,7 +58,7 @@ struct CheckedRequest: Sendable {
 }
 
 extension TransportHeader {
-    /// The field's line. For a value of only whitespace, libcurl would leave out the field.
+    /// For a value of only whitespace, libcurl would leave out the field.
     fileprivate var line: String {
         value.utf8.allSatisfy(\.isWhitespace) ? "\(name);" : "\(name): \(value)"
     }

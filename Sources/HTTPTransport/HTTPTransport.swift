@@ -7,7 +7,7 @@ internal import Synchronization
 /// concurrent requests.
 ///
 /// It follows no redirects, stores no cookies, reads no environment variables, and always verifies certificates.
-public final class HTTPTransport: Sendable {
+package final class HTTPTransport: Sendable {
     private let configuration: TransportConfiguration
     private let queue: CommandQueue
     private let thread: LoopThread
@@ -17,7 +17,7 @@ public final class HTTPTransport: Sendable {
 
     /// Starts the thread.
     /// - Throws: `.trustStore` if the CA file cannot be read, `.internal` if the system refuses a thread.
-    public init(_ configuration: TransportConfiguration) throws(TransportError) {
+    package init(_ configuration: TransportConfiguration) throws(TransportError) {
         try Self.check(caFile: configuration.caFile)
         let multi = try MultiHandle(configuration)
         let queue = CommandQueue(wakeUp: multi.wakeUp)
@@ -36,12 +36,12 @@ public final class HTTPTransport: Sendable {
     deinit { queue.close() }
 
     /// The number of requests in flight, including those cancelled a moment ago.
-    public var requestsInFlight: Int { slots.takenCount }
+    package var requestsInFlight: Int { slots.takenCount }
 
     /// Sends a request and waits for its whole answer, of any status.
     /// - Parameter deadline: the time limit, at most `TransportConfiguration.totalTimeout` from now.
     /// - Throws: `.cancelled` when the task is cancelled, which ends the transfer.
-    public func send(
+    package func send(
         _ request: TransportRequest, deadline: ContinuousClock.Instant
     ) async throws(TransportError) -> TransportResponse {
         // A task cancelled earlier starts no request: the handler below would come too late to prevent it.
@@ -71,7 +71,7 @@ public final class HTTPTransport: Sendable {
 
     /// Rejects new requests with `.shuttingDown`, waits for those in flight until their deadlines, and ends the thread.
     /// Cancellation does not shorten the wait.
-    public func shutdown() async {
+    package func shutdown() async {
         queue.close()
         await ended.value
         thread.join()

@@ -47,7 +47,6 @@ struct IPAddress {
     ]
 }
 
-/// An address prefix.
 private struct Prefix: Sendable {
     private let bytes: [UInt8]
     private let bits: Int

@@ -14,7 +14,6 @@ struct ResponseCollector {
     private(set) var status = 0
     private(set) var fields: [TransportHeader] = []
     private(set) var body: [UInt8] = []
-    /// The first error in the answer, if any.
     private(set) var failure: TransportError?
 
     /// True once the final status and all its fields have arrived.
@@ -92,7 +91,6 @@ extension Span<UInt8> {
 }
 
 extension Substring {
-    /// The text without leading and trailing spaces and tabs.
     fileprivate var trimmed: Substring {
         let start = utf8.drop(while: \.isWhitespace)
         guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }

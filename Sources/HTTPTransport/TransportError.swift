@@ -3,9 +3,9 @@
 
 /// The reason why a request has no answer: one case for each action of an operator. No case carries text, so no part of
 /// a URL, header or body can get into a log.
-public enum TransportError: Error, Hashable, Sendable {
+package enum TransportError: Error, Hashable, Sendable {
     /// The progress of a request at its timeout.
-    public enum Phase: String, Sendable, Hashable, CaseIterable {
+    package enum Phase: String, Sendable, Hashable, CaseIterable {
         /// No connection was ready; nothing was sent.
         case connecting
         /// The request was sent, at least in part.
@@ -18,18 +18,15 @@ public enum TransportError: Error, Hashable, Sendable {
 
     /// The URL is not absolute, has invalid bytes, names a user, or is too long.
     case invalidURL
-    /// The URL is `http`, which the configuration forbids.
     case insecureURL
     /// A field has an invalid name or value, or only the transport may set it.
     case invalidHeader
-    /// The limit for requests in flight is reached.
     case tooManyRequests
 
     // MARK: Faults of the network
 
     /// The proxy is unreachable, or refused the request.
     case proxy
-    /// The host's name has no address.
     case resolve
     /// All addresses of the host are forbidden by the configuration: loopback, private, link-local, ...
     case forbiddenAddress
@@ -38,18 +35,13 @@ public enum TransportError: Error, Hashable, Sendable {
     case tlsHandshake
     /// The upstream's certificate is not trusted, not for this host, or not valid now.
     case tlsVerification
-    /// The trusted authorities cannot be read.
     case trustStore
-    /// The deadline or a configured time limit has passed.
     case timeout(Phase)
 
     // MARK: Faults of the upstream
 
-    /// The connection ended before the answer did.
     case reset
-    /// The answer's header or body exceeds the limit.
     case tooLarge
-    /// The answer is not HTTP.
     case protocolViolation
 
     // MARK: Local reasons

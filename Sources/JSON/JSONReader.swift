@@ -94,11 +94,9 @@ package struct JSONReader: ~Escapable {
         try endLiteral("a number")
         return isNegative ? -magnitude : magnitude
     }
-}
 
-// MARK: - Values in a tree, whose end the caller checks
+    // MARK: - Values in a tree, whose end the caller checks
 
-extension JSONReader {
     mutating func readBoolean() throws(JSONFault) -> Bool {
         let value = try next() == UInt8(ascii: "t")
         try readWord(value ? "true" : "false", "true or false")
@@ -116,7 +114,7 @@ extension JSONReader {
     mutating func readNumber() throws(JSONFault) -> JSONNumber {
         let start = position
         try skipNumber()
-        return JSONNumber(checked: String(decoding: copy(of: start..<position), as: UTF8.self))
+        return JSONNumber(text: String(decoding: copy(of: start..<position), as: UTF8.self))
     }
 
     /// Skips a number. RFC 8259 §6: `number = [ minus ] int [ frac ] [ exp ]`.
@@ -149,11 +147,9 @@ extension JSONReader {
         _ = try next()
         throw JSONFault(.expected("a number"), at: number)
     }
-}
 
-// MARK: - Bytes
+    // MARK: - Bytes
 
-extension JSONReader {
     func copy(of range: Range<Int>) -> [UInt8] {
         // SAFETY: the pointer does not leave the closure.
         unsafe bytes.extracting(range).withUnsafeBufferPointer { unsafe Array($0) }
@@ -209,11 +205,9 @@ extension JSONReader {
         guard position > first, !hasLeadingZero else { throw JSONFault(.expected("a number"), at: start) }
         return value
     }
-}
 
-// MARK: - Types
+    // MARK: - Types
 
-extension JSONReader {
     package func nextType() throws(JSONFault) -> JSONType {
         guard let type = JSONType(firstByte: try next()) else { throw JSONFault(.expected("a value"), at: position) }
         return type
@@ -235,6 +229,57 @@ extension JSONType {
         case UInt8(ascii: "n"): self = .null
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): self = .number
         default: return nil
+        }
+    }
+}
+
+// MARK: - Skipping
+
+/// The limits of skipped values, for a whole text: a limit per value would grow with their number.
+package struct JSONSkipAllowance: Hashable, Sendable {
+    /// The maximum nesting of arrays and objects in one value.
+    fileprivate let maximumDepth: Int
+    /// The steps left for all values together, counted as in `JSONReader.work`.
+    fileprivate var remainingWork: Int
+
+    package init(maximumDepth: Int, maximumWork: Int) {
+        self.maximumDepth = maximumDepth
+        remainingWork = maximumWork
+    }
+}
+
+extension JSONReader {
+    /// Skips the next value, of any type, and checks its form. Duplicate names inside it are not detected.
+    ///
+    /// - Throws: `JSONFault`; `.tooDeep` or `.tooMuchSkipped` for a value beyond the allowance.
+    package mutating func skipValue(within allowance: inout JSONSkipAllowance) throws(JSONFault) {
+        let start = work
+        defer { allowance.remainingWork -= work - start }
+        try skipValue(depth: 0, maximum: allowance.maximumDepth, lastWork: start + allowance.remainingWork)
+    }
+
+    /// - Parameter lastWork: the value of `work` at which skipping ends.
+    private mutating func skipValue(depth: Int, maximum: Int, lastWork: Int) throws(JSONFault) {
+        work += 1
+        switch try nextType() {
+        case .string: _ = try readText()
+        case .number: try skipNumber()
+        case .boolean: _ = try readBoolean()
+        case .null: try readWord("null", "null")
+        case .object, .array:
+            guard depth < maximum else { throw JSONFault(.tooDeep(maximumDepth: maximum), at: position) }
+            try skipContainer(depth: depth + 1, maximum: maximum, lastWork: lastWork)
+        }
+        guard work <= lastWork else { throw JSONFault(.tooMuchSkipped, at: position) }
+    }
+
+    private mutating func skipContainer(depth: Int, maximum: Int, lastWork: Int) throws(JSONFault) {
+        let isObject = try nextType() == .object
+        position += 1
+        var isFirst = true
+        while isObject ? try nextKey(isFirst: isFirst) != nil : try nextElement(isFirst: isFirst) {
+            try skipValue(depth: depth, maximum: maximum, lastWork: lastWork)
+            isFirst = false
         }
     }
 }

@@ -68,11 +68,9 @@ extension JSONReader {
             throw JSONFault(.invalidUTF8, at: range.lowerBound + error.byteOffsets.lowerBound)
         }
     }
-}
 
-// MARK: - Escapes
+    // MARK: - Escapes
 
-extension JSONReader {
     /// Reads an escape sequence and returns its character (RFC 8259 §7).
     private mutating func readEscape() throws(JSONFault) -> Unicode.Scalar {
         let start = position
@@ -113,11 +111,9 @@ extension JSONReader {
         }
         return unit
     }
-}
 
-// MARK: - Contents
+    // MARK: - Contents
 
-extension JSONReader {
     /// Returns a copy of the string's UTF-8 with its escapes resolved.
     package func unescaped(_ text: JSONText) throws(JSONFault) -> [UInt8] {
         guard text.isEscaped else { return copy(of: text.range) }

@@ -54,12 +54,14 @@ private struct JSONTreeReader: ~Escapable {
 
     private mutating func value() throws(JSONFault) -> JSONValue {
         switch try reader.nextType() {
-        case .object: try nested { reader throws(JSONFault) in .object(try reader.members()) }
-        case .array: try nested { reader throws(JSONFault) in .array(try reader.elements()) }
-        case .string: .string(try reader.string(of: try reader.readText()))
-        case .number: .number(try reader.readNumber())
-        case .boolean: .bool(try reader.readBoolean())
-        case .null: try null()
+        case .object: return try nested { reader throws(JSONFault) in .object(try reader.members()) }
+        case .array: return try nested { reader throws(JSONFault) in .array(try reader.elements()) }
+        case .string: return .string(try reader.string(of: try reader.readText()))
+        case .number: return .number(try reader.readNumber())
+        case .boolean: return .bool(try reader.readBoolean())
+        case .null:
+            try reader.readWord("null", "null")
+            return .null
         }
     }
 
@@ -99,11 +101,6 @@ private struct JSONTreeReader: ~Escapable {
         guard values <= limits.values else {
             throw JSONFault(.tooManyValues(maximum: limits.values), at: reader.position)
         }
-    }
-
-    private mutating func null() throws(JSONFault) -> JSONValue {
-        try reader.readWord("null", "null")
-        return .null
     }
 }
 

@@ -24,11 +24,9 @@ package enum JSONValue: Hashable, Sendable {
             self.value = value
         }
     }
-}
 
-// MARK: - Looking inside
+    // MARK: - Looking inside
 
-extension JSONValue {
     /// The member of this name, found by linear search; nil if there is none, or if this is no object.
     package subscript(name: String) -> JSONValue? {
         // By bytes: to Unicode, U+212A (the kelvin sign) and "K" are one character; here they are two names.
@@ -71,14 +69,6 @@ extension JSONValue {
 package struct JSONNumber: Hashable, Sendable {
     /// The digits, by the grammar of RFC 8259 §6.
     package let text: String
-
-    package init(_ integer: some FixedWidthInteger) {
-        text = String(integer)
-    }
-
-    init(checked text: String) {
-        self.text = text
-    }
 
     /// Nil with a fraction, an exponent, or more than 64 bits.
     package var integer: Int64? { Int64(text) }

@@ -72,6 +72,18 @@ package struct JSONWriter: Sendable {
         string(value)
     }
 
+    package mutating func member(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        key(name)
+        integer(value)
+    }
+
+    package mutating func member(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        key(name)
+        bool(value)
+    }
+
     private mutating func member(_ name: JSONKey, content: (inout JSONWriter) -> Void) {
         if needsComma {
             bytes.append(contentsOf: name.beforeString)
@@ -96,7 +108,6 @@ package struct JSONWriter: Sendable {
         bytes.append(contentsOf: Array(bytes[range]))
     }
 
-    /// Writes a string, escaped as RFC 8259 §7 requires.
     package mutating func string(_ value: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -186,7 +197,6 @@ package struct JSONWriter: Sendable {
         return taken
     }
 
-    @usableFromInline
     package mutating func literal(_ text: String) {
         separate()
         bytes.append(contentsOf: text.utf8)
@@ -205,28 +215,13 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    @usableFromInline
-    package mutating func separate() {
+    private mutating func separate() {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         needsComma = true
     }
-}
 
-/// The name of a member: escaped once, written many times.
-package struct JSONKey: Sendable {
-    /// A comma, the name in quotation marks, a colon, and the quotation mark of a string.
-    fileprivate let beforeString: [UInt8]
+    // MARK: - Strings
 
-    package init(_ name: String) {
-        var json = JSONWriter()
-        json.key(name)
-        beforeString = [UInt8(ascii: ",")] + json.bytes + [UInt8(ascii: "\"")]
-    }
-}
-
-// MARK: - Strings
-
-extension JSONWriter {
     private mutating func append(escaping value: String) {
         if Self.needsNoEscape(value.utf8.span) {
             bytes.append(contentsOf: value.utf8)
@@ -254,5 +249,17 @@ extension JSONWriter {
 
     private static func standsForItself(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+}
+
+/// The name of a member: escaped once, written many times.
+package struct JSONKey: Sendable {
+    /// A comma, the name in quotation marks, a colon, and the quotation mark of a string.
+    fileprivate let beforeString: [UInt8]
+
+    package init(_ name: String) {
+        var json = JSONWriter()
+        json.key(name)
+        beforeString = [UInt8(ascii: ",")] + json.bytes + [UInt8(ascii: "\"")]
     }
 }

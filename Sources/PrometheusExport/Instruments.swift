@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import CoreMetrics
+internal import CoreMetrics
 internal import Synchronization
 
 /// The storage of one series' value.
@@ -11,7 +11,6 @@ protocol Instrument: Sendable {
 }
 
 extension MetricFamily {
-    /// Creates an instrument for one of the series.
     func makeInstrument() -> any Instrument {
         switch kind {
         case .counter: PrometheusCounter()
@@ -22,65 +21,42 @@ extension MetricFamily {
 }
 
 /// A counter. An increment is one relaxed atomic addition.
-public final class PrometheusCounter: CounterHandler, Instrument {
+package final class PrometheusCounter: CounterHandler, Instrument {
     private let count = Atomic<UInt64>(0)
 
-    /// The current count.
-    public var value: UInt64 { count.load(ordering: .relaxed) }
+    package var value: UInt64 { count.load(ordering: .relaxed) }
     var valueTexts: [String] { [String(value)] }
 
-    /// Adds one.
-    public func increment() {
-        count.wrappingAdd(1, ordering: .relaxed)
-    }
+    package func increment() { count.wrappingAdd(1, ordering: .relaxed) }
 
     /// Adds an amount; negative amounts are ignored, because a counter only increases.
-    public func increment(by amount: Int64) {
+    package func increment(by amount: Int64) {
         guard amount > 0 else { return }
         count.wrappingAdd(UInt64(amount), ordering: .relaxed)
     }
 
     /// Restarts at 0, as after a restart of the process.
-    public func reset() {
-        count.store(0, ordering: .relaxed)
-    }
+    package func reset() { count.store(0, ordering: .relaxed) }
 }
 
-/// A value that goes up and down.
-public final class PrometheusGauge: RecorderHandler, MeterHandler, Instrument {
+package final class PrometheusGauge: RecorderHandler, MeterHandler, Instrument {
     private let current = Atomic<Double>(0)
 
-    /// The current value.
-    public var value: Double { current.load(ordering: .relaxed) }
+    package var value: Double { current.load(ordering: .relaxed) }
     var valueTexts: [String] { [value.metricText] }
 
-    /// Sets the value.
-    public func set(_ value: Double) {
-        current.store(value, ordering: .relaxed)
-    }
+    package func set(_ value: Double) { current.store(value, ordering: .relaxed) }
+    package func set(_ value: Int64) { set(Double(value)) }
+    package func increment(by amount: Double) { current.add(amount) }
+    package func decrement(by amount: Double) { current.add(-amount) }
 
-    /// Sets the value.
-    public func set(_ value: Int64) { set(Double(value)) }
-
-    /// Adds an amount.
-    public func increment(by amount: Double) {
-        current.add(amount)
-    }
-
-    /// Subtracts an amount.
-    public func decrement(by amount: Double) {
-        current.add(-amount)
-    }
-
-    /// Sets the value.
-    public func record(_ value: Int64) { set(Double(value)) }
-
-    /// Sets the value.
-    public func record(_ value: Double) { set(value) }
+    // The names of the same in the interface of swift-metrics.
+    package func record(_ value: Int64) { set(Double(value)) }
+    package func record(_ value: Double) { set(value) }
 }
 
 /// A histogram. Recording a value is a search among the bounds and two atomic additions.
-public final class PrometheusHistogram: RecorderHandler, TimerHandler, Instrument {
+package final class PrometheusHistogram: RecorderHandler, TimerHandler, Instrument {
     private let bounds: [Double]
     /// One per bound and one for values beyond. Each counts its own values; the cumulative sums are computed at a
     /// scrape.
@@ -92,11 +68,10 @@ public final class PrometheusHistogram: RecorderHandler, TimerHandler, Instrumen
         counters = (0...bounds.count).map { _ in PrometheusCounter() }
     }
 
-    /// The sum of all values.
-    public var sum: Double { total.load(ordering: .relaxed) }
+    package var sum: Double { total.load(ordering: .relaxed) }
 
     /// The number of values up to each bound; the last is the number of all values.
-    public var cumulativeCounts: [UInt64] {
+    package var cumulativeCounts: [UInt64] {
         var count: UInt64 = 0
         return counters.map { counter in
             count &+= counter.value
@@ -110,28 +85,26 @@ public final class PrometheusHistogram: RecorderHandler, TimerHandler, Instrumen
     }
 
     /// Records a value. Values that are not finite are ignored: one would spoil the sum for ever.
-    public func record(_ value: Double) {
+    package func record(_ value: Double) {
         guard value.isFinite else { return }
         counters[bounds.firstIndex { value <= $0 } ?? bounds.count].increment()
         total.add(value)
     }
 
-    /// Records a value.
-    public func record(_ value: Int64) { record(Double(value)) }
+    package func record(_ value: Int64) { record(Double(value)) }
 
     /// Records a duration as seconds.
-    public func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
+    package func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 }
 
-/// A series whose value is stored elsewhere and read at each scrape.
-public struct MetricReading: Sendable, Instrument {
+package struct MetricReading: Sendable, Instrument {
     let family: MetricFamily
     let labelValues: [String]
     let value: @Sendable () -> Double
     var valueTexts: [String] { [value().metricText] }
 
     /// Declares a reading for a series of a counter or gauge. The value of a counter must only increase.
-    public init(
+    package init(
         _ family: MetricFamily, _ labelValues: [String] = [], value: @escaping @Sendable () -> Double
     ) {
         self.family = family

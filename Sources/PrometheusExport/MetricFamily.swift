@@ -2,30 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A family of metrics, declared up front with its meaning and all of its series.
-public struct MetricFamily: Hashable, Sendable {
-    /// The type of a family's values.
-    public enum Kind: Hashable, Sendable {
-        /// A count that only increases.
+package struct MetricFamily: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         case counter
-        /// A value that goes up and down.
         case gauge
         /// Counts of values up to each bound; the bounds ascend, without the infinite one.
         case histogram(buckets: [Double])
     }
 
     /// The name, with the unit last: `http_request_duration_seconds`, `requests_total`.
-    public let name: String
-    /// The type.
-    public let kind: Kind
-    /// The help text: one sentence.
-    public let help: String
-    /// The names of its labels.
-    public let labelNames: [String]
+    package let name: String
+    package let kind: Kind
+    package let help: String
+    package let labelNames: [String]
     /// The label values of each series, in the order of the label names. A family without labels has one series, `[]`.
-    public let labelSets: [[String]]
+    package let labelSets: [[String]]
 
-    /// Declares a family.
-    public init(
+    package init(
         _ name: String, _ kind: Kind, _ help: String, labelNames: [String] = [], labelSets: [[String]] = [[]]
     ) {
         self.name = name
@@ -34,14 +27,95 @@ public struct MetricFamily: Hashable, Sendable {
         self.labelNames = labelNames
         self.labelSets = labelSets
     }
+
+    enum Limits {
+        /// Series of one family: each adds a line to every scrape, or one per bucket for a histogram.
+        static let series = 4096
+        /// Bounds of a histogram.
+        static let buckets = 64
+    }
+}
+
+// MARK: - Checks
+
+/// The reason why a list of families cannot be exported.
+package struct CatalogueError: Error, Hashable, Sendable {
+    let family: String
+    let fault: Fault
+
+    /// A rule of the Prometheus data model and naming practices.
+    enum Fault: Hashable, Sendable {
+        /// The name has other characters than lower-case letters, digits and underscores, or begins with a digit.
+        case nameMalformed
+        /// Another family has lines of that name.
+        case nameTaken
+        /// Counter names must end in `_total`, other names must not.
+        case totalMisplaced
+        case helpMissing
+        /// As `nameMalformed`.
+        case labelNameMalformed
+        /// `le` and names with two leading underscores are reserved by Prometheus.
+        case labelNameReserved
+        case labelNameRepeated
+        /// A label set does not have exactly one value per label.
+        case labelSetIncomplete
+        case labelSetRepeated
+        /// A histogram's buckets are missing, not ascending or not finite.
+        case bucketsNotAscending
+        /// The family has no series, or more than `MetricFamily.Limits.series`.
+        case seriesCount
+        case tooManyBuckets
+        /// A reading names an undeclared series, or a histogram.
+        case readingUndeclared
+    }
 }
 
 extension MetricFamily {
-    /// The bounds of a family.
-    public enum Limits {
-        /// Series of one family: each adds a line to every scrape, or one per bucket for a histogram.
-        public static let series = 4096
-        /// Bounds of a histogram.
-        public static let buckets = 64
+    func check() throws(CatalogueError) {
+        try require(name.isMetricName, else: .nameMalformed)
+        try require(name.hasSuffix("_total") == (kind == .counter), else: .totalMisplaced)
+        try require(!help.isEmpty, else: .helpMissing)
+        try checkLabels()
+        if case .histogram(let bounds) = kind { try check(bounds) }
+    }
+
+    private func checkLabels() throws(CatalogueError) {
+        try require(labelNames.allSatisfy(\.isMetricName), else: .labelNameMalformed)
+        try require(labelNames.allSatisfy { $0 != "le" && !$0.hasPrefix("__") }, else: .labelNameReserved)
+        try require(Set(labelNames).count == labelNames.count, else: .labelNameRepeated)
+        try require((1...Limits.series).contains(labelSets.count), else: .seriesCount)
+        try require(labelSets.allSatisfy { $0.count == labelNames.count }, else: .labelSetIncomplete)
+        try require(Set(labelSets).count == labelSets.count, else: .labelSetRepeated)
+    }
+
+    private func check(_ bounds: [Double]) throws(CatalogueError) {
+        try require(bounds.count <= Limits.buckets, else: .tooManyBuckets)
+        let ascends = zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }
+        try require(!bounds.isEmpty && ascends && bounds.allSatisfy(\.isFinite), else: .bucketsNotAscending)
+    }
+
+    var reservedNames: [String] {
+        if case .histogram = kind { ["", "_bucket", "_sum", "_count"].map { name + $0 } } else { [name] }
+    }
+
+    func require(_ isAsItShouldBe: Bool, else fault: CatalogueError.Fault) throws(CatalogueError) {
+        guard isAsItShouldBe else { throw CatalogueError(family: name, fault: fault) }
+    }
+}
+
+extension String {
+    fileprivate var isMetricName: Bool {
+        guard let first = utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
+        return utf8.allSatisfy(\.isMetricNameByte)
+    }
+}
+
+extension UInt8 {
+    /// True for a lower-case letter, a digit or an underscore.
+    var isMetricNameByte: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+        default: false
+        }
     }
 }

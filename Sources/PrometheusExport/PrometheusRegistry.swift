@@ -8,16 +8,16 @@
 ///
 /// Requesting an undeclared series is a mistake, but no reason to stop a server: the caller gets a handle that is not
 /// exported, and `PrometheusRegistry.undeclared` counts it.
-public final class PrometheusRegistry: Sendable {
+package final class PrometheusRegistry: Sendable {
     /// The number of requests for undeclared series. Part of every registry.
-    public static let undeclared = MetricFamily(
+    package static let undeclared = MetricFamily(
         "prometheus_export_undeclared_total", .counter, "Series that are used but not declared.")
 
-    private let families: [String: RegisteredFamily]
+    let families: [String: RegisteredFamily]
     private let undeclaredSeries = PrometheusCounter()
 
     /// Creates a registry of these families, with the series that are read instead of counted.
-    public init(_ catalogue: [MetricFamily], readings: [MetricReading] = []) throws(CatalogueError) {
+    package init(_ catalogue: [MetricFamily], readings: [MetricReading] = []) throws(CatalogueError) {
         var families: [String: RegisteredFamily] = [:]
         var names: Set<String> = []
         for family in catalogue + [Self.undeclared] {
@@ -25,37 +25,32 @@ public final class PrometheusRegistry: Sendable {
             for name in family.reservedNames { try family.require(names.insert(name).inserted, else: .nameTaken) }
             families[family.name] = RegisteredFamily(family)
         }
-        families[Self.undeclared.name]?.replace([], with: undeclaredSeries)
+        _ = families[Self.undeclared.name]?.replace([], with: undeclaredSeries)
         for reading in readings {
-            let isDeclared = families[reading.family.name]?.read(reading) ?? false
+            let isDeclared = families[reading.family.name]?.replace(reading.labelValues, with: reading) ?? false
             try reading.family.require(isDeclared, else: .readingUndeclared)
         }
         self.families = families
     }
 
     /// Returns the text of a scrape: families sorted by name, series in the order of declaration.
-    public func text() -> String {
+    package func text() -> String {
         var text = ""
         for family in families.values.sorted(by: { $0.family.name < $1.family.name }) { family.write(to: &text) }
         return text
     }
-}
 
-// MARK: - Handles
+    // MARK: - Handles
 
-extension PrometheusRegistry {
-    /// Returns the counter with these labels.
-    public func counter(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusCounter {
+    package func counter(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusCounter {
         handle(family, labelValues) ?? PrometheusCounter()
     }
 
-    /// Returns the gauge with these labels.
-    public func gauge(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusGauge {
+    package func gauge(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusGauge {
         handle(family, labelValues) ?? PrometheusGauge()
     }
 
-    /// Returns the histogram with these labels.
-    public func histogram(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusHistogram {
+    package func histogram(_ family: MetricFamily, _ labelValues: [String] = []) -> PrometheusHistogram {
         handle(family, labelValues) ?? PrometheusHistogram(bounds: [])
     }
 
@@ -68,6 +63,4 @@ extension PrometheusRegistry {
         if handle == nil { undeclaredSeries.increment() }
         return handle
     }
-
-    func family(named name: String) -> RegisteredFamily? { families[name] }
 }

@@ -6,8 +6,8 @@ internal import Resilience
 /// The known states of buckets, limited in number.
 ///
 /// Only states without information are removed, such as a full bucket: a client cannot regain tokens by using many
-/// other subjects. While the table is full of others, new subjects share one bucket for each policy of their tenant.
-/// Under an attack, that is strict with the new subjects of the attacked tenant only.
+/// other subjects. While the table is full of others, new subjects share one bucket for each policy of their client.
+/// Under an attack, that is strict with the new subjects of the attacked client only.
 struct BucketTable<Value: Sendable>: Sendable {
     /// The position of a bucket's value, valid until room is made again.
     struct Location: Sendable {
@@ -16,13 +16,13 @@ struct BucketTable<Value: Sendable>: Sendable {
     }
 
     private struct Common: Hashable {
-        let tenant: String
+        let client: String
         let policy: RatePolicy
     }
 
     private var slots: [(bucket: RateBucket, value: Value)] = []
     private var locations: [RateBucket: Int] = [:]
-    /// Limited by the number of tenants and policies in the configuration.
+    /// Limited by the number of clients and policies in the configuration.
     private var commons: [Value] = []
     private var commonPlaces: [Common: Int] = [:]
     private var hand = 0
@@ -31,7 +31,6 @@ struct BucketTable<Value: Sendable>: Sendable {
     /// - Parameter maximumCount: the maximum number of buckets with a value of their own.
     init(maximumCount: Int) { self.maximumCount = maximumCount }
 
-    /// The number of buckets with a value of their own.
     var count: Int { slots.count }
 
     subscript(location: Location) -> Value {
@@ -45,7 +44,7 @@ struct BucketTable<Value: Sendable>: Sendable {
     func value(of bucket: RateBucket) -> Value? {
         if let index = locations[bucket] { return slots[index].value }
         guard slots.count >= maximumCount else { return nil }
-        return commonPlaces[Common(tenant: bucket.tenant, policy: bucket.policy)].map { commons[$0] }
+        return commonPlaces[Common(client: bucket.client, policy: bucket.policy)].map { commons[$0] }
     }
 
     /// Returns the positions of these buckets' values. Positions returned earlier become invalid.
@@ -66,7 +65,7 @@ struct BucketTable<Value: Sendable>: Sendable {
             slots.append((bucket, make(bucket.policy, false)))
             return Location(index: slots.count - 1)
         }
-        let common = Common(tenant: bucket.tenant, policy: bucket.policy)
+        let common = Common(client: bucket.client, policy: bucket.policy)
         let index = commonPlaces[common] ?? commons.count
         if index == commons.count {
             commonPlaces[common] = index
@@ -75,10 +74,13 @@ struct BucketTable<Value: Sendable>: Sendable {
         return Location(isCommon: true, index: index)
     }
 
+    /// The values examined for each requested one. More than one, so that room is made faster than it is taken.
+    private static var looks: Int { 4 }
+
     /// Removes empty values, examining a few for each requested position, from where the last examination ended.
     private mutating func makeRoom(for count: Int, _ isEmpty: (Value) -> Bool) {
         guard slots.count + count > maximumCount else { return }
-        for _ in 0..<min(slots.count, count * Limits.looks) {
+        for _ in 0..<min(slots.count, count * Self.looks) {
             if hand >= slots.count { hand = 0 }
             if isEmpty(slots[hand].value) { forget(hand) } else { hand += 1 }
         }
@@ -107,14 +109,7 @@ struct BucketTable<Value: Sendable>: Sendable {
     }
 }
 
-/// A bucket's decision and its source.
 struct BucketDecision: Sendable {
     let decision: TokenDecision
     let source: RateAdmission.Source
-}
-
-/// The limits of the work to make room.
-private enum Limits {
-    /// Values examined for each requested one. More than one, so that room is made faster than it is taken.
-    static let looks = 4
 }

@@ -1,33 +1,30 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Resilience
+package import Resilience
 internal import Synchronization
 
 /// Limits rates within this process, for a gateway that runs alone.
-public final class EmbeddedRateLimiter: RateLimiter {
+package final class EmbeddedRateLimiter: RateLimiter {
     private let buckets: Mutex<BucketTable<TokenBucket>>
     private let clock: @Sendable () -> Instant
 
     /// - Parameter maximumBuckets: the number of buckets kept apart that are not full; each takes about 400 bytes.
-    public init(
+    package init(
         maximumBuckets: Int = FleetRateLimiter.Limits.buckets, clock: @escaping @Sendable () -> Instant = { .now }
     ) {
         buckets = Mutex(BucketTable(maximumCount: maximumBuckets))
         self.clock = clock
     }
 
-    /// Takes the tokens of all charges or of none.
-    public func admit(_ charges: [RateCharge]) -> RateAdmission {
+    package func admit(_ charges: [RateCharge]) -> RateAdmission {
         let now = clock()
         return buckets.withLock { Self.admit(charges, from: &$0, at: now) }
     }
 
-    /// Does the same: no store is involved.
-    public func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? { admit(charges) }
+    package func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? { admit(charges) }
 
-    /// Returns the refusal of these charges, if an enforced bucket lacks the tokens.
-    public func knownRefusal(of charges: [RateCharge]) -> RateAdmission? {
+    package func knownRefusal(of charges: [RateCharge]) -> RateAdmission? {
         let now = clock()
         return buckets.withLock { buckets in
             let isRefused = charges.contains { charge in

@@ -1,23 +1,22 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Resilience
+package import Resilience
 internal import Synchronization
 
 /// Limits rates for a fleet: by shared buckets, by tokens that this node took in advance, and by remembered refusals.
 ///
 /// Requests with equal charges share requests to the store: while one is in flight, new ones wait and share the next.
 /// So a request waits for two store requests at most, and for none once the store has failed.
-public final class FleetRateLimiter: RateLimiter {
-    /// The limits of the state and of the waiting requests.
-    public enum Limits {
+package final class FleetRateLimiter: RateLimiter {
+    package enum Limits {
         /// Buckets kept apart, of those with a state worth keeping.
-        public static let buckets = 65_536
+        package static let buckets = 65_536
         /// The time a refusal is remembered before the next request to the store.
-        public static let memory: Duration = .seconds(1)
+        package static let memory: Duration = .seconds(1)
         /// Requests waiting for the store, all in one batch if alike. Beyond it, requests are decided as if the store
         /// had failed.
-        public static let waiting = 10_000
+        package static let waiting = 10_000
     }
 
     private typealias Waiter = CheckedContinuation<RateAdmission, Never>
@@ -37,7 +36,7 @@ public final class FleetRateLimiter: RateLimiter {
     /// - Parameters:
     ///   - maximumBuckets: the number of buckets kept apart; each takes about 700 bytes.
     ///   - liveNodes: returns the number of nodes that share the limits now, this one included.
-    public init(
+    package init(
         _ buckets: any SharedBuckets, maximumBuckets: Int = Limits.buckets,
         liveNodes: @escaping @Sendable () -> Int, clock: @escaping @Sendable () -> Instant = { .now }
     ) {
@@ -47,23 +46,21 @@ public final class FleetRateLimiter: RateLimiter {
         state = Mutex(State(buckets: NodeBuckets(maximumBuckets: maximumBuckets)))
     }
 
-    /// The number of requests that wait for the next request to the store.
     var waitingCount: Int { state.withLock { $0.waitingCount } }
 
-    /// Takes the tokens of all charges or of none.
-    public func admit(_ charges: [RateCharge]) async -> RateAdmission {
+    package func admit(_ charges: [RateCharge]) async -> RateAdmission {
         if let admission = admitAtOnce(charges) { return admission }
         return await withCheckedContinuation { queue($0, for: charges, nodes: liveNodes()) }
     }
 
     /// Decides with leased tokens, or by a remembered refusal.
-    public func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? {
+    package func admitAtOnce(_ charges: [RateCharge]) -> RateAdmission? {
         let (nodes, now) = (liveNodes(), clock())
         return state.withLock { $0.buckets.decide(charges, nodes: nodes, at: now) }
     }
 
     /// Returns a remembered refusal: the store refused the same a moment ago.
-    public func knownRefusal(of charges: [RateCharge]) -> RateAdmission? {
+    package func knownRefusal(of charges: [RateCharge]) -> RateAdmission? {
         let (nodes, now) = (liveNodes(), clock())
         return state.withLock { $0.buckets.knownRefusal(of: charges, nodes: nodes, at: now) }
     }
@@ -83,15 +80,13 @@ public final class FleetRateLimiter: RateLimiter {
         if isFirst { Task.detached { await self.run(charges) } }
     }
 
-    // MARK: - Batches
-
     /// Sends batches of waiting requests to the store until none wait.
     private func run(_ charges: [RateCharge]) async {
         while let (batch, waiters) = dequeue(charges) {
-            let askedAt = clock()
+            let requestedAt = clock()
             do throws(SharedBucketsFault) {
                 let delivery = try await buckets.take(batch.order)
-                land(batch, waiters, delivery, askedAt: askedAt)
+                land(batch, waiters, delivery, requestedAt: requestedAt)
             } catch {
                 giveUp(batch, waiters)
             }
@@ -118,8 +113,8 @@ public final class FleetRateLimiter: RateLimiter {
         }
     }
 
-    private func land(_ batch: NodeBuckets.Batch, _ waiters: [Waiter], _ delivery: TokenGrant, askedAt: Instant) {
-        let (nodes, moment) = (liveNodes(), NodeBucket.Moment(askedAt: askedAt, now: clock()))
+    private func land(_ batch: NodeBuckets.Batch, _ waiters: [Waiter], _ delivery: TokenGrant, requestedAt: Instant) {
+        let (nodes, moment) = (liveNodes(), NodeBucket.Moment(requestedAt: requestedAt, now: clock()))
         let admissions = state.withLock { $0.buckets.settle(batch, with: delivery, nodes: nodes, moment: moment) }
         for (waiter, admission) in zip(waiters, admissions) { waiter.resume(returning: admission) }
     }

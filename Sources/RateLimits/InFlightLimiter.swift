@@ -7,20 +7,17 @@ internal import Synchronization
 public protocol InFlightLimiter: Sendable {
     /// Acquires a slot for one more request; false if all are taken. Release each acquired slot once.
     func acquire(_ limit: InFlightLimit) -> Bool
-    /// Releases a slot.
     func release(_ limit: InFlightLimit)
 }
 
 /// The limit of a client's requests in flight.
 public struct InFlightLimit: Hashable, Sendable {
-    /// The client they belong to.
-    public var tenant: String
+    package var client: String
     /// The maximum at one time, on all nodes together.
-    public var maximum: Int
+    package var maximum: Int
 
-    /// Creates a limit.
-    public init(tenant: String, maximum: Int) {
-        self.tenant = tenant
+    package init(client: String, maximum: Int) {
+        self.client = client
         self.maximum = maximum
     }
 }
@@ -30,33 +27,30 @@ public struct InFlightLimit: Hashable, Sendable {
 /// So the fleet keeps the limit without communication, even without shared state. Exceptions: for a moment when a node
 /// joins while others have more than their new share in flight, and while there are more nodes than slots. The price: a
 /// client that reaches few of the nodes gets few of its slots.
-public final class EmbeddedInFlightLimiter: InFlightLimiter {
-    /// By tenant; without tenants that have none in flight.
+package final class EmbeddedInFlightLimiter: InFlightLimiter {
+    /// By client; without clients that have none in flight.
     private let inFlight = Mutex<[String: Int]>([:])
     private let liveNodes: @Sendable () -> Int
 
-    /// Creates a limiter without requests in flight.
     /// - Parameter liveNodes: returns the number of nodes that share the slots, this one included.
-    public init(liveNodes: @escaping @Sendable () -> Int = { 1 }) {
+    package init(liveNodes: @escaping @Sendable () -> Int = { 1 }) {
         self.liveNodes = liveNodes
     }
 
-    /// Acquires a slot if one of this node's is free.
-    public func acquire(_ limit: InFlightLimit) -> Bool {
+    package func acquire(_ limit: InFlightLimit) -> Bool {
         let share = max(1, limit.maximum / max(1, liveNodes()))
         return inFlight.withLock { inFlight in
-            let count = inFlight[limit.tenant, default: 0]
+            let count = inFlight[limit.client, default: 0]
             guard count < share else { return false }
-            inFlight[limit.tenant] = count + 1
+            inFlight[limit.client] = count + 1
             return true
         }
     }
 
-    /// Releases a slot.
-    public func release(_ limit: InFlightLimit) {
+    package func release(_ limit: InFlightLimit) {
         inFlight.withLock { inFlight in
-            let count = inFlight[limit.tenant, default: 0]
-            inFlight[limit.tenant] = count > 1 ? count - 1 : nil
+            let count = inFlight[limit.client, default: 0]
+            inFlight[limit.client] = count > 1 ? count - 1 : nil
         }
     }
 }

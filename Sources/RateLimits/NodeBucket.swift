@@ -33,10 +33,8 @@ struct NodeBucket: Sendable {
         share.timeUntilFull(at: now) == .zero && lease?.isIdle(at: now) ?? true && (refusal?.until ?? now) <= now
     }
 
-    // MARK: - Without the store
-
     /// Decides about a charge without the store; nil if only the store can decide.
-    func judge(_ charge: RateCharge, at now: Instant) -> BucketDecision? {
+    func decideLocally(_ charge: RateCharge, at now: Instant) -> BucketDecision? {
         if charge.cost > charge.bucket.policy.burst {
             return BucketDecision(decision: .refused(retryAfter: nil), source: .rememberedRefusal)
         }
@@ -56,7 +54,7 @@ struct NodeBucket: Sendable {
 
     /// Decides by the policy's rule for an unavailable store.
     mutating func decideAlone(_ charge: RateCharge, nodes: Int, at now: Instant) -> BucketDecision {
-        if let known = judge(charge, at: now) {
+        if let known = decideLocally(charge, at: now) {
             if !known.decision.isRefusal { spend(charge.cost, nodes: nodes, at: now) }
             return known
         }
@@ -68,8 +66,6 @@ struct NodeBucket: Sendable {
         case .local: return .init(decision: share.take(charge.cost, nodes: nodes, at: now), source: .localShare)
         }
     }
-
-    // MARK: - With the store
 
     /// Reserves leased tokens for some requests, and returns what else to request from the store.
     mutating func prepare(_ charge: RateCharge, requests: Int, at now: Instant) -> Preparation {
@@ -88,7 +84,7 @@ struct NodeBucket: Sendable {
 
     /// Records the result of a preparation.
     /// - Parameters:
-    ///   - line: the store's grant; nil if the lease sufficed and the store was not asked.
+    ///   - line: the store's grant; nil if the lease sufficed and the store got no request.
     ///   - requests: the number of admitted requests.
     mutating func settle(
         _ preparation: Preparation, with line: TokenGrant.Line?, requests: Int, nodes: Int, moment: Moment
@@ -99,14 +95,14 @@ struct NodeBucket: Sendable {
         }
         if paid > 0 { record(paid, nodes: nodes, at: moment.now) }
         guard let line else { return }
-        lease?.receive(line.inAdvance, askedAt: moment.askedAt, at: moment.now)
+        lease?.receive(line.inAdvance, requestedAt: moment.requestedAt, at: moment.now)
         seen = TokenBucket(
-            preparation.charge.bucket.policy.tokenBucket, timeUntilFull: line.timeUntilFull, at: moment.askedAt)
+            preparation.charge.bucket.policy.tokenBucket, timeUntilFull: line.timeUntilFull, at: moment.requestedAt)
         guard !isCommon else { return }
-        // The bucket has no tokens earlier, unless it is emptied from outside: so the store is asked again after a
+        // The bucket has no tokens earlier, unless it is emptied from outside: so the store is called again after a
         // while.
         let wait = min(line.timeUntilNext, FleetRateLimiter.Limits.memory)
-        refusal = wait > .zero ? Refusal(cost: preparation.charge.cost, until: moment.askedAt + wait) : nil
+        refusal = wait > .zero ? Refusal(cost: preparation.charge.cost, until: moment.requestedAt + wait) : nil
     }
 
     /// Returns the reserved tokens.
@@ -114,8 +110,6 @@ struct NodeBucket: Sendable {
         guard let reservation = preparation.reservation else { return }
         lease?.putBack(reservation.count, of: reservation, at: now)
     }
-
-    // MARK: - Outcome
 
     /// Returns the state of the bucket for an answer.
     func outcome(
@@ -146,7 +140,7 @@ struct NodeBucket: Sendable {
 
     /// The times of a request to the store and of its reply.
     struct Moment: Sendable {
-        let askedAt: Instant
+        let requestedAt: Instant
         let now: Instant
     }
 }

@@ -12,7 +12,7 @@ struct NodeBuckets: Sendable {
     /// Decides by leased tokens and remembered refusals; nil if only the store can decide.
     mutating func decide(_ charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
         let locations = locations(of: charges, at: now)
-        let decisions = charges.indices.map { buckets[locations[$0]].judge(charges[$0], at: now) }
+        let decisions = charges.indices.map { buckets[locations[$0]].decideLocally(charges[$0], at: now) }
         let isRefused = charges.indices.contains {
             !charges[$0].bucket.policy.isShadow && decisions[$0]?.decision.isRefusal == true
         }
@@ -30,7 +30,7 @@ struct NodeBuckets: Sendable {
     mutating func knownRefusal(of charges: [RateCharge], nodes: Int, at now: Instant) -> RateAdmission? {
         let isRefused = charges.contains { charge in
             !charge.bucket.policy.isShadow
-                && buckets.value(of: charge.bucket)?.judge(charge, at: now)?.decision.isRefusal == true
+                && buckets.value(of: charge.bucket)?.decideLocally(charge, at: now)?.decision.isRefusal == true
         }
         return isRefused ? decide(charges, nodes: nodes, at: now) : nil
     }
@@ -42,14 +42,18 @@ struct NodeBuckets: Sendable {
         return admission(charges, decisions, at: locations, nodes: nodes, at: now)
     }
 
-    // MARK: - Batches
-
     /// A batch of equal requests, decided by one request to the store.
     struct Batch: Sendable {
         let charges: [RateCharge]
         let requests: Int
         fileprivate let preparations: [NodeBucket.Preparation]
         let order: TokenRequest
+
+        /// Returns the grant's line for each charge; nil where nothing was requested.
+        func lines(of delivery: TokenGrant) -> [TokenGrant.Line?] {
+            var rest = delivery.lines[...]
+            return preparations.map { $0.line == nil ? nil : rest.popFirst() }
+        }
     }
 
     /// Prepares a batch of equal requests.
@@ -94,8 +98,6 @@ struct NodeBuckets: Sendable {
         for index in batch.charges.indices { buckets[locations[index]].abandon(batch.preparations[index], at: now) }
     }
 
-    // MARK: - Places
-
     private mutating func locations(of charges: [RateCharge], at now: Instant) -> [BucketTable<NodeBucket>.Location] {
         buckets.locations(of: charges) {
             $0.isEmpty(at: now)
@@ -112,13 +114,5 @@ struct NodeBuckets: Sendable {
             outcomes: charges.indices.map {
                 buckets[locations[$0]].outcome(charges[$0], decisions[$0], nodes: nodes, at: now)
             })
-    }
-}
-
-extension NodeBuckets.Batch {
-    /// Returns the grant's line for each charge; nil where nothing was requested.
-    fileprivate func lines(of delivery: TokenGrant) -> [TokenGrant.Line?] {
-        var rest = delivery.lines[...]
-        return preparations.map { $0.line == nil ? nil : rest.popFirst() }
     }
 }

@@ -11,7 +11,7 @@ public protocol RateLimiter: Sendable {
     /// Policies in shadow mode never refuse: if the others admit the request, they take their tokens or report a lack
     /// of them.
     ///
-    /// - Parameter charges: the costs of the request; no bucket twice, all of one tenant. An empty list is admitted.
+    /// - Parameter charges: the costs of the request; no bucket twice, all of one client. An empty list is admitted.
     func admit(_ charges: [RateCharge]) async -> RateAdmission
 
     /// Does the same without waiting; nil, with nothing taken, if it cannot be decided at once.
@@ -24,30 +24,28 @@ public protocol RateLimiter: Sendable {
 
 /// A charge of a request to one bucket.
 public struct RateCharge: Hashable, Sendable {
-    /// The bucket.
-    public let bucket: RateBucket
+    package let bucket: RateBucket
     /// The number of tokens that the request takes, at least 1.
-    public let cost: Int
+    package let cost: Int
 
     /// Creates a charge; a cost below one token becomes one.
-    public init(_ bucket: RateBucket, cost: Int = 1) {
+    package init(_ bucket: RateBucket, cost: Int = 1) {
         self.bucket = bucket
         self.cost = max(1, cost)
     }
 }
 
 /// The identity of a bucket: two with the same three parts are one, for the whole fleet.
-public struct RateBucket: Hashable, Sendable {
-    /// The client it belongs to. All buckets of a tenant are in one place of the store.
-    public var tenant: String
+package struct RateBucket: Hashable, Sendable {
+    /// The client it belongs to. All buckets of a client are in one place of the store.
+    package var client: String
     /// The capacity and the refill rate. Another policy is another bucket, full at first.
-    public var policy: RatePolicy
-    /// The subject counted within the tenant, such as an app or an address; empty for the tenant itself.
-    public var subject: String
+    package var policy: RatePolicy
+    /// The subject counted within the client, such as an app or an address; empty for the client itself.
+    package var subject: String
 
-    /// Creates the identity of a bucket.
-    public init(tenant: String, policy: RatePolicy, subject: String = "") {
-        self.tenant = tenant
+    package init(client: String, policy: RatePolicy, subject: String = "") {
+        self.client = client
         self.policy = policy
         self.subject = subject
     }

@@ -1,28 +1,26 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Resilience
+package import Resilience
 
 /// A rate limit, and its rule for an unavailable store.
 public struct RatePolicy: Hashable, Sendable {
     /// The name in headers, metrics and the store, such as `minute`.
-    public let name: String
+    package let name: String
     /// The number of tokens that arrive in each window, evenly.
-    public let quota: Int
-    /// The span in which the quota arrives.
-    public let window: Duration
+    package let quota: Int
+    package let window: Duration
     /// The maximum number of tokens in the bucket: the largest number that may be taken at once.
-    public let burst: Int
-    /// The rule while the store is unavailable.
-    public let whenStoreFails: StoreFailureRule
+    package let burst: Int
+    package let whenStoreFails: StoreFailureRule
     /// True if the policy is only observed: it decides and is counted, but refuses nothing.
-    public let isShadow: Bool
+    package let isShadow: Bool
     /// True if nodes may take tokens in advance, which saves most requests to the store for busy clients.
-    public let isLeased: Bool
+    package let isLeased: Bool
 
     /// Creates a policy; values outside `Limits` are clamped.
     /// - Parameter burst: the quota if absent.
-    public init(
+    package init(
         name: String, quota: Int, window: Duration, burst: Int? = nil, whenStoreFails: StoreFailureRule = .local,
         isShadow: Bool = false, isLeased: Bool = true
     ) {
@@ -36,28 +34,24 @@ public struct RatePolicy: Hashable, Sendable {
         self.isLeased = isLeased
     }
 
-    /// The policy of its bucket.
-    public var tokenBucket: TokenBucket.Policy {
+    package var tokenBucket: TokenBucket.Policy {
         TokenBucket.Policy(capacity: burst, refill: quota, per: window)
     }
 
     /// The limits of a policy. The store counts time in whole microseconds and keeps integers of 53 bits.
-    public enum Limits {
+    package enum Limits {
         /// Tokens in a bucket, and tokens that arrive in one window.
-        public static let tokens = 1...10_000_000
-        /// The span in which the quota arrives.
-        public static let window: ClosedRange<Duration> = .milliseconds(100) ... .seconds(31 * 86_400)
+        package static let tokens = 1...10_000_000
+        package static let window: ClosedRange<Duration> = .milliseconds(100) ... .seconds(31 * 86_400)
         /// The time in which an empty bucket fills: a larger burst would hardly ever be available.
-        public static let timeToFill: Duration = .seconds(366 * 86_400)
+        package static let timeToFill: Duration = .seconds(366 * 86_400)
     }
 }
 
 /// A policy's rule for requests while the store is unavailable.
-public enum StoreFailureRule: String, CaseIterable, Hashable, Sendable {
+package enum StoreFailureRule: String, CaseIterable, Hashable, Sendable {
     /// Each node admits its share: the limit divided by the number of live nodes.
     case local
-    /// Everything is admitted.
     case open
-    /// Nothing is admitted.
     case closed
 }

@@ -57,7 +57,6 @@ package struct CivilTime: Hashable, Sendable {
             && (0..<24).contains(hour) && (0..<60).contains(minute) && (0..<60).contains(second)
     }
 
-    /// Seconds since the epoch.
     @inline(__always)
     package var secondsSince1970: Int64 {
         Int64(daysSince1970) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
@@ -137,7 +136,8 @@ extension Timestamp: CustomStringConvertible {
         bytes.append(UInt8(ascii: ":"), twoDigits: time.second)
         let milliseconds = Int(((millisecondsSince1970 % 1000) + 1000) % 1000)
         if milliseconds != 0 {
-            bytes.append(UInt8(ascii: "."), digit: milliseconds / 100)
+            bytes.append(UInt8(ascii: "."))
+            bytes.append(UInt8(ascii: "0") + UInt8(milliseconds / 100))
             bytes.append(twoDigits: milliseconds % 100)
         }
         bytes.append(UInt8(ascii: "Z"))
@@ -155,11 +155,6 @@ extension [UInt8] {
     fileprivate mutating func append(_ separator: UInt8, twoDigits number: Int) {
         append(separator)
         append(twoDigits: number)
-    }
-
-    fileprivate mutating func append(_ separator: UInt8, digit: Int) {
-        append(separator)
-        append(UInt8(ascii: "0") + UInt8(digit))
     }
 
     fileprivate mutating func append(twoDigits number: Int) {

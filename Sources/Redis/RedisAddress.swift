@@ -3,11 +3,9 @@
 
 internal import NIOCore
 
-/// The address of a node.
-public enum RedisAddress: Hashable, Sendable {
+package enum RedisAddress: Hashable, Sendable {
     /// A host name or an IP address, and a TCP port.
     case host(String, port: Int)
-    /// The path of a Unix socket.
     case unixSocket(String)
 
     enum Limits {
@@ -39,7 +37,7 @@ extension StringProtocol {
 
 extension RedisAddress: CustomStringConvertible {
     /// The form in URLs: `redis.internal:6379`, `[::1]:6379`, or the path.
-    public var description: String {
+    package var description: String {
         switch self {
         case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unixSocket(let path): path

@@ -1,13 +1,14 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import NIOCore
+package import NIOCore
+internal import Secrets
 
 /// Redis in any topology: one node, a master with sentinels, or a cluster.
 ///
 /// Commands do not wait for Redis to return: one that no master can take fails at once. None takes longer than the
 /// command deadline, redirections included. The client reconnects and finds a new master by itself.
-public protocol RedisClient: RedisCommands {
+package protocol RedisClient: RedisCommands {
     /// Connects, and retries until it succeeds. Must be called once.
     func start()
     /// Ends all connections permanently and fails waiting commands with `.shutDown`; returns when they are closed.
@@ -19,8 +20,7 @@ public protocol RedisClient: RedisCommands {
 }
 
 extension RedisNode: RedisClient {
-    /// This node.
-    public var masters: [RedisAddress: RedisHealth] { [configuration.address: health] }
+    package var masters: [RedisAddress: RedisHealth] { [configuration.address: health] }
 }
 
 extension RedisClientConfiguration {
@@ -28,11 +28,52 @@ extension RedisClientConfiguration {
     /// - Parameters:
     ///   - eventLoops: each gets a connection to each master.
     ///   - observer: receives the events of every master.
-    public func client(eventLoops: any EventLoopGroup, observer: any RedisObserver) -> any RedisClient {
+    package func client(eventLoops: any EventLoopGroup, observer: any RedisObserver) -> any RedisClient {
         switch url.topology {
         case .standalone: RedisNode(node, eventLoops: eventLoops, observer: observer)
         case .sentinel(let master): SentinelClient(master, self, eventLoops: eventLoops, observer: observer)
         case .cluster: ClusterClient(self, eventLoops: eventLoops, observer: observer)
         }
     }
+}
+
+/// The URL of Redis, and the settings of its nodes.
+package struct RedisClientConfiguration: Sendable {
+    package let url: RedisURL
+    /// The settings of each master. Sentinels, and nodes that are only queried for the map, share those of connections.
+    package var node: RedisNodeConfiguration
+    package var sentinelCredentials: RedisURL.Credentials
+
+    /// - Parameter tls: the settings if the URL requires TLS; nil to trust the system's authorities. Unused otherwise.
+    package init(_ url: RedisURL, tls: RedisTLS? = nil) throws(RedisTLS.Fault) {
+        self.url = url
+        sentinelCredentials = url.sentinelCredentials
+        node = RedisNodeConfiguration(address: url.addresses[0])
+        (node.credentials, node.database) = (url.credentials, url.database)
+        if url.usesTLS { node.tls = if let tls { tls } else { try RedisTLS() } }
+    }
+
+    func master(at address: RedisAddress) -> RedisNodeConfiguration {
+        var master = node
+        master.address = address
+        return master
+    }
+
+    /// Returns the configuration of a cluster's node that is only queried for the map.
+    func seed(at address: RedisAddress) -> RedisNodeConfiguration {
+        var seed = master(at: address)
+        (seed.database, seed.scripts, seed.trackedPrefixes) = (0, [], [])
+        return seed
+    }
+
+    /// Returns the configuration of a sentinel, which also announces a new master.
+    func sentinel(at address: RedisAddress) -> RedisNodeConfiguration {
+        var sentinel = seed(at: address)
+        (sentinel.credentials, sentinel.channels) = (sentinelCredentials, ["+switch-master"])
+        return sentinel
+    }
+}
+
+extension RedisClientConfiguration: Redacted {
+    package var description: String { url.description }
 }

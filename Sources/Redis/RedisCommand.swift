@@ -1,66 +1,96 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
+internal import Secrets
+
 /// One command for Redis: its name and arguments, as bytes.
-public struct RedisCommand: Sendable {
+package struct RedisCommand: Sendable {
     /// The name, then the arguments.
-    public let words: [RedisWord]
+    package let words: [RedisWord]
     /// The key, which determines the node in a cluster; nil for any node.
-    public let key: RedisWord?
+    package let key: RedisWord?
 
     /// Creates a command about one key, or several in the same hash slot.
     /// - Parameter key: the first key, which precedes `rest` in the command.
-    public init(_ name: RedisWord, key: RedisWord, _ rest: RedisWord...) {
+    package init(_ name: RedisWord, key: RedisWord, _ rest: RedisWord...) {
         self.init([name, key] + rest, key: key)
     }
 
-    /// Creates a command without a key.
-    public init(_ words: RedisWord...) { self.init(words, key: nil) }
+    package init(_ words: RedisWord...) { self.init(words, key: nil) }
 
-    /// Creates a command.
-    public init(_ words: [RedisWord], key: RedisWord?) {
+    package init(_ words: [RedisWord], key: RedisWord?) {
         self.words = words
         self.key = key
     }
 }
 
-extension RedisCommand: CustomStringConvertible, CustomReflectable {
+extension RedisCommand: Redacted {
     /// The command's name, without its arguments.
-    public var description: String { words.first.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "" }
-    /// Empty, for the same reason.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { words.first.map { String(decoding: $0.bytes, as: UTF8.self) } ?? "" }
 }
 
 /// One word of a command: any bytes.
-public struct RedisWord: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
-    /// The bytes to send.
-    public let bytes: [UInt8]
+package struct RedisWord: Hashable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+    package let bytes: [UInt8]
 
-    /// Creates a word of bytes.
-    public init(_ bytes: [UInt8]) { self.bytes = bytes }
-    /// Creates a word of text, in UTF-8.
-    public init(_ text: String) { bytes = Array(text.utf8) }
-    /// Creates a word of a number, in decimal.
-    public init(_ number: some BinaryInteger) { bytes = Array(String(number).utf8) }
-    /// Creates a word of text.
-    public init(stringLiteral text: String) { self.init(text) }
-    /// Creates a word of a number.
-    public init(integerLiteral number: Int) { self.init(number) }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ text: String) { bytes = Array(text.utf8) }
+    package init(_ number: some BinaryInteger) { bytes = Array(String(number).utf8) }
+    package init(stringLiteral text: String) { self.init(text) }
+    package init(integerLiteral number: Int) { self.init(number) }
 }
 
 /// One result for each command, in order.
-public typealias RedisResults = [Result<RedisValue, RedisError>]
+package typealias RedisResults = [Result<RedisValue, RedisError>]
 
 /// An executor of commands: the client itself, or a wrapper.
-public protocol RedisCommands: Sendable {
+package protocol RedisCommands: Sendable {
     /// Sends the commands, in one write for each node, and returns one result for each, in order.
     func send(_ commands: [RedisCommand]) async -> RedisResults
 }
 
 extension RedisCommands {
-    /// Sends one command.
-    public func send(_ command: RedisCommand) async throws(RedisError) -> RedisValue {
+    package func send(_ command: RedisCommand) async throws(RedisError) -> RedisValue {
         guard let result = await send([command]).first else { throw .protocolViolation }
         return try result.get()
+    }
+}
+
+/// A Lua script that Redis runs atomically.
+package struct RedisScript: Hashable, Sendable {
+    package let source: String
+    /// SHA-1 of the source in hexadecimal: its name in Redis.
+    package let digest: String
+
+    package init(_ source: String) {
+        self.source = source
+        digest = HashFunction.sha1.digest(of: Array(source.utf8)).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+
+    /// Returns the command that runs the script by its digest.
+    /// - Parameter keys: all keys that it uses, at least one; in a cluster all in one hash slot.
+    package func call(keys: [RedisWord], _ arguments: [RedisWord]) -> RedisCommand {
+        RedisCommand(["EVALSHA", RedisWord(digest), RedisWord(keys.count)] + keys + arguments, key: keys.first)
+    }
+
+    /// Returns the command that runs the script by its source, which Redis caches.
+    package func wholeCall(keys: [RedisWord], _ arguments: [RedisWord]) -> RedisCommand {
+        RedisCommand(["EVAL", RedisWord(source), RedisWord(keys.count)] + keys + arguments, key: keys.first)
+    }
+}
+
+extension RedisCommands {
+    /// Runs a script by its digest, or by its source if Redis has not cached it.
+    package func run(
+        _ script: RedisScript, keys: [RedisWord], _ arguments: [RedisWord]
+    ) async throws(RedisError) -> RedisValue {
+        do throws(RedisError) {
+            return try await send(script.call(keys: keys, arguments))
+        } catch .refused(let refusal) where refusal.kind == .noScript {
+            return try await send(script.wholeCall(keys: keys, arguments))
+        }
     }
 }

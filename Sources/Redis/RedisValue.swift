@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// One reply in RESP2.
-public enum RedisValue: Hashable, Sendable {
+package enum RedisValue: Hashable, Sendable {
     /// `$-1` or `*-1`.
     case null
     /// `:1000`
@@ -15,12 +15,15 @@ public enum RedisValue: Hashable, Sendable {
     case array([RedisValue])
     /// `-ERR ...` inside an array; as a whole reply it is thrown as `RedisError.refused`.
     case error(RedisRefusal)
+
+    /// The bytes of a string; nil for any other value.
+    package var bytes: [UInt8]? { if case .string(let bytes) = self { bytes } else { nil } }
 }
 
 /// An error reply of Redis. The kinds are those that need different reactions.
-public struct RedisRefusal: Error, Hashable, Sendable {
+package struct RedisRefusal: Error, Hashable, Sendable {
     /// The first word of an error reply.
-    public enum Kind: String, CaseIterable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         /// The key is on another node of the cluster, permanently.
         case moved = "MOVED"
         /// The key is on another node of the cluster, for this command.
@@ -45,18 +48,17 @@ public struct RedisRefusal: Error, Hashable, Sendable {
         case misconfigured = "MISCONF"
         case noAuth = "NOAUTH"
         case wrongPassword = "WRONGPASS"
-        /// The user has no permission.
         case noPermission = "NOPERM"
         case other = ""
     }
 
     /// The kind, from the first word.
-    public let kind: Kind
+    package let kind: Kind
     /// The error reply without the command's arguments, which may be secret; for logs, at most 200 characters.
-    public let line: String
+    package let line: String
 
     /// - Parameter line: without the leading `-`.
-    public init(line: String) {
+    package init(line: String) {
         // A Redis whose AUTH was renamed repeats the password in its reply to AUTH.
         let end = line.firstRange(of: ", with args beginning with")?.lowerBound ?? line.endIndex
         self.line = String(String.UnicodeScalarView(line[..<end].unicodeScalars.prefix(200)))
@@ -76,23 +78,17 @@ public struct RedisRefusal: Error, Hashable, Sendable {
     }
 
     /// True if only the operator can fix it: never a temporary fault.
-    public var isConfigurationFault: Bool { [.noAuth, .wrongPassword, .noPermission].contains(kind) }
-}
-
-extension RedisValue {
-    /// The bytes of a string; nil for any other value.
-    public var bytes: [UInt8]? { if case .string(let bytes) = self { bytes } else { nil } }
+    package var isConfigurationFault: Bool { [.noAuth, .wrongPassword, .noPermission].contains(kind) }
 }
 
 /// The reason why there is no reply.
-public enum RedisError: Error, Hashable, Sendable {
+package enum RedisError: Error, Hashable, Sendable {
     /// There is no connection yet, or no longer.
     case notConnected
     /// The connection ended after the command was sent: it may have been executed.
     case connectionLost
     /// No reply in time. The command may still be executed.
     case timeout
-    /// Too many commands wait on this connection.
     case pipelineFull
     /// The reply breaks the protocol or our limits; the connection is closed.
     case protocolViolation

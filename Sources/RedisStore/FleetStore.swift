@@ -1,9 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Cryptography
 package import Gateway
 package import Logging
-internal import Cryptography
 internal import NIOPosix
 internal import RateLimits
 package import Receipts
@@ -28,13 +28,17 @@ extension FleetStore {
         certificates: CertificateInventory, clock: @escaping @Sendable () -> Timestamp, logger: Logger
     ) throws(ConfigurationProblems) {
         let cacheBytes = configuration.apple.cacheSize.bytes
-        guard let client = try RedisClientConfiguration(configuration.redis), let keys = try StoreKeys(configuration)
+        guard let client = try RedisClientConfiguration(configuration.redis), let keys = try configuration.storeKeys
         else {
             let ports = FleetPorts(
                 cache: EmbeddedUpstreamCache(maximumBytes: cacheBytes), limiter: EmbeddedRateLimiter(),
                 leases: EmbeddedFlightLeases(), fleetState: EmbeddedFleetState())
             self.init(ports: ports, service: nil)
             return
+        }
+        guard AES256GCM.isOffered else {
+            let fault = "does not offer AES-256-GCM, which encrypts values in Redis; activate a provider that offers it"
+            throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: fault)])
         }
         certificates.configured(
             .redisClient,
@@ -69,19 +73,46 @@ extension FleetStore {
     }
 }
 
-extension StoreKeys {
-    /// Parses the configured keys; nil if there are none.
-    fileprivate init?(_ configuration: GatewayConfiguration) throws(ConfigurationProblems) {
-        guard let text = configuration.cacheKeys?.exposed else { return nil }
-        guard AES256GCM.isOffered else {
-            let fault = "does not offer AES-256-GCM, which encrypts values in Redis; activate a provider that offers it"
-            throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: fault)])
-        }
-        do throws(StoreKeysFault) {
-            try self.init(text)
+extension RedisClientConfiguration {
+    /// Creates the client's configuration; nil without Redis.
+    package init?(_ configuration: RedisConfiguration) throws(ConfigurationProblems) {
+        guard let url = configuration.url else { return nil }
+        do throws(RedisTLS.Fault) {
+            let tls =
+                try url.usesTLS
+                ? RedisTLS(
+                    caFile: configuration.caFile, certificateFile: configuration.certificateFile,
+                    keyFile: configuration.keyFile) : nil
+            try self.init(url, tls: tls)
         } catch {
-            throw ConfigurationProblems(
-                problems: [ConfigurationProblem(location: "gateway.cache.keys", fault: error.description)])
+            throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
         }
+        node.credentials.user = configuration.user ?? url.credentials.user
+        node.credentials.password = configuration.password?.secret.exposed ?? url.credentials.password
+        node.commandDeadline = configuration.deadline
+        node.connectDeadline = configuration.connectDeadline
+        node.scripts = [
+            RedisFlightLeases.acquisition, RedisFlightLeases.release, RedisFleetState.pause, RedisFleetState.lifecycle,
+            NodeRegistry.beat, RedisPurges.append, RedisPurges.tail, RedisPurges.restart, RedisTokenBuckets.script,
+        ]
+        node.trackedPrefixes = [
+            SharedCacheNames.resultPrefix, RedisFlightLeases.prefix, RedisFleetState.pausePrefix,
+            RedisFleetState.lifecyclePrefix, RedisPurges.headKey,
+        ]
+    }
+}
+
+extension ConfigurationProblem {
+    /// Describes a fault of a TLS file.
+    fileprivate init(_ fault: RedisTLS.Fault) {
+        let pem = "is not a PEM file with"
+        let (location, text) =
+            switch fault {
+            case .authorities(let path): (path, "\(pem) readable certificates (gateway.redis.ca_file)")
+            case .certificate(let path): (path, "\(pem) readable certificates (gateway.redis.certificate_file)")
+            case .privateKey(let path): (path, "\(pem) a readable private key (gateway.redis.key_file)")
+            case .unmatched: ("gateway.redis.key_file", "is not the key of gateway.redis.certificate_file")
+            }
+        self.init(location: location, fault: text)
     }
 }

@@ -34,12 +34,13 @@ struct LifecycleUpdate: Hashable, Sendable {
 }
 
 extension LifecycleUpdate {
-    /// Parses a note. The links end up in response headers, so they are checked as Apple's are.
+    /// Parses an update. The links end up in response headers, so they are checked as Apple's are.
     init?(json bytes: [UInt8]) {
         let limits = JSONValue.Limits(bytes: Limits.bytes, depth: 3, values: 64)
-        guard let note = try? JSONValue(parsing: bytes, limits: limits), note.members != nil,
-            let deprecation = Timestamp.noted(note["deprecation_ms"]), let sunset = Timestamp.noted(note["sunset_ms"]),
-            let links = note["links"]?.elements, links.count <= EndpointAnnouncements.Limits.links
+        guard let update = try? JSONValue(parsing: bytes, limits: limits), update.members != nil,
+            let deprecation = Timestamp.stored(update["deprecation_ms"]),
+            let sunset = Timestamp.stored(update["sunset_ms"]), let links = update["links"]?.elements,
+            links.count <= EndpointAnnouncements.Limits.links
         else { return nil }
         let read = links.compactMap { LifecycleLink($0) }
         guard read.count == links.count else { return nil }
@@ -57,7 +58,7 @@ extension LifecycleLink {
 
 extension Timestamp {
     /// Parses a time: `.some(nil)` if the member is absent, nil if it is not a time.
-    fileprivate static func noted(_ json: JSONValue?) -> Timestamp?? {
+    fileprivate static func stored(_ json: JSONValue?) -> Timestamp?? {
         guard let json else { return .some(nil) }
         guard let milliseconds = json.number?.integer, LifecycleUpdate.Limits.milliseconds.contains(milliseconds)
         else { return nil }

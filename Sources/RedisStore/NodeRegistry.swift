@@ -25,16 +25,13 @@ package struct NodeRegistry: Sendable {
         let reply = try? await store.run(
             Self.beat, keys: [Self.key], [RedisWord(name), RedisWord(Limits.lifetimeMilliseconds)])
         guard case .integer(let count)? = reply else { return }
-        health.noteLiveNodes(Int(clamping: count))
+        health.recordLiveNodes(Int(clamping: count))
     }
 
     /// Removes this node.
     func leave() async {
         _ = try? await store.send(RedisCommand("ZREM", key: Self.key, RedisWord(name)))
     }
-
-    /// The script, loaded before the first call.
-    static let scripts = [beat]
 
     /// KEYS nodes; ARGV name, milliseconds. Returns the number of live nodes. Entries in the future, left by a clock
     /// that was set back, are removed.

@@ -39,9 +39,7 @@ package final class RedisFleetState: FleetState {
         static let announcementBytes = 32_768
     }
 
-    /// - Parameters:
-    ///   - upstreams: this node's knowledge.
-    ///   - refreshSignal: triggers a call of `exchange`.
+    /// - Parameter refreshSignal: triggers a call of `exchange`.
     init(_ store: any RedisCommands, upstreams: UpstreamState, metrics: StoreMetrics, refreshSignal: RefreshSignal) {
         self.store = store
         self.upstreams = upstreams
@@ -62,8 +60,6 @@ package final class RedisFleetState: FleetState {
             await exchangeLifecycle(of: endpoint)
         }
     }
-
-    // MARK: - Pauses
 
     private func exchangePause(of endpoint: UpstreamEndpoint) async {
         let mine = upstreams.guards.health(of: endpoint).pausedFor?.wholeMilliseconds ?? 0
@@ -86,8 +82,6 @@ package final class RedisFleetState: FleetState {
         redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
         return mine
         """)
-
-    // MARK: - Announcements
 
     private func exchangeLifecycle(of endpoint: UpstreamEndpoint) async {
         let known = upstreams.lifecycle.state(of: endpoint)
@@ -114,9 +108,6 @@ package final class RedisFleetState: FleetState {
         }
     }
 
-    /// Both scripts, loaded before the first call.
-    static let scripts = [pause, lifecycle]
-
     /// KEYS announcement; ARGV this node's announcement or nothing, 1 if that is news, the minimum age for a
     /// replacement. Returns the effective announcement after its time of writing; nil for none.
     package static let lifecycle = RedisScript(
@@ -128,8 +119,8 @@ package final class RedisFleetState: FleetState {
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         if kept then
-            local written, note = string.match(kept, '^(%d+) (.*)$')
-            if note == ARGV[1] then return kept end
+            local written, announcement = string.match(kept, '^(%d+) (.*)$')
+            if announcement == ARGV[1] then return kept end
             local age = now - (tonumber(written) or 0)
             if age >= 0 and age < tonumber(ARGV[3]) then return kept end
         end
@@ -142,7 +133,7 @@ package final class RedisFleetState: FleetState {
 extension LifecycleUpdate {
     fileprivate var isEmpty: Bool { dates == LifecycleDates() && links.isEmpty }
 
-    /// Parses a note after its time of writing, in digits, and a space.
+    /// Parses an update after its time of writing, in digits, and a space.
     init?(stamped bytes: [UInt8]) {
         let digits = bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard (1...Self.maximumStampDigits).contains(digits.count), bytes.dropFirst(digits.count).first == 0x20

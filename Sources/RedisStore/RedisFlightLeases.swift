@@ -11,9 +11,7 @@ package import Redis
 /// a failing Apple one request after the other; later requests ignore it.
 package struct RedisFlightLeases: FlightLeases {
     let store: any RedisCommands
-    /// The names of the keys.
     let names: StoreNames
-    /// The waiters by key.
     let waits: KeyChangeWaiters
 
     /// The key prefix. The number increases when the format of values changes.
@@ -23,7 +21,7 @@ package struct RedisFlightLeases: FlightLeases {
         /// The lifetime of a lease, and so the longest wait for a holder that is gone.
         static let milliseconds = 3000
         /// The lifetime of a failure's reason; waiting nodes look at least every 200 ms.
-        static let noteMilliseconds = 1000
+        static let failureMilliseconds = 1000
         /// The maximum size of a value that is read: a token and a reason.
         static let valueBytes = 128
     }
@@ -36,11 +34,11 @@ package struct RedisFlightLeases: FlightLeases {
         return reply.map { FlightLeaseAttempt($0, FlightLease(key, token: token), awaiting: holder) } ?? .unavailable
     }
 
-    func release(_ lease: FlightLease, telling failure: DegradedReason?) async {
+    func release(_ lease: FlightLease, after failure: DegradedReason?) async {
         // If the release is lost, the lease expires by itself.
         _ = try? await store.run(
             Self.release, keys: [RedisWord(name(of: lease.key))],
-            [RedisWord(lease.token), RedisWord(failure?.rawValue ?? ""), RedisWord(Limits.noteMilliseconds)])
+            [RedisWord(lease.token), RedisWord(failure?.rawValue ?? ""), RedisWord(Limits.failureMilliseconds)])
     }
 
     func waitForChange(of key: CacheKey, upTo span: Duration) async {
@@ -48,11 +46,6 @@ package struct RedisFlightLeases: FlightLeases {
     }
 
     private func name(of key: CacheKey) -> String { Self.prefix + names.name("lease", key.parts) }
-
-    // MARK: - In Redis
-
-    /// Both scripts, loaded before the first call.
-    static let scripts = [acquisition, release]
 
     /// KEYS lease; ARGV token, milliseconds, the awaited holder's token. Returns nil if the caller got the lease.
     /// Otherwise returns the holder's token, or `!`, the awaited holder's token and the reason of its failure.

@@ -38,10 +38,7 @@ package final class RedisPurges: Sendable {
         static let sealedName = "purge"
     }
 
-    /// - Parameters:
-    ///   - seal: encrypts transaction IDs.
-    ///   - board: gets each purge, for answers kept in this process.
-    ///   - observe: called with purges that cannot be read.
+    /// - Parameter counters: get each purge, for answers kept in this process.
     init(
         _ store: any RedisCommands, seal: StoreSeal, counters: InvalidationCounters,
         observe: @escaping @Sendable (SharedCacheFault) -> Void
@@ -56,8 +53,8 @@ package final class RedisPurges: Sendable {
     var position: PurgePosition { known.withLock { $0.history.position } }
 
     /// Checks a result against the purges that this node knows.
-    func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        known.withLock { $0.history.judge(result, naming: originalTransactionIDs) }
+    func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
+        known.withLock { $0.history.purgeDecision(for: result, naming: originalTransactionIDs) }
     }
 
     static let readHead = RedisCommand("GET", key: head)
@@ -181,6 +178,60 @@ package final class RedisPurges: Sendable {
         let reply = try? await store.run(Self.restart, keys: Self.keys, [RedisWord(page.headText), Self.randomName()])
         return reply != nil
     }
+
+    /// KEYS head, log; ARGV encrypted ID, maximum entries, a new history's name, the purge's nonce. Returns the new
+    /// head.
+    static let append = RedisScript(
+        """
+        local history, number = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+):(%d+):%x+$')
+        if not history then
+            redis.call('DEL', KEYS[2])
+            history, number = ARGV[3], 0
+        end
+        redis.call('RPUSH', KEYS[2], ARGV[1])
+        redis.call('LTRIM', KEYS[2], -tonumber(ARGV[2]), -1)
+        local head = history .. string.format(':%.0f:', number + 1) .. ARGV[4]
+        redis.call('SET', KEYS[1], head)
+        return head
+        """)
+
+    /// KEYS head, log; ARGV the node's history and number, a new history's name, entries per page. Returns the head,
+    /// the number of the first entry, and the entries from the last one the node knows. Starts a history if there is
+    /// none.
+    static let tail = RedisScript(
+        """
+        local head = redis.call('GET', KEYS[1])
+        local history, number = string.match(head or '', '^(%x+):(%d+):%x+$')
+        if not history then
+            redis.call('DEL', KEYS[2])
+            head = ARGV[3] .. ':0:0'
+            redis.call('SET', KEYS[1], head)
+            return { head, '1' }
+        end
+        local missing = tonumber(number) - redis.call('LLEN', KEYS[2])
+        if missing < 0 then
+            -- More entries than purges: not the gateway's.
+            redis.call('DEL', KEYS[1], KEYS[2])
+            return false
+        end
+        local known = history == ARGV[1] and tonumber(ARGV[2]) or 0
+        local first = math.max(known, missing + 1, 1)
+        local reply = { head, string.format('%.0f', math.min(first, number + 1)) }
+        if first > tonumber(number) then return reply end
+        local from = first - missing - 1
+        local entries = redis.call('LRANGE', KEYS[2], from, from + ARGV[4] - 1)
+        for _, entry in ipairs(entries) do reply[#reply + 1] = entry end
+        return reply
+        """)
+
+    /// KEYS head, log; ARGV the head that lacks purges, a new history's name. Returns 1 if a new history began.
+    package static let restart = RedisScript(
+        """
+        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+        redis.call('DEL', KEYS[2])
+        redis.call('SET', KEYS[1], ARGV[2] .. ':0:0')
+        return 1
+        """)
 }
 
 /// The purges that one node knows.
@@ -278,63 +329,4 @@ extension PurgePosition {
 
     /// Two names of 16 digits, a number of 16, and two colons.
     private static let maximumHeadBytes = 50
-}
-
-extension RedisPurges {
-    /// The scripts, loaded before the first call.
-    static let scripts = [append, tail, restart]
-
-    /// KEYS head, log; ARGV encrypted ID, maximum entries, a new history's name, the purge's nonce. Returns the new
-    /// head.
-    static let append = RedisScript(
-        """
-        local history, number = string.match(redis.call('GET', KEYS[1]) or '', '^(%x+):(%d+):%x+$')
-        if not history then
-            redis.call('DEL', KEYS[2])
-            history, number = ARGV[3], 0
-        end
-        redis.call('RPUSH', KEYS[2], ARGV[1])
-        redis.call('LTRIM', KEYS[2], -tonumber(ARGV[2]), -1)
-        local head = history .. string.format(':%.0f:', number + 1) .. ARGV[4]
-        redis.call('SET', KEYS[1], head)
-        return head
-        """)
-
-    /// KEYS head, log; ARGV the node's history and number, a new history's name, entries per page. Returns the head,
-    /// the number of the first entry, and the entries from the last one the node knows. Starts a history if there is
-    /// none.
-    static let tail = RedisScript(
-        """
-        local head = redis.call('GET', KEYS[1])
-        local history, number = string.match(head or '', '^(%x+):(%d+):%x+$')
-        if not history then
-            redis.call('DEL', KEYS[2])
-            head = ARGV[3] .. ':0:0'
-            redis.call('SET', KEYS[1], head)
-            return { head, '1' }
-        end
-        local missing = tonumber(number) - redis.call('LLEN', KEYS[2])
-        if missing < 0 then
-            -- More entries than purges: not the gateway's.
-            redis.call('DEL', KEYS[1], KEYS[2])
-            return false
-        end
-        local known = history == ARGV[1] and tonumber(ARGV[2]) or 0
-        local first = math.max(known, missing + 1, 1)
-        local reply = { head, string.format('%.0f', math.min(first, number + 1)) }
-        if first > tonumber(number) then return reply end
-        local from = first - missing - 1
-        local entries = redis.call('LRANGE', KEYS[2], from, from + ARGV[4] - 1)
-        for _, entry in ipairs(entries) do reply[#reply + 1] = entry end
-        return reply
-        """)
-
-    /// KEYS head, log; ARGV the head that lacks purges, a new history's name. Returns 1 if a new history began.
-    package static let restart = RedisScript(
-        """
-        if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-        redis.call('DEL', KEYS[2])
-        redis.call('SET', KEYS[1], ARGV[2] .. ':0:0')
-        return 1
-        """)
 }

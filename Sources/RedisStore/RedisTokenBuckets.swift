@@ -7,8 +7,8 @@ package import Redis
 
 /// The fleet's token buckets in Redis: one key each, one script call for all buckets of a request.
 ///
-/// A key is `rl:{<tenant>}:<policy>:<its numbers>:<subject>`, with pseudonymous names for tenant and subject. The
-/// braces decide the hash slot, so that all buckets of a tenant are on one node of a cluster. A policy with changed
+/// A key is `rl:{<client>}:<policy>:<its numbers>:<subject>`, with pseudonymous names for client and subject. The
+/// braces decide the hash slot, so that all buckets of a client are on one node of a cluster. A policy with changed
 /// numbers has a new key and a full bucket.
 package struct RedisTokenBuckets: SharedBuckets {
     let redis: any RedisCommands
@@ -18,22 +18,19 @@ package struct RedisTokenBuckets: SharedBuckets {
     func take(_ order: TokenRequest) async throws(SharedBucketsFault) -> TokenGrant {
         let keys = order.lines.map { RedisWord(key(of: $0.charge.bucket)) }
         let arguments = [RedisWord(order.requests)] + order.lines.flatMap(Self.arguments)
-        do throws(RedisError) {
-            let reply = try await redis.run(Self.script, keys: keys, arguments)
-            guard let delivery = TokenGrant(reply, for: order) else { throw RedisError.protocolViolation }
-            return delivery
-        } catch {
-            throw SharedBucketsFault(error)
-        }
+        guard let reply = try? await redis.run(Self.script, keys: keys, arguments),
+            let grant = TokenGrant(reply, for: order)
+        else { throw SharedBucketsFault() }
+        return grant
     }
 
     /// Returns the key of a bucket.
     func key(of bucket: RateBucket) -> String {
-        let tenant = names.name("rate tenant", [Array(bucket.tenant.utf8)])
-        let subject = names.name("rate subject", [Array(bucket.tenant.utf8), Array(bucket.subject.utf8)])
+        let client = names.name("rate tenant", [Array(bucket.client.utf8)])
+        let subject = names.name("rate subject", [Array(bucket.client.utf8), Array(bucket.subject.utf8)])
         let policy = bucket.policy
         let numbers = "\(policy.burst)-\(policy.emissionMicroseconds)"
-        return "rl:{\(tenant)}:\(policy.name):\(numbers):\(subject)"
+        return "rl:{\(client)}:\(policy.name):\(numbers):\(subject)"
     }
 
     private static func arguments(for line: TokenRequest.Line) -> [RedisWord] {
@@ -120,16 +117,6 @@ extension TokenGrant {
         return Line(
             requests: numbers[first], inAdvance: numbers[first + 1],
             timeUntilFull: .microseconds(numbers[first + 2]), timeUntilNext: .microseconds(numbers[first + 3]))
-    }
-}
-
-extension SharedBucketsFault {
-    fileprivate init(_ error: RedisError) {
-        switch error {
-        case .refused(let refusal) where refusal.isConfigurationFault: self = .misconfigured
-        case .protocolViolation: self = .nonsense
-        case .notConnected, .connectionLost, .timeout, .pipelineFull, .refused, .shutDown: self = .unreachable
-        }
     }
 }
 

@@ -53,11 +53,8 @@ final class RedisUpstreamCache: UpstreamCache {
     }
 
     /// - Parameters:
-    ///   - store: Redis, or the circuit breaker in front of it.
-    ///   - keys: name and encrypt everything.
     ///   - localBytes: the maximum memory of results kept in this process.
     ///   - freshness: bounds the accepted times.
-    ///   - observe: called with each fault.
     init(
         store: any RedisCommands, keys: StoreKeys, localBytes: Int, freshness: FreshnessPolicy = FreshnessPolicy(),
         clock: @escaping @Sendable () -> Timestamp, observe: @escaping @Sendable (SharedCacheFault) -> Void
@@ -89,7 +86,7 @@ final class RedisUpstreamCache: UpstreamCache {
     }
 
     private func isUsable(_ known: CachedResult, naming originalTransactionIDs: [String]) -> Bool {
-        switch purges.judge(known, naming: originalTransactionIDs) {
+        switch purges.purgeDecision(for: known, naming: originalTransactionIDs) {
         case .current: return true
         case .purged: observe(.purged)
         case .unknown: observe(.purgesUnknown)
@@ -110,7 +107,7 @@ final class RedisUpstreamCache: UpstreamCache {
         if !purges.isKnown(head) {
             guard await purges.catchUp() else { return detached(names) }
         }
-        guard let latest = entries.max(by: { $0.copy.known.askedAt < $1.copy.known.askedAt }) else {
+        guard let latest = entries.max(by: { $0.copy.known.fetchedAt < $1.copy.known.fetchedAt }) else {
             return (copy(for: names).flatMap { $0.isLocalOnly ? $0.known : nil }, false)
         }
         // Under its name in Redis, by which changes are announced.
@@ -151,7 +148,7 @@ final class RedisUpstreamCache: UpstreamCache {
     /// Returns the newest local copy under any of these names.
     private func copy(for names: [String]) -> LocalCopy? {
         localCopies.withLock { localCopies in
-            names.compactMap { localCopies.find($0) }.max { $0.known.askedAt < $1.known.askedAt }
+            names.compactMap { localCopies.find($0) }.max { $0.known.fetchedAt < $1.known.fetchedAt }
         }
     }
 
@@ -176,11 +173,11 @@ final class RedisUpstreamCache: UpstreamCache {
 
     /// Returns the result with its times by this node's clock.
     private func inOurTime(_ known: CachedResult, age: Duration) throws(SharedCacheFault) -> CachedResult {
-        let difference = known.askedAt.duration(to: clock().advanced(by: .zero - age))
+        let difference = known.fetchedAt.duration(to: clock().advanced(by: .zero - age))
         guard age >= .zero - Self.tolerance, age <= policy.longestRetention,
             difference.magnitude <= StoredResultLimits.clockDifference
         else { throw .implausibleTimes }
-        return difference.magnitude <= Self.tolerance ? known : known.moved(by: difference)
+        return difference.magnitude <= Self.tolerance ? known : known.shifted(by: difference)
     }
 
     /// The clock difference that is ignored; writing takes time too.
@@ -211,17 +208,14 @@ final class RedisUpstreamCache: UpstreamCache {
 
     // MARK: - Purging
 
-    /// Purges every result that names this original transaction, on all nodes.
     func purge(originalTransactionID: String) async throws(StoreUnreachable) {
         try await purges.purge(originalTransactionID)
     }
 
-    /// The last purge that this node knows.
     var purgePosition: PurgePosition { purges.position }
 
-    /// Checks a result against the purges that this node knows.
-    func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        purges.judge(result, naming: originalTransactionIDs)
+    func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
+        purges.purgeDecision(for: result, naming: originalTransactionIDs)
     }
 
     // MARK: - Invalidation
@@ -232,7 +226,6 @@ final class RedisUpstreamCache: UpstreamCache {
         if keys.contains(RedisPurges.head.bytes) { purges.announce() }
     }
 
-    /// Invalidates the results with these names.
     func invalidate(names: [String]) {
         for name in names { counters.invalidate(name) }
         localCopies.withLock { localCopies in

@@ -40,7 +40,7 @@ final class SharedStore: RedisCommands {
         let took = start.duration(to: .now)
         let moves = health.record(Outcome(results, took: took, isProbe: isProbe), of: permit, commands, results)
         metrics.count(results, took: took)
-        for (transition, times) in moves { metrics.breakerMoved(transition, times) }
+        for (transition, times) in moves { metrics.breakerChanged(transition, times) }
         return results
     }
 }

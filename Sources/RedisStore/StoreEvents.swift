@@ -52,12 +52,12 @@ final class StoreEvents: RedisObserver {
             results.withLock { $0 }?.flushed()
             leaseWaits.wakeAll()
             refreshSignal.fire()
-        case .commandDone, .published, .topology: break
+        case .commandDone, .published, .redirected, .mastersChanged, .mastersUnknown: break
         }
     }
 
     private func connected(_ role: RedisConnectionRole) {
-        health.noteLogin(role, refused: nil)
+        health.recordLogin(role, refused: nil)
         if role == .commands { firstAttempt.end(with: true) }
         let wasAway = lastFault.withLock { fault in
             defer { fault = nil }
@@ -68,7 +68,7 @@ final class StoreEvents: RedisObserver {
 
     private func failed(_ role: RedisConnectionRole, _ fault: RedisConnectionFault) {
         if case .refused(let refusal) = fault, fault.isConfigurationFault {
-            health.noteLogin(role, refused: refusal)
+            health.recordLogin(role, refused: refusal)
         }
         if role == .commands { firstAttempt.end(with: false) }
         log(fault, role)

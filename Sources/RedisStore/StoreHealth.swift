@@ -21,7 +21,7 @@ package enum StoreCondition: String, CaseIterable, Hashable, Sendable {
 
 /// The health of the shared store, and the number of nodes that share it.
 package final class StoreHealth: Sendable {
-    fileprivate struct State {
+    private struct State {
         var breaker = CircuitBreaker(.sharedStore)
         /// True if the last exchange brought replies; nil before the first.
         var answers: Bool?
@@ -35,6 +35,28 @@ package final class StoreHealth: Sendable {
         var hasServed = false
         /// The live nodes at the last heartbeats, newest last.
         var nodeCounts: [Int] = []
+
+        var configurationFault: RedisRefusal? { refusedLogins.values.first ?? refusedCommands.values.first }
+
+        /// Notes that Redis answers and rejects nothing this gateway needs.
+        mutating func recordService() {
+            if answers == true, configurationFault == nil { hasServed = true }
+        }
+
+        mutating func permit() -> CircuitBreaker.Permit? {
+            guard case .call(let permit) = breaker.permit(at: .now) else { return nil }
+            return permit
+        }
+
+        mutating func record(_ result: Result<RedisValue, RedisError>, of command: RedisCommand) {
+            switch result {
+            case .failure(.refused(let refusal)) where refusal.isConfigurationFault:
+                refusedCommands[command.permission] = refusal
+            case .success, .failure(.refused):
+                if !refusedCommands.isEmpty { refusedCommands[command.permission] = nil }
+            case .failure: break
+            }
+        }
     }
 
     enum Limits {
@@ -74,24 +96,7 @@ package final class StoreHealth: Sendable {
 
     /// The live nodes, this one included: the maximum of the last heartbeats, also while Redis is unavailable.
     package var liveNodes: Int { nodes.load(ordering: .relaxed) }
-}
 
-extension CircuitBreaker.Policy {
-    /// The policy of the shared store's breaker. A wrong opening is cheap, because probes do not delay requests: it
-    /// opens soon and briefly.
-    fileprivate static let sharedStore = CircuitBreaker.Policy(
-        bucketWidth: .milliseconds(500), bucketCount: 6, minimumCalls: 10, failurePercent: 50, slowPercent: 100,
-        slowCall: .seconds(10), hardFailuresInARow: 3, firstOpening: .milliseconds(500), longestOpening: .seconds(1),
-        probes: 1, probeLease: .seconds(2))
-}
-
-extension StoreHealth.State {
-    fileprivate var configurationFault: RedisRefusal? { refusedLogins.values.first ?? refusedCommands.values.first }
-}
-
-// MARK: - Recording
-
-extension StoreHealth {
     /// Returns a permit for a request's exchange. Requests are never the probes of an open breaker: they would wait for
     /// an unavailable Redis.
     func permit() -> CircuitBreaker.Permit? {
@@ -115,14 +120,14 @@ extension StoreHealth {
             case .failure: state.answers = false
             case .throttled, .neutral: break
             }
-            for (command, result) in zip(commands, results) { state.note(result, of: command) }
-            if state.isSettled { state.noteService() }
+            for (command, result) in zip(commands, results) { state.record(result, of: command) }
+            if state.isSettled { state.recordService() }
             return state.breaker.takeTransitions()
         }
     }
 
     /// Records a rejected login, or with nil an accepted one.
-    func noteLogin(_ role: RedisConnectionRole, refused refusal: RedisRefusal?) {
+    func recordLogin(_ role: RedisConnectionRole, refused refusal: RedisRefusal?) {
         state.withLock { $0.refusedLogins[role] = refusal }
     }
 
@@ -130,12 +135,12 @@ extension StoreHealth {
     func settle() {
         state.withLock { state in
             state.isSettled = true
-            state.noteService()
+            state.recordService()
         }
     }
 
     /// Records the number of live nodes, this one included.
-    func noteLiveNodes(_ count: Int) {
+    func recordLiveNodes(_ count: Int) {
         state.withLock { state in
             state.nodeCounts = state.nodeCounts.suffix(Limits.rememberedBeats - 1) + [max(1, count)]
             nodes.store(state.nodeCounts.max() ?? 1, ordering: .relaxed)
@@ -143,26 +148,13 @@ extension StoreHealth {
     }
 }
 
-extension StoreHealth.State {
-    /// Notes that Redis answers and rejects nothing this gateway needs.
-    fileprivate mutating func noteService() {
-        if answers == true, configurationFault == nil { hasServed = true }
-    }
-
-    fileprivate mutating func permit() -> CircuitBreaker.Permit? {
-        guard case .call(let permit) = breaker.permit(at: .now) else { return nil }
-        return permit
-    }
-
-    fileprivate mutating func note(_ result: Result<RedisValue, RedisError>, of command: RedisCommand) {
-        switch result {
-        case .failure(.refused(let refusal)) where refusal.isConfigurationFault:
-            refusedCommands[command.permission] = refusal
-        case .success, .failure(.refused):
-            if !refusedCommands.isEmpty { refusedCommands[command.permission] = nil }
-        case .failure: break
-        }
-    }
+extension CircuitBreaker.Policy {
+    /// The policy of the shared store's breaker. A wrong opening is cheap, because probes do not delay requests: it
+    /// opens soon and briefly.
+    fileprivate static let sharedStore = CircuitBreaker.Policy(
+        bucketWidth: .milliseconds(500), bucketCount: 6, minimumCalls: 10, failurePercent: 50, slowPercent: 100,
+        slowCall: .seconds(10), hardFailuresInARow: 3, firstOpening: .milliseconds(500), longestOpening: .seconds(1),
+        probes: 1, probeLease: .seconds(2))
 }
 
 extension RedisCommand {

@@ -10,12 +10,12 @@ internal import Receipts
 /// 1 byte   version, 4
 /// 1 byte   kind: 1 answered, 2 account not found, 3 Apple disagrees
 /// 24 bytes the purge history known before the request to Apple, and the number and name of its last purge
-/// 8 bytes  time of the request to Apple, in milliseconds since 1970, by the writer's clock
+/// 8 bytes  time of Apple's reply, in milliseconds since 1970, by the writer's clock
 /// 8 bytes  freshness after that, in milliseconds
 /// 8 bytes  duration of the request, in milliseconds
 /// 8 bytes  time to live in Redis, in milliseconds
 /// 8 bytes  Apple's status code; -1 for none
-/// rest     of kind 1: the fields of Apple's answer (`StoredFields`), then Apple's JSON unchanged
+/// rest     of kind 1: the fields of Apple's answer (`visitFields`), then Apple's JSON unchanged
 /// ```
 /// All numbers are big-endian. The JSON is never parsed again, only passed on to clients that need Apple's original
 /// answer.
@@ -37,8 +37,6 @@ enum StoredResultLimits {
     static let took: Duration = .seconds(60)
 }
 
-// MARK: - Writing
-
 extension StoredResult {
     /// The bytes to encrypt; nil if the result is useless to other nodes.
     var bytes: [UInt8]? {
@@ -49,8 +47,8 @@ extension StoredResult {
         fields.write(Int64(bitPattern: known.purges.history))
         fields.write(Int64(bitPattern: known.purges.number))
         fields.write(Int64(bitPattern: known.purges.name))
-        fields.write(known.askedAt.millisecondsSince1970)
-        fields.write(known.askedAt.duration(to: known.freshUntil).wholeMilliseconds)
+        fields.write(known.fetchedAt.millisecondsSince1970)
+        fields.write(known.fetchedAt.duration(to: known.freshUntil).wholeMilliseconds)
         fields.write(min(known.took, StoredResultLimits.took).wholeMilliseconds)
         fields.write(retention.wholeMilliseconds)
         fields.write(Int64(known.status ?? Self.noStatus))
@@ -73,11 +71,7 @@ extension StoredResult {
 
     private static let version: UInt8 = 4
     private static let noStatus = -1
-}
 
-// MARK: - Reading
-
-extension StoredResult {
     /// Parses decrypted bytes.
     /// - Parameter policy: bounds the accepted times.
     init(_ bytes: [UInt8], policy: FreshnessPolicy) throws(SharedCacheFault) {
@@ -89,7 +83,7 @@ extension StoredResult {
         let purges = PurgePosition(
             history: UInt64(bitPattern: try fields.number()), number: UInt64(bitPattern: try fields.number()),
             name: UInt64(bitPattern: try fields.number()))
-        let askedAt = Timestamp(millisecondsSince1970: try fields.number())
+        let fetchedAt = Timestamp(millisecondsSince1970: try fields.number())
         let freshness = Duration.milliseconds(try fields.number())
         let took = Duration.milliseconds(try fields.number())
         retention = .milliseconds(try fields.number())
@@ -98,8 +92,8 @@ extension StoredResult {
             retention <= policy.longestRetention, took >= .zero, took <= StoredResultLimits.took
         else { throw .implausibleTimes }
         known = CachedResult(
-            try Self.result(kind, &fields), status: status == Self.noStatus ? nil : status, askedAt: askedAt,
-            freshUntil: askedAt.advanced(by: freshness), took: took, purges: purges)
+            try Self.result(kind, &fields), status: status == Self.noStatus ? nil : status, fetchedAt: fetchedAt,
+            freshUntil: fetchedAt.advanced(by: freshness), took: took, purges: purges)
     }
 
     private static func result(_ kind: Kind, _ fields: inout StoredFieldReader) throws(SharedCacheFault)

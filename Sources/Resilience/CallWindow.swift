@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The number of calls, of failures and of slow calls.
-struct CallTally: Hashable, Sendable {
+struct CallCounts: Hashable, Sendable {
     var calls = 0
     var failures = 0
     var slow = 0
 
-    static func += (left: inout CallTally, right: CallTally) {
+    static func += (left: inout CallCounts, right: CallCounts) {
         left.calls += right.calls
         left.failures += right.failures
         left.slow += right.slow
     }
 }
 
-extension CallTally {
+extension CallCounts {
     /// Counts one call; nil if its outcome says nothing about the upstream's health.
     init?(_ outcome: Outcome, slowAfter slowCall: Duration) {
         switch outcome {
@@ -30,7 +30,7 @@ struct CallWindow: Hashable, Sendable {
     private struct Bucket: Hashable, Sendable {
         /// The number of its period, counted from the origin.
         var number: Int128
-        var tally = CallTally()
+        var counts = CallCounts()
     }
 
     private let bucketWidth: Duration
@@ -45,20 +45,20 @@ struct CallWindow: Hashable, Sendable {
 
     /// Counts a call and returns the sum of the window. A bucket of another time is replaced, even a future one, so a
     /// clock that jumps cannot block the window.
-    mutating func add(_ call: CallTally, at now: Instant) -> CallTally {
+    mutating func add(_ call: CallCounts, at now: Instant) -> CallCounts {
         let number = number(at: now)
         let place = place(of: number)
         if ring[place]?.number != number { ring[place] = Bucket(number: number) }
-        ring[place]?.tally += call
+        ring[place]?.counts += call
         return sum(upTo: number)
     }
 
     mutating func removeAll() { for place in ring.indices { ring[place] = nil } }
 
-    private func sum(upTo last: Int128) -> CallTally {
+    private func sum(upTo last: Int128) -> CallCounts {
         let first = last - Int128(ring.count - 1)
-        return ring.reduce(into: CallTally()) { sum, bucket in
-            if let bucket, (first...last).contains(bucket.number) { sum += bucket.tally }
+        return ring.reduce(into: CallCounts()) { sum, bucket in
+            if let bucket, (first...last).contains(bucket.number) { sum += bucket.counts }
         }
     }
 

@@ -2,33 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension CircuitBreaker {
-    /// The settings of a circuit breaker.
+    /// The settings of a circuit breaker. Values outside `Limits` are clamped.
     public struct Policy: Hashable, Sendable {
         /// The width of one bucket of the window in which calls are counted.
-        public let bucketWidth: Duration
+        package let bucketWidth: Duration
         /// The number of buckets in the window; the oldest is replaced next.
-        public let bucketCount: Int
+        package let bucketCount: Int
         /// The number of calls in the window below which percentages are ignored.
-        public let minimumCalls: Int
+        package let minimumCalls: Int
         /// The percentage of failures that trips the breaker.
-        public let failurePercent: Int
+        package let failurePercent: Int
         /// The percentage of slow calls, failed or not, that trips the breaker.
-        public let slowPercent: Int
-        /// The duration above which a call is slow.
-        public let slowCall: Duration
+        package let slowPercent: Int
+        package let slowCall: Duration
         /// The number of hard failures in a row that trips the breaker, however few calls there were.
-        public let hardFailuresInARow: Int
+        package let hardFailuresInARow: Int
         /// The duration of the first opening, before jitter; doubled each time until the breaker closes.
-        public let firstOpening: Duration
-        /// The maximum duration of an opening.
-        public let longestOpening: Duration
+        package let firstOpening: Duration
+        package let longestOpening: Duration
         /// The number of concurrent probes, which must succeed for the breaker to close.
-        public let probes: Int
+        package let probes: Int
         /// The time until a probe without a recorded outcome loses its slot. Longer than a call may take.
-        public let probeLease: Duration
+        package let probeLease: Duration
 
-        /// Creates a policy; values outside `Limits` are clamped.
-        public init(
+        package init(
             bucketWidth: Duration = .seconds(3), bucketCount: Int = 10, minimumCalls: Int = 20,
             failurePercent: Int = 50, slowPercent: Int = 80, slowCall: Duration = .seconds(5),
             hardFailuresInARow: Int = 5, firstOpening: Duration = .seconds(5), longestOpening: Duration = .seconds(300),
@@ -47,23 +44,18 @@ extension CircuitBreaker {
             self.probeLease = probeLease.clamped(to: Limits.span)
         }
 
-        func isTripped(by tally: CallTally) -> Bool {
-            guard tally.calls >= minimumCalls else { return false }
-            return tally.failures * 100 >= tally.calls * failurePercent || tally.slow * 100 >= tally.calls * slowPercent
+        func isTripped(by counts: CallCounts) -> Bool {
+            guard counts.calls >= minimumCalls else { return false }
+            return counts.failures * 100 >= counts.calls * failurePercent
+                || counts.slow * 100 >= counts.calls * slowPercent
         }
     }
 
-    /// The limits of a policy.
-    public enum Limits {
-        /// Durations.
-        public static let span: ClosedRange<Duration> = .milliseconds(1) ... .seconds(3600)
-        /// Buckets of the window.
-        public static let buckets = 1...100
-        /// Numbers of calls.
-        public static let calls = 1...1_000_000
-        /// Percentages.
-        public static let percent = 1...100
-        /// Concurrent probes.
-        public static let probes = 1...100
+    package enum Limits {
+        package static let span: ClosedRange<Duration> = .milliseconds(1) ... .seconds(3600)
+        package static let buckets = 1...100
+        package static let calls = 1...1_000_000
+        package static let percent = 1...100
+        package static let probes = 1...100
     }
 }

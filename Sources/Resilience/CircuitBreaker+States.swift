@@ -20,13 +20,12 @@ extension CircuitBreaker {
     public enum State: Hashable, Sendable {
         /// Calls are made and counted.
         case closed
-        /// Calls are rejected until this time; if nil, until the mode changes.
+        /// Calls are rejected until this time; if nil, always.
         case open(until: Instant?)
         /// A few probes are made.
         case halfOpen
 
-        /// The state without its end.
-        public var name: Name {
+        package var name: Name {
             switch self {
             case .closed: .closed
             case .open: .open
@@ -53,8 +52,7 @@ extension CircuitBreaker {
         /// All probes succeeded.
         case close
 
-        /// The previous state.
-        public var from: State.Name {
+        package var from: State.Name {
             switch self {
             case .trip: .closed
             case .probe: .open
@@ -62,8 +60,7 @@ extension CircuitBreaker {
             }
         }
 
-        /// The next state.
-        public var to: State.Name {
+        package var to: State.Name {
             switch self {
             case .trip, .reopen: .open
             case .probe: .halfOpen
@@ -73,18 +70,17 @@ extension CircuitBreaker {
     }
 
     /// The decision about a call.
-    public enum Admission: Hashable, Sendable {
-        /// The call may be made.
+    package enum Admission: Hashable, Sendable {
         case call(Permit)
         /// The call may not be made. An earlier retry succeeds only if a probe ends early.
         case reject(retryAfter: Duration)
     }
 
     /// The permission for one call, to be returned with its outcome.
-    public struct Permit: Hashable, Sendable {
+    package struct Permit: Hashable, Sendable {
         let generation: UInt64
         var probe: Probes.Number?
         /// True if the call would have been rejected in another mode than `metricsOnly`.
-        public internal(set) var overrulesRejection = false
+        package internal(set) var overrulesRejection = false
     }
 }

@@ -7,12 +7,8 @@
 /// no answer. Open, it rejects calls. Half-open, it lets a few probes through: it closes when all succeed, and opens
 /// for twice as long when one does not.
 public struct CircuitBreaker: Hashable, Sendable {
-    /// The settings.
-    public let policy: Policy
-    /// The control over calls. A change resets the breaker: closed, with nothing counted.
-    public var mode: Mode {
-        didSet { if mode != oldValue { self = CircuitBreaker(self, in: mode) } }
-    }
+    package let policy: Policy
+    package let mode: Mode
 
     /// The state while the breaker decides; an opening always has an end.
     private var phase = State.closed
@@ -25,24 +21,17 @@ public struct CircuitBreaker: Hashable, Sendable {
     private var openings = 0
     private var untakenTransitions: [Transition: Int] = [:]
 
-    /// Creates a closed breaker without counted calls.
-    public init(_ policy: Policy = Policy(), mode: Mode = .auto) {
+    package init(_ policy: Policy = Policy(), mode: Mode = .auto) {
         self.policy = policy
         self.mode = mode
         window = CallWindow(bucketWidth: policy.bucketWidth, bucketCount: policy.bucketCount)
     }
 
-    private init(_ old: CircuitBreaker, in mode: Mode) {
-        self.init(old.policy, mode: mode)
-        generation = old.generation &+ 1
-        untakenTransitions = old.untakenTransitions
-    }
-
     /// The present state. An opening that has ended counts as open until the next call of `permit`.
-    public var state: State { mode == .forcedOpen ? .open(until: nil) : phase }
+    package var state: State { mode == .forcedOpen ? .open(until: nil) : phase }
 
     /// Returns the number of each transition since the last call. Modes that the operator forces count none.
-    public mutating func takeTransitions() -> [Transition: Int] {
+    package mutating func takeTransitions() -> [Transition: Int] {
         defer { untakenTransitions = [:] }
         return untakenTransitions
     }
@@ -50,7 +39,7 @@ public struct CircuitBreaker: Hashable, Sendable {
     // MARK: - Before a call
 
     /// Decides about a call. Record the outcome of each permit once: `neutral` if the caller left or no call was made.
-    public mutating func permit(at now: Instant) -> Admission {
+    package mutating func permit(at now: Instant) -> Admission {
         switch mode {
         case .auto: return decide(at: now)
         case .metricsOnly:
@@ -89,7 +78,7 @@ public struct CircuitBreaker: Hashable, Sendable {
     /// Records the outcome of a call. Permits of an earlier generation, and probes whose lease ended, are ignored.
     ///
     /// - Parameter generator: draws the duration of an opening.
-    public mutating func record(
+    package mutating func record(
         _ outcome: Outcome, of permit: Permit, at now: Instant, using generator: inout some RandomNumberGenerator
     ) {
         guard permit.generation == generation, mode.decides else { return }
@@ -109,7 +98,7 @@ public struct CircuitBreaker: Hashable, Sendable {
         case .success, .failure(.soft, _), .throttled: hardFailuresInARow = 0
         }
         // An upstream that throttles works, but has done nothing either: the consequence is a pause.
-        guard let call = CallTally(outcome, slowAfter: policy.slowCall) else { return false }
+        guard let call = CallCounts(outcome, slowAfter: policy.slowCall) else { return false }
         return hardFailuresInARow >= policy.hardFailuresInARow || policy.isTripped(by: window.add(call, at: now))
     }
 

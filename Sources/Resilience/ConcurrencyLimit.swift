@@ -5,38 +5,35 @@
 /// (additive increase, multiplicative decrease).
 public struct ConcurrencyLimit: Hashable, Sendable {
     /// One call in flight. Release it exactly once, however the call ends: it has no lease.
-    public struct Slot: Hashable, Sendable {
+    package struct Slot: Hashable, Sendable {
         /// True if the limit mattered when the call began. Successes of an idle upstream say nothing about its limit.
         fileprivate let isLimitUsed: Bool
     }
 
-    /// The range and the steps of the limit.
-    public let policy: Policy
+    package let policy: Policy
     /// The number of calls in flight. Above `limit` only while it has just been lowered.
-    public private(set) var inFlight = 0
+    package private(set) var inFlight = 0
     /// The limit with the fractions that a round of successes adds up.
     private var exactLimit: Double
     /// True until the first failure: the capacity is unknown, so each success adds one, and a round doubles the limit.
     private var isStarting = true
 
-    /// Creates an unused limit.
-    public init(_ policy: Policy = Policy()) {
+    package init(_ policy: Policy = Policy()) {
         self.policy = policy
         exactLimit = Double(policy.initial)
     }
 
-    /// The maximum number of calls in flight.
-    public var limit: Int { Int(exactLimit) }
+    package var limit: Int { Int(exactLimit) }
 
     /// Begins a call; nil if the limit is reached.
-    public mutating func acquire() -> Slot? {
+    package mutating func acquire() -> Slot? {
         guard inFlight < limit else { return nil }
         inFlight += 1
         return Slot(isLimitUsed: inFlight * 2 >= limit)
     }
 
     /// Ends a call and adapts the limit to its outcome. Throttling lowers it like a failure.
-    public mutating func release(_ slot: Slot, _ outcome: Outcome) {
+    package mutating func release(_ slot: Slot, _ outcome: Outcome) {
         inFlight = max(0, inFlight - 1)
         switch outcome {
         case .success: if slot.isLimitUsed { move(to: exactLimit + (isStarting ? 1 : 1 / exactLimit)) }
@@ -54,16 +51,13 @@ public struct ConcurrencyLimit: Hashable, Sendable {
     /// The range and the steps of a limit.
     public struct Policy: Hashable, Sendable {
         /// The lower bound, so that an upstream's recovery is noticed.
-        public let minimum: Int
-        /// The upper bound.
-        public let maximum: Int
-        /// The first limit.
-        public let initial: Int
-        /// The percentage of the limit that is left after a failure.
-        public let percentKeptAfterFailure: Int
+        package let minimum: Int
+        package let maximum: Int
+        package let initial: Int
+        package let percentKeptAfterFailure: Int
 
         /// Creates a policy; values outside `Limits`, or on the wrong side of another value, are clamped.
-        public init(minimum: Int = 4, maximum: Int = 200, initial: Int = 20, percentKeptAfterFailure: Int = 90) {
+        package init(minimum: Int = 4, maximum: Int = 200, initial: Int = 20, percentKeptAfterFailure: Int = 90) {
             self.minimum = minimum.clamped(to: Limits.calls)
             self.maximum = maximum.clamped(to: self.minimum...Limits.calls.upperBound)
             self.initial = initial.clamped(to: self.minimum...self.maximum)
@@ -71,11 +65,8 @@ public struct ConcurrencyLimit: Hashable, Sendable {
         }
     }
 
-    /// The limits of a policy.
-    public enum Limits {
-        /// Calls in flight.
-        public static let calls = 1...10_000
-        /// The percentage left after a failure.
-        public static let percent = 1...100
+    package enum Limits {
+        package static let calls = 1...10_000
+        package static let percent = 1...100
     }
 }

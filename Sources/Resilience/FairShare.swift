@@ -8,16 +8,15 @@
 /// bucket: the rate holds however small the bucket is.
 ///
 /// n nodes together admit at most max(capacity, n · the largest cost) + rate·t.
-public struct FairShare: Hashable, Sendable {
+package struct FairShare: Hashable, Sendable {
     private let policy: TokenBucket.Policy
     private var fullAt: Instant?
 
-    /// Creates a full share of this whole bucket.
-    public init(of policy: TokenBucket.Policy) { self.policy = policy }
+    package init(of policy: TokenBucket.Policy) { self.policy = policy }
 
     /// Takes a request's tokens if they are available.
     /// - Parameter cost: at most the capacity of the whole bucket.
-    public mutating func take(_ cost: Int, nodes: Int, at now: Instant) -> TokenDecision {
+    package mutating func take(_ cost: Int, nodes: Int, at now: Instant) -> TokenDecision {
         let from = fullAt(at: now)
         let until = from + time(for: cost, nodes)
         guard from == now || until <= now + policy.timeToFill else {
@@ -29,20 +28,20 @@ public struct FairShare: Hashable, Sendable {
 
     /// Takes the available tokens, up to `cost`, for a request admitted elsewhere: the share of an active client has no
     /// second burst to give when the common bucket fails.
-    public mutating func record(_ cost: Int, nodes: Int, at now: Instant) {
+    package mutating func record(_ cost: Int, nodes: Int, at now: Instant) {
         let from = fullAt(at: now)
         fullAt = max(from, min(from + time(for: cost, nodes), now + policy.timeToFill))
     }
 
     /// Returns the number of requests of cost 1 that are admitted at once.
-    public func remaining(nodes: Int, at now: Instant) -> Int {
+    package func remaining(nodes: Int, at now: Instant) -> Int {
         let left = policy.timeToFill - timeUntilFull(at: now)
         let whole = left <= .zero ? 0 : Int(left.attoseconds / time(for: 1, nodes).attoseconds)
         return left == policy.timeToFill ? max(1, whole) : whole
     }
 
     /// Returns the time until the share is full; a full one need not be kept.
-    public func timeUntilFull(at now: Instant) -> Duration {
+    package func timeUntilFull(at now: Instant) -> Duration {
         now.duration(to: fullAt(at: now))
     }
 
@@ -55,9 +54,7 @@ public struct FairShare: Hashable, Sendable {
         policy.emissionInterval * cost.clamped(to: 1...policy.capacity) * nodes.clamped(to: Limits.nodes)
     }
 
-    /// The limits of a share.
-    public enum Limits {
-        /// The nodes of a fleet.
-        public static let nodes = 1...1000
+    package enum Limits {
+        package static let nodes = 1...1000
     }
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The outcome of a call to an upstream. The caller classifies its errors.
-public enum Outcome: Hashable, Sendable {
+package enum Outcome: Hashable, Sendable {
     /// The upstream gave a meaningful answer, favourable or not.
     case success(took: Duration)
     /// The upstream gave no answer, or none that can be used.
@@ -12,8 +12,7 @@ public enum Outcome: Hashable, Sendable {
     /// Nothing was learnt about the upstream, for instance because the caller left.
     case neutral
 
-    /// The severity of a failure.
-    public enum Failure: Hashable, Sendable, CaseIterable {
+    package enum Failure: Hashable, Sendable, CaseIterable {
         /// No answer: no connection, no TLS, no answer in time.
         case hard
         /// An unusable answer: a 5xx, an unreadable body, a temporary error of the upstream.

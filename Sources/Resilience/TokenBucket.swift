@@ -5,23 +5,21 @@
 ///
 /// The arithmetic is that of GCRA, the generic cell rate algorithm (ITU-T I.371): a bucket is one number, the time at
 /// which it will be full again. To take from several buckets all or nothing, take from copies and keep the copies.
-public struct TokenBucket: Hashable, Sendable {
-    /// The capacity and the refill rate.
-    public let policy: Policy
+package struct TokenBucket: Hashable, Sendable {
+    package let policy: Policy
     /// The theoretical arrival time of GCRA. Nil for an unused bucket, which is full.
     private var fullAt: Instant?
 
-    /// Creates a full bucket.
-    public init(_ policy: Policy) { self.policy = policy }
+    package init(_ policy: Policy) { self.policy = policy }
 
     /// Creates a bucket from its known time to fill.
-    public init(_ policy: Policy, timeUntilFull: Duration, at now: Instant) {
+    package init(_ policy: Policy, timeUntilFull: Duration, at now: Instant) {
         self.policy = policy
         fullAt = now + timeUntilFull.clamped(to: .zero...policy.timeToFill)
     }
 
     /// Takes `cost` tokens if they are available. A cost of 0, or less, takes nothing and is always admitted.
-    public mutating func take(_ cost: Int = 1, at now: Instant) -> TokenDecision {
+    package mutating func take(_ cost: Int = 1, at now: Instant) -> TokenDecision {
         guard cost <= policy.capacity else { return .refused(retryAfter: nil) }
         let newFullAt = fullAt(at: now) + policy.time(for: max(0, cost))
         let left = policy.timeToFill - now.duration(to: newFullAt)
@@ -30,13 +28,12 @@ public struct TokenBucket: Hashable, Sendable {
         return .admitted
     }
 
-    /// Returns the number of whole tokens available.
-    public func remaining(at now: Instant) -> Int {
+    package func remaining(at now: Instant) -> Int {
         Int((policy.timeToFill - timeUntilFull(at: now)).attoseconds / policy.emissionInterval.attoseconds)
     }
 
     /// Returns the time until the bucket is full; a full one need not be kept.
-    public func timeUntilFull(at now: Instant) -> Duration {
+    package func timeUntilFull(at now: Instant) -> Duration {
         now.duration(to: fullAt(at: now))
     }
 
@@ -53,30 +50,25 @@ public struct TokenBucket: Hashable, Sendable {
 }
 
 /// The decision about a request for tokens.
-public enum TokenDecision: Hashable, Sendable {
-    /// The tokens are available, and taken.
+package enum TokenDecision: Hashable, Sendable {
     case admitted
     /// The tokens are not available, and none are taken. Without other requests, the same one would be admitted after
     /// this time; with nil never, because it costs more than the bucket holds.
     case refused(retryAfter: Duration?)
 
-    /// True if the tokens are not available.
-    public var isRefusal: Bool { self != .admitted }
+    package var isRefusal: Bool { self != .admitted }
 }
 
 extension TokenBucket {
-    /// The capacity and the refill rate of a bucket.
-    public struct Policy: Hashable, Sendable {
-        /// The maximum number of tokens: the largest burst.
-        public let capacity: Int
+    package struct Policy: Hashable, Sendable {
+        package let capacity: Int
         /// The time in which one token arrives.
-        public let emissionInterval: Duration
-        /// The time in which an empty bucket fills.
-        public let timeToFill: Duration
+        package let emissionInterval: Duration
+        package let timeToFill: Duration
 
         /// Creates a policy of `refill` tokens per `span`, such as 1000 per minute. Values outside `Limits` are
         /// clamped.
-        public init(capacity: Int, refill: Int, per span: Duration) {
+        package init(capacity: Int, refill: Int, per span: Duration) {
             self.capacity = capacity.clamped(to: Limits.tokens)
             emissionInterval = span.clamped(to: Limits.span) / refill.clamped(to: Limits.tokens)
             timeToFill = emissionInterval * self.capacity
@@ -87,14 +79,13 @@ extension TokenBucket {
         fileprivate func time(for tokens: Int) -> Duration {
             Duration(attoseconds: emissionInterval.attoseconds * Int128(tokens))
         }
-
     }
 
     /// The limits of a policy. Within these no product of its numbers overflows.
-    public enum Limits {
+    package enum Limits {
         /// Tokens in a bucket, and tokens that arrive in one span.
-        public static let tokens = 1...1_000_000_000
+        package static let tokens = 1...1_000_000_000
         /// The span in which the refill arrives; a year covers every quota.
-        public static let span: ClosedRange<Duration> = .milliseconds(1) ... .seconds(366 * 86_400)
+        package static let span: ClosedRange<Duration> = .milliseconds(1) ... .seconds(366 * 86_400)
     }
 }

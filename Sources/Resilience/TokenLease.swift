@@ -17,65 +17,61 @@
 ///   T·e < capacity·e + (b − a).
 ///
 /// A client with few requests loses nothing by that: no node takes tokens in advance for it.
-public struct TokenLease: Hashable, Sendable {
+package struct TokenLease: Hashable, Sendable {
     /// Tokens reserved for undecided requests, to be returned if they are not needed.
-    public struct Reservation: Hashable, Sendable {
-        /// The number of tokens.
-        public let count: Int
+    package struct Reservation: Hashable, Sendable {
+        package let count: Int
         fileprivate let expiresAt: Instant
     }
 
-    /// The life of the tokens, and the number taken in advance.
-    public let policy: Policy
+    package let policy: Policy
     private var held = 0
     private var expiresAt: Instant?
     private var spending: Spending
 
-    /// Creates a lease without tokens.
-    public init(_ policy: Policy) {
+    package init(_ policy: Policy) {
         self.policy = policy
         spending = Spending(span: policy.life)
     }
 
     /// Returns the number of available tokens. Those that were not spent in time are lost to all nodes.
-    public func tokens(at now: Instant) -> Int {
+    package func tokens(at now: Instant) -> Int {
         // The second condition fails only if the clock went back.
         guard let expiresAt, now < expiresAt, expiresAt <= now + policy.life else { return 0 }
         return held
     }
 
-    /// Reserves up to `count` tokens.
-    public mutating func reserve(upTo count: Int, at now: Instant) -> Reservation {
+    package mutating func reserve(upTo count: Int, at now: Instant) -> Reservation {
         let reserved = min(max(0, count), tokens(at: now))
         held -= reserved
         return Reservation(count: reserved, expiresAt: expiresAt ?? now)
     }
 
     /// Returns reserved tokens to the lease. Their life does not change.
-    public mutating func putBack(_ count: Int, of reservation: Reservation, at now: Instant) {
+    package mutating func putBack(_ count: Int, of reservation: Reservation, at now: Instant) {
         add(min(count, reservation.count), until: reservation.expiresAt, at: now)
     }
 
     /// Adds the tokens that the shared bucket gave in advance.
-    /// - Parameter askedAt: the time of the request to the store, not later than its reply.
-    public mutating func receive(_ count: Int, askedAt: Instant, at now: Instant) {
-        add(count, until: askedAt + policy.life, at: now)
+    /// - Parameter requestedAt: the time of the request to the store, not later than its reply.
+    package mutating func receive(_ count: Int, requestedAt: Instant, at now: Instant) {
+        add(count, until: requestedAt + policy.life, at: now)
     }
 
     /// Records tokens that this node spent, from its lease or from the shared bucket.
-    public mutating func recordSpending(_ count: Int, at now: Instant) {
+    package mutating func recordSpending(_ count: Int, at now: Instant) {
         spending.record(count, at: now)
     }
 
     /// Returns the number of tokens to request in advance: what this node spends in half a life, so that hardly any
     /// expire. 0 while it spends few.
-    public func wanted(at now: Instant) -> Int {
+    package func wanted(at now: Instant) -> Int {
         let lately = spending.recent(at: now)
         return lately < Policy.fewestSpent ? 0 : min(lately / 2, policy.largestBatch)
     }
 
     /// Returns true if the lease is like an unused one.
-    public func isIdle(at now: Instant) -> Bool {
+    package func isIdle(at now: Instant) -> Bool {
         tokens(at: now) == 0 && spending.recent(at: now) == 0
     }
 
@@ -87,18 +83,17 @@ public struct TokenLease: Hashable, Sendable {
         held = left + count
     }
 
-    /// The life of the tokens, and the number taken in advance.
-    public struct Policy: Hashable, Sendable {
+    package struct Policy: Hashable, Sendable {
         /// The time in which a node may spend the tokens. A twentieth of the time in which the bucket fills, so that a
         /// busy client's burst is at most a twentieth smaller; never longer than a second.
-        public let life: Duration
+        package let life: Duration
         /// The life that the shared bucket assumes. A little longer, as no two clocks run at the same pace.
-        public let reckonedLife: Duration
+        package let reckonedLife: Duration
         /// The maximum number taken in advance at once: a sixteenth of the capacity, to leave the other nodes theirs.
-        public let largestBatch: Int
+        package let largestBatch: Int
 
         /// Nil for a bucket that is so small, or fills so quickly, that a lease gains nothing.
-        public init?(for bucket: TokenBucket.Policy) {
+        package init?(for bucket: TokenBucket.Policy) {
             life = min(bucket.timeToFill / 20, .seconds(1))
             reckonedLife = life + life / 64
             largestBatch = bucket.capacity / 16

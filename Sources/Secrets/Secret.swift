@@ -2,24 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A text that is never shown: all its descriptions are the same.
-public struct Secret: Hashable, Sendable {
+package struct Secret: Hashable, Sendable {
     /// The text itself. Review each use of this property.
-    public let exposed: String
+    package let exposed: String
 
-    /// Wraps a text.
-    public init(_ text: String) {
-        exposed = text
-    }
+    package init(_ text: String) { exposed = text }
 }
 
-extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Secret: Redacted, CustomDebugStringConvertible {
     /// The description of any secret.
-    public static let redacted = "<redacted>"
+    package static let redacted = "<redacted>"
 
-    /// `redacted`.
-    public var description: String { Self.redacted }
-    /// `redacted`.
-    public var debugDescription: String { Self.redacted }
-    /// Empty.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { Self.redacted }
+    package var debugDescription: String { Self.redacted }
+}
+
+/// A value whose description shows nothing that identifies a customer or a client. Reflection shows nothing either.
+package protocol Redacted: CustomStringConvertible, CustomReflectable {}
+
+extension Redacted {
+    package var description: String { "\(Self.self)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

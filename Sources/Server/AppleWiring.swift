@@ -5,7 +5,6 @@ internal import AppStore
 internal import Gateway
 internal import HTTPServer
 internal import HTTPTransport
-internal import Logging
 internal import RateLimits
 internal import Receipts
 internal import RedisStore
@@ -53,20 +52,15 @@ extension AppleConnection {
             clock: clock)
         invalidation = CacheInvalidation(of: ports.cache, observer: observer)
     }
-}
 
-extension AppleConnection {
     /// Creates a span for each request to Apple, and records it with the client's request.
     private static func follow(
         _ tracing: RequestTracing, _ configuration: AppleConfiguration
     ) -> VerifyReceiptUpstream.RequestTracer {
-        let hosts: [UpstreamEnvironment: String] = [
-            .production: configuration.productionURL.host, .sandbox: configuration.sandboxURL.host,
-        ]
+        let (production, sandbox) = (configuration.productionURL.host, configuration.sandboxURL.host)
         return { endpoint, request in
-            await RequestContext.recording(endpoint) {
-                await tracing.asking(endpoint, at: hosts[endpoint.environment], request)
-            }
+            let host = endpoint.environment == .production ? production : sandbox
+            return await RequestContext.recording(endpoint) { await tracing.sending(endpoint, at: host, request) }
         }
     }
 }

@@ -4,7 +4,6 @@
 internal import Gateway
 internal import HTTPServer
 internal import PrometheusExport
-internal import Receipts
 internal import RedisStore
 internal import Settings
 internal import Telemetry
@@ -23,7 +22,6 @@ struct GatewayMetrics: Sendable {
     /// Knows the expiry dates of certificates.
     let certificates: CertificateInventory
 
-    /// Creates the metrics, when the configuration has just been read.
     init(
         lifecycle: ServerLifecycle, bodyBudget: BodyBudget, access: CurrentAccess, upstreams: UpstreamState,
         store health: StoreHealth, sampling: RequestSampling = RequestSampling(), in dependencies: Dependencies

@@ -4,7 +4,6 @@
 internal import ArgumentParser
 internal import Settings
 
-/// `receipt-gateway`
 @main
 struct ReceiptGateway: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -22,20 +22,16 @@ struct Dependencies: Sendable {
     var logger: Logger
     /// The level of `logger`, and the selection of request lines.
     var logSettings = LogSettings()
-    /// Receives the log lines of requests; nil for none.
     var requestLines: LogBatcher?
-    /// Returns the number of log lines dropped because the output was too slow.
     var droppedLogLines: @Sendable () -> Int = { 0 }
     var tracer: (any Tracer)?
     var shutdownRequests: AsyncStream<ShutdownRequest>
     var clock: @Sendable () -> Timestamp = { .now() }
-    /// The source of configuration reloads; nil for none.
     var reloading: Reloading?
     /// Called with the port of each listener once it is open.
     var onListening: @Sendable (ListenerPlane, Int) async -> Void = { _, _ in }
 }
 
-/// The complete gateway, ready to run.
 struct GatewayServer: Sendable {
     /// Runs both listeners until a request to stop.
     let services: ServiceGroup
@@ -43,7 +39,6 @@ struct GatewayServer: Sendable {
     let bodyBudget: BodyBudget
     let metrics: PrometheusRegistry
     let reloads: ReloadHistory
-    /// The routes of the data plane.
     let routes: RouteTable
 }
 
@@ -53,127 +48,145 @@ func buildGatewayServer(
     _ configuration: GatewayConfiguration, in dependencies: Dependencies
 ) throws(ConfigurationProblems) -> GatewayServer {
     try checkOpenSSL()
-    let lifecycle = ServerLifecycle()
-    let budget = BodyBudget(configuration.http.limits.bodiesInFlight)
-    let upstreams = UpstreamState(configuration.apple)
-    let storeHealth = StoreHealth(
-        isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
-    let access = try CurrentAccess(configuration, in: dependencies)
-    let metrics = GatewayMetrics(
-        lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams, store: storeHealth,
-        sampling: configuration.log.sampling, in: dependencies)
-    let verifier = try ReceiptVerifier(configuration, metrics.certificates)
-    let fleet = try FleetStore(
-        configuration, upstreams: upstreams, health: storeHealth, metrics: metrics.store,
-        certificates: metrics.certificates, clock: dependencies.clock, logger: dependencies.logger)
-    let apple = try AppleConnection(
-        configuration.apple, access: access, upstreams: upstreams, fleet: fleet, verifier: verifier,
-        observer: metrics.upstream, in: dependencies)
-    let verification = VerificationService(
-        verifier: verifier, apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
-    let slots = MeteredInFlightLimiter(
-        slots: EmbeddedInFlightLimiter { storeHealth.liveNodes }, metrics: metrics.limits)
-    let handler = VerifyHandler(
-        configuration, admission: ClientAdmission(rates: fleet.ports.limiter, slots: slots),
-        verification: verification, access: access, metrics: metrics, lifecycle: upstreams.lifecycle, in: dependencies)
-    let health = NodeHealth(lifecycle: lifecycle, store: storeHealth)
-    let routes = RouteTable([
-        handler.route(at: VerdictEndpoint()),
-        handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
-        .verifyReceiptByGet(announcing: upstreams.lifecycle),
-        .status(health, upstreams, isAppleEnabled: configuration.apple.isEnabled, clock: dependencies.clock),
-        PurgeRoute(invalidation: apple?.invalidation).route,
-    ])
-    let data = dataPlane(configuration, routes, access, metrics, budget, lifecycle, dependencies)
-    let reloads = ReloadHistory()
-    let sources = StatusSources(
-        configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,
-        registry: metrics.registry, clock: dependencies.clock)
-    let shutdown = ShutdownService(
-        requests: dependencies.shutdownRequests, lifecycle: lifecycle, drainDelay: configuration.shutdown.drainDelay,
-        logger: dependencies.logger)
-    let foundations: [(any Service)?] = [
-        fleet.service, apple.map { TransportService(transport: $0.transport) },
-        ReloadService(configuration, access, reloads, metrics.reload, in: dependencies),
-    ]
-    return GatewayServer(
-        services: serviceGroup(
-            foundations.compactMap { $0 }, adminPlane(configuration, sources, metrics.registry, dependencies) + [data],
-            shutdown, configuration.shutdown, dependencies.logger),
-        lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry, reloads: reloads, routes: routes)
+    return try Wiring(configuration, dependencies).server()
 }
 
-extension VerifyHandler {
-    fileprivate convenience init(
-        _ configuration: GatewayConfiguration, admission: ClientAdmission, verification: VerificationService,
-        access: CurrentAccess, metrics: GatewayMetrics, lifecycle: UpstreamLifecycle,
-        in dependencies: Dependencies
-    ) {
+/// The parts that most others need, and the functions that connect them.
+private struct Wiring {
+    let configuration: GatewayConfiguration
+    let dependencies: Dependencies
+    let lifecycle = ServerLifecycle()
+    let reloads = ReloadHistory()
+    let budget: BodyBudget
+    let upstreams: UpstreamState
+    let storeHealth: StoreHealth
+    let access: CurrentAccess
+    let metrics: GatewayMetrics
+
+    init(_ configuration: GatewayConfiguration, _ dependencies: Dependencies) throws(ConfigurationProblems) {
+        self.configuration = configuration
+        self.dependencies = dependencies
+        budget = BodyBudget(configuration.http.limits.bodiesInFlight)
+        upstreams = UpstreamState(configuration.apple)
+        storeHealth = StoreHealth(
+            isEmbedded: configuration.redis.url == nil, expectedNodes: configuration.redis.expectedNodes)
+        let files = dependencies.reloading?.files ?? FileReadings()
+        let clients = try ClientsFile(configuration, at: dependencies.clock(), readFile: files.read)
+        access = CurrentAccess(Access(AccessRules(configuration, clients)))
+        metrics = GatewayMetrics(
+            lifecycle: lifecycle, bodyBudget: budget, access: access, upstreams: upstreams, store: storeHealth,
+            sampling: configuration.log.sampling, in: dependencies)
+    }
+
+    func server() throws(ConfigurationProblems) -> GatewayServer {
+        let verifier = try ReceiptVerifier(configuration, metrics.certificates)
+        let fleet = try FleetStore(
+            configuration, upstreams: upstreams, health: storeHealth, metrics: metrics.store,
+            certificates: metrics.certificates, clock: dependencies.clock, logger: dependencies.logger)
+        let apple = try AppleConnection(
+            configuration.apple, access: access, upstreams: upstreams, fleet: fleet, verifier: verifier,
+            observer: metrics.upstream, in: dependencies)
+        let handler = handler(
+            VerificationService(
+                verifier: verifier, apple: apple?.verification, onVerification: dependencies.tracing.onVerification),
+            fleet)
+        let health = NodeHealth(lifecycle: lifecycle, store: storeHealth)
+        let routes = RouteTable([
+            handler.route(at: VerdictEndpoint()),
+            handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
+            .verifyReceiptByGet(announcing: upstreams.lifecycle),
+            .status(health, upstreams, isAppleEnabled: configuration.apple.isEnabled, clock: dependencies.clock),
+            .purge(apple?.invalidation),
+        ])
+        let foundations: [(any Service)?] = [
+            fleet.service, apple.map { TransportService(transport: $0.transport) }, reloadService(),
+        ]
+        let services = foundations.compactMap { $0 } + adminPlane(health) + [dataPlane(routes)]
+        return GatewayServer(
+            services: group(of: services), lifecycle: lifecycle, bodyBudget: budget, metrics: metrics.registry,
+            reloads: reloads, routes: routes)
+    }
+
+    private func handler(_ verification: VerificationService, _ fleet: FleetStore) -> VerifyHandler {
+        let slots = MeteredInFlightLimiter(
+            slots: EmbeddedInFlightLimiter { [storeHealth] in storeHealth.liveNodes }, metrics: metrics.limits)
         let charging = RequestCharging(
             addresses: configuration.http.remoteAddresses,
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
-        self.init(
-            admission: admission, verification: verification, access: access, charging: charging,
-            metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes),
-            lifecycle: lifecycle, clock: dependencies.clock)
+        return VerifyHandler(
+            admission: ClientAdmission(rates: fleet.ports.limiter, slots: slots), verification: verification,
+            access: access, charging: charging, metrics: metrics.verification,
+            nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes), lifecycle: upstreams.lifecycle,
+            clock: dependencies.clock)
     }
-}
 
-private func dataPlane(
-    _ configuration: GatewayConfiguration, _ routes: RouteTable, _ access: CurrentAccess, _ metrics: GatewayMetrics,
-    _ budget: BodyBudget, _ lifecycle: ServerLifecycle, _ dependencies: Dependencies
-) -> any Service {
-    let http = configuration.http
-    let rules = EdgeRules(http, shutdown: configuration.shutdown) { credentials in
-        try? access.now.authenticator.client(with: credentials, at: dependencies.clock())
+    private func dataPlane(_ routes: RouteTable) -> any Service {
+        let (http, lifecycle, access, dependencies) = (configuration.http, lifecycle, access, dependencies)
+        let rules = EdgeRules(http, shutdown: configuration.shutdown) { credentials in
+            try? access.now.authenticator.client(with: credentials, at: dependencies.clock())
+        }
+        let log = RequestLog(
+            logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,
+            sampler: metrics.sampler, tracing: dependencies.tracing)
+        return HTTPListener(
+            plane: .data, address: http.listener, http: http, rules: rules, budget: budget, lifecycle: lifecycle,
+            pipeline: RequestPipeline(routes: routes, log: log, logger: dependencies.logger), metrics: metrics.edge,
+            logger: dependencies.logger
+        ) { port in
+            lifecycle.advance(to: .ready)
+            await dependencies.onListening(.data, port)
+        }
     }
-    let edge = Edge(
-        rules: rules, budget: budget, lifecycle: lifecycle,
-        pipeline: RequestPipeline(
-            routes: routes,
-            log: RequestLog(
-                logger: dependencies.logger, lines: dependencies.requestLines, settings: dependencies.logSettings,
-                sampler: metrics.sampler, tracing: dependencies.tracing), logger: dependencies.logger),
-        metrics: metrics.edge, sources: SourceLimits(http.limits, http.remoteAddresses))
-    return listener(.data, on: http.listener, limits: http.limits, edge: edge, dependencies) {
-        lifecycle.advance(to: .ready)
+
+    /// Returns the listener for orchestrators and operators. The same edge with small limits: no client sends bodies
+    /// here. Requests are not logged.
+    private func adminPlane(_ health: NodeHealth) -> [any Service] {
+        var http = configuration.http
+        http.limits.body = .kibibytes(64)
+        http.limits.connections = 256
+        (http.limits.connectionsPerAddress, http.limits.requestsPerAddress) = (0, 0)
+        var rules = EdgeRules(http, shutdown: configuration.shutdown)
+        rules.hosts = HostRule(names: configuration.adminHostNames.adding(hostOf: configuration.admin))
+        let board = StatusBoard(
+            StatusSources(
+                configuration, health: health, upstreams: upstreams, reloads: reloads, bodyBudget: budget,
+                registry: metrics.registry, clock: dependencies.clock))
+        let logLevel = LogLevelRoute(
+            settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock)
+        let routes = RouteTable(
+            health.routes + [.metrics(metrics.registry)] + board.routes + logLevel.routes,
+            authenticationElsewhere: .none)
+        let admin = HTTPListener(
+            plane: .admin, address: configuration.admin, http: http, rules: rules, budget: BodyBudget(.mebibytes(1)),
+            lifecycle: lifecycle,
+            pipeline: RequestPipeline(routes: routes, log: RequestLog(logger: nil), logger: dependencies.logger),
+            logger: dependencies.logger
+        ) { [dependencies] in await dependencies.onListening(.admin, $0) }
+        return [admin, StatusService(board: board)]
     }
-}
 
-/// Returns the listener for orchestrators and operators. The same edge with small limits: no client sends bodies here.
-/// Requests are not logged.
-private func adminPlane(
-    _ configuration: GatewayConfiguration, _ sources: StatusSources, _ registry: PrometheusRegistry,
-    _ dependencies: Dependencies
-) -> [any Service] {
-    var http = configuration.http
-    http.limits.body = .kibibytes(64)
-    http.limits.connections = 256
-    (http.limits.connectionsPerAddress, http.limits.requestsPerAddress) = (0, 0)
-    var rules = EdgeRules(http, shutdown: configuration.shutdown)
-    rules.hosts = HostRule(names: configuration.adminHostNames.adding(hostOf: configuration.admin))
-    let board = StatusBoard(sources)
-    let routes = RouteTable(
-        sources.health.routes + [.metrics(registry)] + board.routes
-            + LogLevelRoute(
-                settings: dependencies.logSettings, logger: dependencies.logger, clock: dependencies.clock
-            ).routes,
-        authenticationElsewhere: .none)
-    let edge = Edge(
-        rules: rules, budget: BodyBudget(.mebibytes(1)), lifecycle: sources.health.lifecycle,
-        pipeline: RequestPipeline(routes: routes, log: RequestLog(logger: nil), logger: dependencies.logger),
-        sources: SourceLimits(http.limits, http.remoteAddresses))
-    let admin = listener(.admin, on: configuration.admin, limits: http.limits, edge: edge, dependencies)
-    return [admin, StatusService(board: board)]
-}
+    private func reloadService() -> ReloadService? {
+        guard let reloading = dependencies.reloading else { return nil }
+        return ReloadService(
+            reloader: Reloader(reloading.source, files: reloading.files, configuration, access),
+            triggers: reloading.triggers, history: reloads, metrics: metrics.reload, clock: dependencies.clock,
+            logger: dependencies.logger)
+    }
 
-private func listener(
-    _ listener: ListenerPlane, on address: ListenerConfiguration, limits: HTTPLimits, edge: Edge,
-    _ dependencies: Dependencies, onRunning: @escaping @Sendable () -> Void = {}
-) -> any Service {
-    HTTPListener(plane: listener, address: address, limits: limits, edge: edge, logger: dependencies.logger) { port in
-        onRunning()
-        await dependencies.onListening(listener, port)
+    /// Returns the group, which stops its services in reverse order: when the shutdown service returns, first the data
+    /// plane, then the updates of the status page, then the admin plane, then the foundations of requests.
+    private func group(of services: [any Service]) -> ServiceGroup {
+        let shutdown = ShutdownService(
+            requests: dependencies.shutdownRequests, lifecycle: lifecycle,
+            drainDelay: configuration.shutdown.drainDelay, logger: dependencies.logger)
+        let last = ServiceGroupConfiguration.ServiceConfiguration(
+            service: UnprintedService(service: shutdown), successTerminationBehavior: .gracefullyShutdownGroup)
+        var group = ServiceGroupConfiguration(
+            services: services.map { .init(service: UnprintedService(service: $0)) } + [last],
+            logger: dependencies.logger)
+        // The edge ends its connections within the grace period; those that remain a little later are cancelled.
+        group.maximumGracefulShutdownDuration = configuration.shutdown.grace + .seconds(5)
+        return ServiceGroup(configuration: group)
     }
 }
 
@@ -186,23 +199,6 @@ extension Route {
                 body: ByteBuffer(string: registry.text()))
         }
     }
-}
-
-/// Returns the group, which stops its services in reverse order: when `shutdown` returns, first the data plane, then
-/// the updates of the status page, then the admin plane, then the foundations of requests.
-private func serviceGroup(
-    _ foundations: [any Service], _ listeners: [any Service], _ shutdown: ShutdownService,
-    _ configuration: ShutdownConfiguration, _ logger: Logger
-) -> ServiceGroup {
-    let services = (foundations + listeners).map {
-        ServiceGroupConfiguration.ServiceConfiguration(service: UnprintedService(service: $0))
-    }
-    let last = ServiceGroupConfiguration.ServiceConfiguration(
-        service: UnprintedService(service: shutdown), successTerminationBehavior: .gracefullyShutdownGroup)
-    var group = ServiceGroupConfiguration(services: services + [last], logger: logger)
-    // The edge ends its connections within the grace period; those that remain a little later are cancelled.
-    group.maximumGracefulShutdownDuration = configuration.grace + .seconds(5)
-    return ServiceGroup(configuration: group)
 }
 
 extension Dependencies {
@@ -228,30 +224,6 @@ func checkOpenSSL() throws(ConfigurationProblems) {
         try ReceiptVerifier.checkOpenSSL()
     } catch {
         throw ConfigurationProblems(problems: [ConfigurationProblem(location: "OpenSSL", fault: error.description)])
-    }
-}
-
-extension CurrentAccess {
-    /// Starts with the clients file as first read.
-    fileprivate convenience init(
-        _ configuration: GatewayConfiguration, in dependencies: Dependencies
-    ) throws(ConfigurationProblems) {
-        let files = dependencies.reloading?.files ?? FileReadings()
-        let file = try ClientsFile(configuration, at: dependencies.clock(), readFile: files.read)
-        self.init(Access(AccessRules(configuration, file)))
-    }
-}
-
-extension ReloadService {
-    fileprivate init?(
-        _ configuration: GatewayConfiguration, _ access: CurrentAccess, _ history: ReloadHistory,
-        _ metrics: ReloadMetrics, in dependencies: Dependencies
-    ) {
-        guard let reloading = dependencies.reloading else { return nil }
-        self.init(
-            reloader: Reloader(reloading.source, files: reloading.files, configuration, access),
-            occasions: reloading.occasions, history: history, metrics: metrics, clock: dependencies.clock,
-            logger: dependencies.logger)
     }
 }
 

@@ -48,6 +48,6 @@ struct VerifyReceiptEndpointTests {
         let endpoint = VerifyReceiptEndpoint(url: url, transport: transport) {
             Timestamp(millisecondsSince1970: 1_700_000_000_000)
         }
-        return try await endpoint.ask(question, deadline: .now + .seconds(10))
+        return try await endpoint.send(question, deadline: .now + .seconds(10))
     }
 }

@@ -74,7 +74,7 @@ struct VerifyReceiptReplyTests {
         let answer = TransportResponse(
             status: status, headers: headers.map { TransportHeader(name: $0, value: $1) },
             body: Array(body.utf8), httpVersion: .http1_1, connectionWasReused: false,
-            timings: TransportTimings(connected: .seconds(1), firstByte: .seconds(2), total: .seconds(3)))
+            took: .seconds(3))
         return try VerifyReceiptReply(answer, at: now)
     }
 }

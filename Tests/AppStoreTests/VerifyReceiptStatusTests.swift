@@ -12,7 +12,7 @@ struct VerifyReceiptStatusTests {
         for code in [-1, 0, 1] + Array(20_999...21_201) {
             let status = Status(code: code)
             #expect(status.code == code)
-            #expect(status.description.hasPrefix("\(code): ") && status.description.hasSuffix("."))
+            #expect(status.explanation.hasSuffix("."))
         }
     }
 

@@ -7,17 +7,17 @@ import Testing
 @testable import Gateway
 
 struct ClientAdmissionTests {
-    private static let limit = InFlightLimit(tenant: "shop", maximum: 1)
+    private static let limit = InFlightLimit(client: "shop", maximum: 1)
 
     private let slots = EmbeddedInFlightLimiter()
     private let admission: ClientAdmission
-    private let caller: Caller
+    private let client: RequestClient
 
     init() {
         admission = ClientAdmission(rates: EmbeddedRateLimiter(), slots: slots)
-        var caller = Caller()
-        caller.inFlight = Self.limit
-        self.caller = caller
+        var client = RequestClient()
+        client.inFlight = Self.limit
+        self.client = client
     }
 
     private var isFree: Bool {
@@ -27,7 +27,7 @@ struct ClientAdmissionTests {
     }
 
     @Test func `the slot is free once the last step is taken`() async throws {
-        let step = try admission.admit(caller) {
+        let step = try admission.admit(client) {
             .compute { .wait { .done(1) } }
         }
         #expect(!isFree)
@@ -40,18 +40,18 @@ struct ClientAdmissionTests {
 
     @Test func `the slot is free after a step that throws`() async throws {
         struct Fault: Error {}
-        #expect(throws: Fault.self) { try admission.admit(caller) { () -> Step<Int, any Error> in throw Fault() } }
+        #expect(throws: Fault.self) { try admission.admit(client) { () -> Step<Int, any Error> in throw Fault() } }
         #expect(isFree)
-        let computing = try admission.admit(caller) { Step<Int, any Error>.compute { throw Fault() } }
+        let computing = try admission.admit(client) { Step<Int, any Error>.compute { throw Fault() } }
         #expect(throws: Fault.self) { try computing.computed() }
         #expect(isFree)
-        let waiting = try admission.admit(caller) { Step<Int, any Error>.wait { throw Fault() } }
+        let waiting = try admission.admit(client) { Step<Int, any Error>.wait { throw Fault() } }
         await #expect(throws: Fault.self) { try await waiting.next() }
         #expect(isFree)
     }
 
     @Test func `the slot of a dropped request is free`() throws {
-        var step: Step<Int, any Error>? = try admission.admit(caller) { .wait { .done(1) } }
+        var step: Step<Int, any Error>? = try admission.admit(client) { .wait { .done(1) } }
         #expect(step != nil && !isFree)
         step = nil
         #expect(isFree)
@@ -60,16 +60,16 @@ struct ClientAdmissionTests {
     @Test func `without a slot no work is done`() throws {
         #expect(slots.acquire(Self.limit))
         #expect(throws: GatewayError.tooManyInFlight) {
-            try admission.admit(caller) { () -> Step<Int, any Error> in
+            try admission.admit(client) { () -> Step<Int, any Error> in
                 Issue.record("it was done")
                 return .done(1)
             }
         }
-        #expect(throws: GatewayError.tooManyInFlight) { try admission.refuseIfLimited(caller) }
+        #expect(throws: GatewayError.tooManyInFlight) { try admission.refuseIfLimited(client) }
     }
 
     @Test func `a charge of nothing needs no slot`() async throws {
         #expect(slots.acquire(Self.limit))
-        #expect(try await admission.charge(caller) { .done(1) }.value() == 1)
+        #expect(try await admission.charge(client) { .done(1) }.value() == 1)
     }
 }

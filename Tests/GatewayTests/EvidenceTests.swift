@@ -70,7 +70,7 @@ struct EvidenceTests {
     }
 
     @Test func `evidence without an app is for clients that may use all apps`() throws {
-        try Caller().check(mayUse: nil)
-        #expect(throws: GatewayError.self) { try Caller(permittedApps: .only([Samples.app])).check(mayUse: nil) }
+        try RequestClient().check(mayUse: nil)
+        #expect(throws: GatewayError.self) { try RequestClient(permittedApps: .only([Samples.app])).check(mayUse: nil) }
     }
 }

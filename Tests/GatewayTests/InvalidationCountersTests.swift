@@ -32,7 +32,7 @@ struct InvalidationCountersTests {
                 freshUntil: Samples.time(10))
             answer.version = counters.version(of: ["a"])
             change()
-            return CachedAnswer(answer, at: Samples.created)?.holds(for: VerificationOptions(), at: Samples.created)
+            return AnswerValidity(answer, at: Samples.created)?.isValid(for: VerificationOptions(), at: Samples.created)
                 == true
         }
         #expect(keep {})

@@ -14,25 +14,25 @@ struct PurgeHistoryTests {
     @Test func `a result is used until one of its transactions is purged`() {
         var history = PurgeHistory()
         let before = history.position
-        #expect(history.judge(before, naming: ["a", "b"]) == .current)
+        #expect(history.purgeDecision(for: before, naming: ["a", "b"]) == .current)
         history.append("c")
-        #expect(history.judge(before, naming: ["a", "b"]) == .current)
+        #expect(history.purgeDecision(for: before, naming: ["a", "b"]) == .current)
         history.append("b")
-        #expect(history.judge(before, naming: ["a", "b"]) == .purged)
-        #expect(history.judge(position(1), naming: ["a", "b"]) == .purged)
-        #expect(history.judge(history.position, naming: ["a", "b"]) == .current)
-        #expect(history.judge(before, naming: ["a"]) == .current)
+        #expect(history.purgeDecision(for: before, naming: ["a", "b"]) == .purged)
+        #expect(history.purgeDecision(for: position(1), naming: ["a", "b"]) == .purged)
+        #expect(history.purgeDecision(for: history.position, naming: ["a", "b"]) == .current)
+        #expect(history.purgeDecision(for: before, naming: ["a"]) == .current)
     }
 
     @Test func `purges before the oldest one kept are unknown`() {
         var history = PurgeHistory(capacity: 3)
         for id in ["a", "b", "a", "c"] { history.append(id) }
-        #expect(history.judge(position(0), naming: ["x"]) == .unknown)
-        #expect(history.judge(position(1), naming: ["x"]) == .current)
-        #expect(history.judge(position(1), naming: ["b"]) == .purged)
+        #expect(history.purgeDecision(for: position(0), naming: ["x"]) == .unknown)
+        #expect(history.purgeDecision(for: position(1), naming: ["x"]) == .current)
+        #expect(history.purgeDecision(for: position(1), naming: ["b"]) == .purged)
         // The first purge of "a" is gone, the second is not.
-        #expect(history.judge(position(2), naming: ["a"]) == .purged)
-        #expect(history.judge(position(3), naming: ["a"]) == .current)
+        #expect(history.purgeDecision(for: position(2), naming: ["a"]) == .purged)
+        #expect(history.purgeDecision(for: position(3), naming: ["a"]) == .current)
     }
 
     /// Compares the history with a complete list of purges.
@@ -48,24 +48,24 @@ struct PurgeHistoryTests {
             let asked = "\(UInt8.random(in: 0..<20, using: &generator))"
             let expected: PurgeDecision =
                 all.count - since > capacity ? .unknown : all[since...].contains(asked) ? .purged : .current
-            #expect(history.judge(position(UInt64(since)), naming: [asked]) == expected)
+            #expect(history.purgeDecision(for: position(UInt64(since)), naming: [asked]) == expected)
         }
     }
 
     @Test func `another history invalidates all earlier results`() {
         let history = PurgeHistory(from: position(5, history: 7))
-        #expect(history.judge(position(5, history: 8), naming: []) == .unknown)
-        #expect(history.judge(position(4, history: 7), naming: []) == .unknown)
-        #expect(history.judge(position(5, history: 7), naming: []) == .current)
+        #expect(history.purgeDecision(for: position(5, history: 8), naming: []) == .unknown)
+        #expect(history.purgeDecision(for: position(4, history: 7), naming: []) == .unknown)
+        #expect(history.purgeDecision(for: position(5, history: 7), naming: []) == .current)
     }
 
     @Test func `skipped purges are unknown`() {
         var history = PurgeHistory()
         history.append("a")
         history.skip(to: 9)
-        #expect(history.judge(position(8), naming: []) == .unknown)
-        #expect(history.judge(position(9), naming: ["a"]) == .current)
+        #expect(history.purgeDecision(for: position(8), naming: []) == .unknown)
+        #expect(history.purgeDecision(for: position(9), naming: ["a"]) == .current)
         history.append("a")
-        #expect(history.judge(position(9), naming: ["a"]) == .purged && history.position.number == 10)
+        #expect(history.purgeDecision(for: position(9), naming: ["a"]) == .purged && history.position.number == 10)
     }
 }

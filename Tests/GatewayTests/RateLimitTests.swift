@@ -36,18 +36,18 @@ struct RateLimitTests {
         let gateway = Self.gateway()
         var foreign = Self.request(quota: 1)
         foreign.options.expectations.bundleID = "com.example.other"
-        foreign.caller.permittedApps = .only([Samples.app])
+        foreign.client.permittedApps = .only([Samples.app])
         for _ in 1...2 { #expect(await Self.error(of: foreign, from: gateway) == .appNotPermitted) }
         #expect(await Self.error(of: Self.request(quota: 1), from: gateway) == nil)
     }
 
-    @Test func `the caller gets the outcome of each admission, also without an answer`() async throws {
+    @Test func `the client gets the outcome of each admission, also without an answer`() async throws {
         let told = Mutex<[Bool]>([])
         let gateway = Self.gateway()
         var request = Self.request(quota: 2)
-        request.caller.onAdmission = { admission in told.withLock { $0.append(admission.isAdmitted) } }
+        request.client.onAdmission = { admission in told.withLock { $0.append(admission.isAdmitted) } }
         #expect(await Self.error(of: request, from: gateway) == nil)
-        request.caller.permittedApps = .only(["com.example.other"])
+        request.client.permittedApps = .only(["com.example.other"])
         #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
         _ = await Self.error(of: request, from: gateway)
         #expect(told.withLock { $0 } == [true, true, false])
@@ -55,8 +55,8 @@ struct RateLimitTests {
 
     @Test func `a client without policies is not limited, and gets no outcome`() async throws {
         var request = Self.request(quota: 1)
-        request.caller.charges = []
-        request.caller.onAdmission = { _ in Issue.record("called without charges") }
+        request.client.charges = []
+        request.client.onAdmission = { _ in Issue.record("called without charges") }
         let gateway = Self.gateway()
         for _ in 1...3 { #expect(await Self.error(of: request, from: gateway) == nil) }
     }
@@ -66,11 +66,11 @@ struct RateLimitTests {
     @Test func `a slot is released after any outcome of the request`() async throws {
         let slots = EmbeddedInFlightLimiter()
         let gateway = RememberingService(VerificationService(verifier: Samples.verifier), slots: slots)
-        let limit = InFlightLimit(tenant: "shop", maximum: 1)
+        let limit = InFlightLimit(client: "shop", maximum: 1)
         var request = Self.request(quota: 2)
-        request.caller.inFlight = limit
+        request.client.inFlight = limit
         #expect(await Self.error(of: request, from: gateway) == nil)
-        request.caller.permittedApps = .only(["com.example.other"])
+        request.client.permittedApps = .only(["com.example.other"])
         #expect(await Self.error(of: request, from: gateway) == .appNotPermitted)
         guard case .rateLimited = await Self.error(of: request, from: gateway) else {
             Issue.record("it was admitted")
@@ -89,16 +89,16 @@ struct RateLimitTests {
         let slots = EmbeddedInFlightLimiter()
         let gateway = RememberingService(VerificationService(verifier: Samples.verifier), slots: slots)
         var request = Self.request(quota: 1)
-        request.caller.inFlight = InFlightLimit(tenant: "shop", maximum: 1)
-        #expect(slots.acquire(InFlightLimit(tenant: "shop", maximum: 1)))
+        request.client.inFlight = InFlightLimit(client: "shop", maximum: 1)
+        #expect(slots.acquire(InFlightLimit(client: "shop", maximum: 1)))
         #expect(await Self.error(of: request, from: gateway) == .tooManyInFlight)
-        slots.release(InFlightLimit(tenant: "shop", maximum: 1))
+        slots.release(InFlightLimit(client: "shop", maximum: 1))
         #expect(await Self.error(of: request, from: gateway) == nil)
     }
 
-    @Test func `slots are counted for each tenant apart`() async {
+    @Test func `slots are counted for each client apart`() async {
         let slots = EmbeddedInFlightLimiter()
-        let shop = InFlightLimit(tenant: "shop", maximum: 2), other = InFlightLimit(tenant: "other", maximum: 1)
+        let shop = InFlightLimit(client: "shop", maximum: 2), other = InFlightLimit(client: "other", maximum: 1)
         #expect(slots.acquire(shop))
         #expect(slots.acquire(shop))
         #expect(!slots.acquire(shop))
@@ -110,7 +110,7 @@ struct RateLimitTests {
     @Test(arguments: [(10, 1, 10), (10, 3, 3), (10, 10, 1), (2, 5, 1), (1, 0, 1)])
     func `each node has its share of the slots, and always one`(maximum: Int, nodes: Int, share: Int) async {
         let slots = EmbeddedInFlightLimiter { nodes }
-        let limit = InFlightLimit(tenant: "shop", maximum: maximum)
+        let limit = InFlightLimit(client: "shop", maximum: maximum)
         for _ in 1...share { #expect(slots.acquire(limit)) }
         #expect(!slots.acquire(limit))
     }
@@ -124,7 +124,7 @@ struct RateLimitTests {
     private static func request(quota: Int) -> VerificationRequest {
         let policy = RatePolicy(name: "day", quota: quota, window: .seconds(86_400))
         var request = VerificationRequest(evidence: .appReceipt(Samples.receipt))
-        request.caller.charges = [RateCharge(RateBucket(tenant: "shop", policy: policy))]
+        request.client.charges = [RateCharge(RateBucket(client: "shop", policy: policy))]
         return request
     }
 

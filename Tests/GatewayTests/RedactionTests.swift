@@ -15,17 +15,16 @@ struct RedactionTests {
     }
 
     @Test func `a request shows nothing of the receipt, the app, the device or the secret`() {
-        var request = VerificationRequest(
-            evidence: .appReceipt(Self.receipt),
-            expectations: Expectations(bundleID: "hush.app", deviceIdentifier: Self.receipt),
-            permittedApps: .only(["hush.app"]))
-        request.options.callersSecret = Secret("hush-hush")
+        var request = VerificationRequest(evidence: .appReceipt(Self.receipt))
+        request.options.expectations = Expectations(bundleID: "hush.app", deviceIdentifier: Self.receipt)
+        request.client.permittedApps = .only(["hush.app"])
+        request.options.sentSecret = Secret("hush-hush")
         expectHidden(request, as: "VerificationRequest(Evidence(app receipt, 13 bytes))")
     }
 
     @Test func `a request to Apple shows nothing of the receipt, the app or the secret`() {
         let subject = VerificationSubject.lookup(bundleID: "hush.app", transactionID: "hush-1")
-        let options = UpstreamRequest(subject: subject, callersSecret: Secret("hush-hush"))
+        let options = UpstreamRequest(subject: subject, sentSecret: Secret("hush-hush"))
         expectHidden(options, as: "UpstreamRequest(VerificationSubject(lookup))")
     }
 

@@ -10,7 +10,7 @@ import Synchronization
 extension VerificationService {
     /// Answers one request of a client without limits.
     func verify(_ request: VerificationRequest, at now: Timestamp) async throws -> Answer {
-        try request.options.checkExpectedApp(for: request.caller)
+        try request.options.checkExpectedApp(for: request.client)
         return try await answer(request, at: now).value()
     }
 }
@@ -18,7 +18,7 @@ extension VerificationService {
 /// A service that limits clients and repeats its answers, as the server does.
 final class RememberingService: Sendable {
     private struct Known: Sendable {
-        let terms: CachedAnswer
+        let validity: AnswerValidity
         let repeated: Answer
     }
 
@@ -35,19 +35,19 @@ final class RememberingService: Sendable {
     }
 
     func verify(_ request: VerificationRequest, at now: Timestamp) async throws -> Answer {
-        try request.options.checkExpectedApp(for: request.caller)
-        return try await admission.admit(request.caller) { try self.answer(request, at: now) }.value()
+        try request.options.checkExpectedApp(for: request.client)
+        return try await admission.admit(request.client) { try self.answer(request, at: now) }.value()
     }
 
     private func answer(_ request: VerificationRequest, at now: Timestamp) throws -> Step<Answer, any Error> {
         let key = request.sameness
-        if let before = known.withLock({ $0[key] }), before.terms.holds(for: request.options, at: now) {
-            try before.terms.checkApp(for: request.caller)
+        if let before = known.withLock({ $0[key] }), before.validity.isValid(for: request.options, at: now) {
+            try before.validity.checkApp(for: request.client)
             return .done(before.repeated)
         }
         return try service.answer(request, at: now).map { answer in
-            if let terms = CachedAnswer(answer, at: now) {
-                self.known.withLock { $0[key] = Known(terms: terms, repeated: answer.repeated) }
+            if let validity = AnswerValidity(answer, at: now) {
+                self.known.withLock { $0[key] = Known(validity: validity, repeated: answer.repeated) }
             }
             return answer
         }

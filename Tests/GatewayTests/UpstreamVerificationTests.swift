@@ -12,7 +12,7 @@ import Testing
 @testable import Gateway
 
 /// A gateway with a scripted upstream, and a receipt whose period ends 100 seconds after it was made.
-private struct Scene {
+private struct Fixture {
     let upstream: ScriptedUpstream
     let events = EventLog()
     let clock = TestClock(Samples.created)
@@ -93,134 +93,134 @@ struct UpstreamVerificationTests {
     // MARK: Decision to send a request
 
     @Test func `Apple's newer data decides`() async throws {
-        let scene = Scene(sandboxKnows)
-        let answer = try await scene.ask(at: 150)
+        let fixture = Fixture(sandboxKnows)
+        let answer = try await fixture.ask(at: 150)
         #expect(answer.verdict == .genuine && answer.subscriptions.map(\.state) == [.active])
         #expect(answer.transactions.map(\.transactionID) == ["2", "1"] && answer.upstreamBody != nil)
         #expect(
             answer.provenance
                 == Provenance(source: .apple, cache: .miss, verifiedAt: Samples.time(150), upstreamStatus: 0))
-        #expect(scene.upstream.asked == [.production, .sandbox])
+        #expect(fixture.upstream.asked == [.production, .sandbox])
     }
 
     @Test func `a receipt that suffices is answered without Apple`() async throws {
-        let scene = Scene(sandboxKnows)
-        #expect(try await scene.ask(at: 10).provenance.source == .local)
-        #expect(scene.upstream.asked.isEmpty)
+        let fixture = Fixture(sandboxKnows)
+        #expect(try await fixture.ask(at: 10).provenance.source == .local)
+        #expect(fixture.upstream.asked.isEmpty)
         // In the sandbox an answer is fresh for half a minute.
-        #expect(try await scene.ask(at: 31).provenance.source == .apple)
+        #expect(try await fixture.ask(at: 31).provenance.source == .apple)
     }
 
-    @Test func `a caller that requires a newer answer causes a request to Apple`() async throws {
-        let scene = Scene(sandboxKnows)
-        #expect(try await scene.ask(at: 10) { $0.options.maximumAge = .seconds(10) }.provenance.source == .local)
-        #expect(try await scene.ask(at: 10) { $0.options.maximumAge = .seconds(9) }.provenance.source == .apple)
+    @Test func `a client that requires a newer answer causes a request to Apple`() async throws {
+        let fixture = Fixture(sandboxKnows)
+        #expect(try await fixture.ask(at: 10) { $0.options.maximumAge = .seconds(10) }.provenance.source == .local)
+        #expect(try await fixture.ask(at: 10) { $0.options.maximumAge = .seconds(9) }.provenance.source == .apple)
     }
 
     @Test func `without purchases nothing can have changed`() async throws {
-        var scene = Scene(sandboxKnows)
-        scene.receipt = Samples.receipt(with: [])
-        #expect(try await scene.ask(at: 1_000_000_000).provenance.source == .local)
-        #expect(scene.upstream.asked.isEmpty)
+        var fixture = Fixture(sandboxKnows)
+        fixture.receipt = Samples.receipt(with: [])
+        #expect(try await fixture.ask(at: 1_000_000_000).provenance.source == .local)
+        #expect(fixture.upstream.asked.isEmpty)
     }
 
-    @Test func `an app without a secret causes no request, unless the caller sends one`() async throws {
-        let scene = Scene(sandboxKnows, hasSecret: false)
-        #expect(try await scene.ask(at: 150).provenance.source == .local)
+    @Test func `an app without a secret causes no request, unless the client sends one`() async throws {
+        let fixture = Fixture(sandboxKnows, hasSecret: false)
+        #expect(try await fixture.ask(at: 150).provenance.source == .local)
         #expect(
-            try await scene.ask(at: 150) { $0.options.callersSecret = Secret("s") }.provenance.source == .apple)
-        #expect(scene.upstream.questions.map(\.callersSecret) == [Secret("s"), Secret("s")])
+            try await fixture.ask(at: 150) { $0.options.sentSecret = Secret("s") }.provenance.source == .apple)
+        #expect(fixture.upstream.questions.map(\.sentSecret) == [Secret("s"), Secret("s")])
     }
 
     @Test func `mode local never sends a request to Apple, mode apple always does`() async throws {
-        let scene = Scene(sandboxKnows, hasSecret: false)
-        #expect(try await scene.ask(.local, at: 150).provenance.source == .local)
-        #expect(scene.upstream.asked.isEmpty)
-        #expect(try await scene.ask(.apple, at: 1).provenance.source == .apple)
+        let fixture = Fixture(sandboxKnows, hasSecret: false)
+        #expect(try await fixture.ask(.local, at: 150).provenance.source == .local)
+        #expect(fixture.upstream.asked.isEmpty)
+        #expect(try await fixture.ask(.apple, at: 1).provenance.source == .apple)
     }
 
     @Test(arguments: Mode.allCases) func `a forged receipt never reaches Apple`(mode: Mode) async throws {
-        var scene = Scene(sandboxKnows)
-        scene.receipt[scene.receipt.count - 1] ^= 1
-        #expect(try await scene.ask(mode, at: 150).verdict == .rejected(.rule(.signatureInvalid)))
-        #expect(scene.upstream.asked.isEmpty)
+        var fixture = Fixture(sandboxKnows)
+        fixture.receipt[fixture.receipt.count - 1] ^= 1
+        #expect(try await fixture.ask(mode, at: 150).verdict == .rejected(.rule(.signatureInvalid)))
+        #expect(fixture.upstream.asked.isEmpty)
     }
 
     // MARK: Cached results
 
     @Test func `a result is repeated while it is fresh, for any encoding of the receipt`() async throws {
-        let scene = Scene(sandboxKnows)
-        _ = try await scene.ask(at: 150)
-        let again = try await scene.ask(at: 179)
+        let fixture = Fixture(sandboxKnows)
+        _ = try await fixture.ask(at: 150)
+        let again = try await fixture.ask(at: 179)
         #expect(
             again.provenance
                 == Provenance(source: .apple, cache: .shared, verifiedAt: Samples.time(150), upstreamStatus: 0))
-        #expect(scene.upstream.asked.count == 2)
+        #expect(fixture.upstream.asked.count == 2)
     }
 
     @Test func `a stale result is used once more while a new one is fetched`() async throws {
         let gate = Gate()
         gate.open()
-        let scene = Scene(sandboxKnows, gate: gate)
-        _ = try await scene.ask(at: 150)
-        let stale = try await scene.ask(at: 181)
+        let fixture = Fixture(sandboxKnows, gate: gate)
+        _ = try await fixture.ask(at: 150)
+        let stale = try await fixture.ask(at: 181)
         #expect(
             stale.provenance
                 == Provenance(source: .apple, cache: .stale, verifiedAt: Samples.time(150), upstreamStatus: 0))
-        await eventually { scene.verification.flightCount == 0 }
-        let fresh = try await scene.ask(at: 182)
+        await eventually { fixture.verification.flightCount == 0 }
+        let fresh = try await fixture.ask(at: 182)
         #expect(
             fresh.provenance
                 == Provenance(source: .apple, cache: .shared, verifiedAt: Samples.time(181), upstreamStatus: 0))
-        #expect(scene.upstream.asked.count == 4)
+        #expect(fixture.upstream.asked.count == 4)
     }
 
     @Test func `past a boundary no stale result is used`() async throws {
-        let scene = Scene(sandboxKnows)
-        _ = try await scene.ask(at: 990)
-        #expect(try await scene.ask(at: 999).provenance.cache == .shared)
-        #expect(try await scene.ask(at: 1000).provenance.cache == .miss)
+        let fixture = Fixture(sandboxKnows)
+        _ = try await fixture.ask(at: 990)
+        #expect(try await fixture.ask(at: 999).provenance.cache == .shared)
+        #expect(try await fixture.ask(at: 1000).provenance.cache == .miss)
     }
 
     @Test func `another secret causes another request`() async throws {
-        let scene = Scene(sandboxKnows)
+        let fixture = Fixture(sandboxKnows)
         for secret in ["a", "b", nil, "a"].map({ $0.map(Secret.init) }) {
-            _ = try await scene.ask(at: 150) { $0.options.callersSecret = secret }
+            _ = try await fixture.ask(at: 150) { $0.options.sentSecret = secret }
         }
-        #expect(scene.upstream.questions.count == 6)
+        #expect(fixture.upstream.questions.count == 6)
     }
 
     @Test func `a result from one configured secret is not used with another`() async throws {
-        let scene = Scene(sandboxKnows)
+        let fixture = Fixture(sandboxKnows)
         for (second, secret, cache) in [(150, "configured", .miss), (151, "configured", .shared), (152, "next", .miss)]
             as [(Int64, String, Provenance.Cache)]
         {
-            scene.upstream.share(Secret(secret))
-            #expect(try await scene.ask(at: second).provenance.cache == cache)
+            fixture.upstream.share(Secret(secret))
+            #expect(try await fixture.ask(at: second).provenance.cache == cache)
         }
-        #expect(scene.upstream.questions.count == 4)
+        #expect(fixture.upstream.questions.count == 4)
     }
 
     @Test(arguments: [(0, false), (1e-12, false), (1e12, true)]) func `randomness decides on an early refresh`(
         randomness: Double, isRefreshed: Bool
     ) async throws {
-        let scene = Scene(sandboxKnows, randomness: randomness)
-        _ = try await scene.ask(at: 150)
-        #expect(try await scene.ask(at: 160).provenance.cache == .shared)
-        await eventually { scene.verification.flightCount == 0 }
-        #expect(scene.events.lines.contains("refreshed early") == isRefreshed)
-        #expect(scene.upstream.asked.count == (isRefreshed ? 4 : 2))
-        let again = try await scene.ask(at: 161)
+        let fixture = Fixture(sandboxKnows, randomness: randomness)
+        _ = try await fixture.ask(at: 150)
+        #expect(try await fixture.ask(at: 160).provenance.cache == .shared)
+        await eventually { fixture.verification.flightCount == 0 }
+        #expect(fixture.events.lines.contains("refreshed early") == isRefreshed)
+        #expect(fixture.upstream.asked.count == (isRefreshed ? 4 : 2))
+        let again = try await fixture.ask(at: 161)
         #expect(again.provenance.verifiedAt == Samples.time(isRefreshed ? 160 : 150))
     }
 
     @Test func `a result that ends with a period is not refreshed early`() async throws {
-        let scene = Scene(sandboxKnows, randomness: 1e12)
-        _ = try await scene.ask(at: 980)
+        let fixture = Fixture(sandboxKnows, randomness: 1e12)
+        _ = try await fixture.ask(at: 980)
         for second in 981...999 as ClosedRange<Int64> {
-            #expect(try await scene.ask(at: second).provenance.cache == .shared)
+            #expect(try await fixture.ask(at: second).provenance.cache == .shared)
         }
-        #expect(scene.upstream.asked.count == 2 && !scene.events.lines.contains("refreshed early"))
+        #expect(fixture.upstream.asked.count == 2 && !fixture.events.lines.contains("refreshed early"))
     }
 
     @Test(
@@ -231,88 +231,88 @@ struct UpstreamVerificationTests {
         took: Int64, at now: Int64, randomness: Double, isDue: Bool
     ) {
         let known = CachedResult(
-            .answered(.renewed), askedAt: Samples.time(150), freshUntil: Samples.time(160), took: .seconds(took))
+            .answered(.renewed), fetchedAt: Samples.time(150), freshUntil: Samples.time(160), took: .seconds(took))
         #expect(known.isDue(at: Samples.time(150 + now), randomness: randomness) == isDue)
         let gone = CachedResult(
-            .accountNotFound, askedAt: Samples.time(150), freshUntil: Samples.time(160), took: .seconds(took))
+            .accountNotFound, fetchedAt: Samples.time(150), freshUntil: Samples.time(160), took: .seconds(took))
         #expect(!gone.isDue(at: Samples.time(159), randomness: 1e12))
     }
 
     // MARK: Purges
 
     @Test func `a purge removes a transaction's results, also from the near cache`() async throws {
-        let scene = Scene(sandboxKnows, remembers: true)
-        _ = try await scene.ask(at: 150)
-        #expect(try await scene.ask(at: 151).provenance.cache == .near)
-        try await scene.invalidation.purge(originalTransactionID: "9")
-        #expect(try await scene.ask(at: 152).provenance.cache == .near)
-        try await scene.invalidation.purge(originalTransactionID: "1")
-        #expect(try await scene.ask(at: 153).provenance.cache == .miss)
-        #expect(scene.events.lines.contains("purged") && scene.upstream.asked.count == 4)
+        let fixture = Fixture(sandboxKnows, remembers: true)
+        _ = try await fixture.ask(at: 150)
+        #expect(try await fixture.ask(at: 151).provenance.cache == .near)
+        try await fixture.invalidation.purge(originalTransactionID: "9")
+        #expect(try await fixture.ask(at: 152).provenance.cache == .near)
+        try await fixture.invalidation.purge(originalTransactionID: "1")
+        #expect(try await fixture.ask(at: 153).provenance.cache == .miss)
+        #expect(fixture.events.lines.contains("purged") && fixture.upstream.asked.count == 4)
     }
 
     @Test func `a result in flight during a purge is not stored`() async throws {
         let gate = Gate()
         gate.open()
-        let scene = Scene(sandboxKnows, gate: gate)
-        _ = try await scene.ask(.apple, at: 150)
-        let questions = scene.upstream.asked.count
+        let fixture = Fixture(sandboxKnows, gate: gate)
+        _ = try await fixture.ask(.apple, at: 150)
+        let questions = fixture.upstream.asked.count
         gate.close()
-        async let late = scene.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
+        async let late = fixture.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
         await eventually { gate.waitingCount != 0 }
-        try await scene.invalidation.purge(originalTransactionID: "1")
+        try await fixture.invalidation.purge(originalTransactionID: "1")
         gate.open()
         #expect(try await late.provenance.source == .apple)
-        #expect(try await scene.ask(.apple, at: 152).provenance.cache == .miss)
-        #expect(scene.upstream.asked.count == 3 * questions)
+        #expect(try await fixture.ask(.apple, at: 152).provenance.cache == .miss)
+        #expect(fixture.upstream.asked.count == 3 * questions)
     }
 
     @Test func `a purge of the receipt's transactions removes account not found`() async throws {
-        let scene = Scene([.production: [.refusal(.accountNotFound)]])
-        _ = try await scene.ask(at: 150)
-        try await scene.invalidation.purge(originalTransactionID: "1")
-        #expect(try await scene.ask(at: 151).provenance.cache == .miss)
+        let fixture = Fixture([.production: [.refusal(.accountNotFound)]])
+        _ = try await fixture.ask(at: 150)
+        try await fixture.invalidation.purge(originalTransactionID: "1")
+        #expect(try await fixture.ask(at: 151).provenance.cache == .miss)
     }
 
     @Test func `a request after a purge is not answered by an earlier flight`() async throws {
         let gate = Gate()
         gate.open()
-        let scene = Scene(sandboxKnows, gate: gate)
-        _ = try await scene.ask(.apple, at: 150)
-        let questions = scene.upstream.asked.count
+        let fixture = Fixture(sandboxKnows, gate: gate)
+        _ = try await fixture.ask(.apple, at: 150)
+        let questions = fixture.upstream.asked.count
         gate.close()
-        async let early = scene.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
+        async let early = fixture.ask(.apple, at: 151) { $0.options.maximumAge = .zero }
         await eventually { gate.waitingCount != 0 }
-        try await scene.invalidation.purge(originalTransactionID: "1")
-        async let late = scene.ask(.apple, at: 152)
-        await eventually { scene.events.lines.count(where: { $0 == "looked up miss" }) >= 3 }
+        try await fixture.invalidation.purge(originalTransactionID: "1")
+        async let late = fixture.ask(.apple, at: 152)
+        await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 3 }
         gate.open()
         _ = try await (early, late)
-        #expect(scene.upstream.asked.count == 3 * questions)
+        #expect(fixture.upstream.asked.count == 3 * questions)
     }
 
     // MARK: Cache status
 
     @Test func `an answer has its cache status`() async throws {
-        let scene = Scene(sandboxKnows, remembers: true)
-        #expect(try await scene.ask(at: 10).cacheStatus == nil)
-        #expect(try await scene.ask(at: 11).cacheStatus == .hit(freshUntil: Samples.time(40)))
+        let fixture = Fixture(sandboxKnows, remembers: true)
+        #expect(try await fixture.ask(at: 10).cacheStatus == nil)
+        #expect(try await fixture.ask(at: 11).cacheStatus == .hit(freshUntil: Samples.time(40)))
         let end = Samples.time(180)
         #expect(
-            try await scene.ask(at: 150).cacheStatus
+            try await fixture.ask(at: 150).cacheStatus
                 == CacheStatus(handling: .forwarded(.miss), freshUntil: end, isStored: true, isCollapsed: false))
-        #expect(try await scene.ask(at: 151).cacheStatus == .hit(freshUntil: end))
-        #expect(try await scene.ask(.apple, at: 151).cacheStatus == .hit(freshUntil: end))
-        let newer = try await scene.ask(at: 160) { $0.options.maximumAge = .seconds(5) }
+        #expect(try await fixture.ask(at: 151).cacheStatus == .hit(freshUntil: end))
+        #expect(try await fixture.ask(.apple, at: 151).cacheStatus == .hit(freshUntil: end))
+        let newer = try await fixture.ask(at: 160) { $0.options.maximumAge = .seconds(5) }
         #expect(
             newer.cacheStatus
                 == CacheStatus(
                     handling: .forwarded(.request), freshUntil: Samples.time(190), isStored: true, isCollapsed: false))
-        scene.upstream.rewrite([.production: [.failure(.serverError)]])
-        #expect(try await scene.ask(at: 195).cacheStatus == .hit(freshUntil: Samples.time(190)))
-        await eventually { scene.verification.flightCount == 0 }
-        #expect(try await scene.ask(at: 500).cacheStatus == .forwarded(.stale))
-        let unknown = Scene([.production: [.failure(.serverError)]])
+        fixture.upstream.rewrite([.production: [.failure(.serverError)]])
+        #expect(try await fixture.ask(at: 195).cacheStatus == .hit(freshUntil: Samples.time(190)))
+        await eventually { fixture.verification.flightCount == 0 }
+        #expect(try await fixture.ask(at: 500).cacheStatus == .forwarded(.stale))
+        let unknown = Fixture([.production: [.failure(.serverError)]])
         #expect(try await unknown.ask(at: 150).cacheStatus == .forwarded(.miss))
         #expect(try await unknown.ask(.apple, at: 150).cacheStatus == .forwarded(.miss))
     }
@@ -339,56 +339,56 @@ struct UpstreamVerificationTests {
         index: Int
     ) async throws {
         let trouble = Self.troubles[index]
-        let scene = Scene([.production: [trouble.reply], .sandbox: [.otherEnvironment]])
+        let fixture = Fixture([.production: [trouble.reply], .sandbox: [.otherEnvironment]])
         for mode in [Mode.auto, .appleFirst] {
-            let answer = try await Scene([.production: [trouble.reply], .sandbox: [.otherEnvironment]])
+            let answer = try await Fixture([.production: [trouble.reply], .sandbox: [.otherEnvironment]])
                 .ask(mode, at: 150)
             #expect(answer.verdict == .genuine && answer.subscriptions.map(\.state) == [.expired])
             #expect(answer.provenance.source == .local && answer.provenance.degradedReasons == [trouble.reason])
             #expect(answer.freshUntil == Samples.time(150), "a degraded answer is not cached")
             #expect(answer.provenance.upstreamStatus == trouble.status)
         }
-        let answer = try await scene.ask(.apple, at: 150)
+        let answer = try await fixture.ask(.apple, at: 150)
         #expect(answer.verdict == .undecided(.upstreamDidNotAnswer) && answer.receipt == nil)
         #expect(answer.provenance.degradedReasons == [trouble.reason])
-        #expect(scene.upstream.asked.count == trouble.calls)
+        #expect(fixture.upstream.asked.count == trouble.calls)
     }
 
-    // MARK: The latest receipt, for callers of Apple's form
+    // MARK: The latest receipt, for clients of Apple's form
 
     private static let body = Array("{\"status\":0}".utf8)
 
     @Test func `without Apple an earlier answer with other options is passed on`() async throws {
-        let scene = Scene(sandboxKnows)
-        _ = try await scene.ask(.appleFirst, at: 150)
-        scene.upstream.rewrite([.production: [.failure(.tls)]])
-        let answer = try await scene.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
+        let fixture = Fixture(sandboxKnows)
+        _ = try await fixture.ask(.appleFirst, at: 150)
+        fixture.upstream.rewrite([.production: [.failure(.tls)]])
+        let answer = try await fixture.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.upstreamBody == nil)
         #expect(answer.earlierUpstreamBody == Self.body)
-        // Callers of the gateway's own form have no use for it.
+        // Clients of the gateway's own form have no use for it.
         for mode in [Mode.auto, .local, .apple] {
-            let other = try await scene.ask(mode, at: 151) { $0.options.excludesOldTransactions = true }
+            let other = try await fixture.ask(mode, at: 151) { $0.options.excludesOldTransactions = true }
             #expect(other.earlierUpstreamBody == nil, "\(mode)")
         }
     }
 
     @Test func `without Apple the body of an expired result is passed on`() async throws {
-        let scene = Scene(sandboxKnows)
-        let known = try await scene.ask(.appleFirst, at: 150)
-        scene.upstream.rewrite([.production: [.failure(.tls)]])
-        let stale = try await scene.ask(.appleFirst, at: 80_000)
+        let fixture = Fixture(sandboxKnows)
+        let known = try await fixture.ask(.appleFirst, at: 150)
+        fixture.upstream.rewrite([.production: [.failure(.tls)]])
+        let stale = try await fixture.ask(.appleFirst, at: 80_000)
         #expect(stale.upstreamBody == known.upstreamBody && stale.earlierUpstreamBody == nil)
-        let answer = try await scene.ask(.appleFirst, at: 200_000)
+        let answer = try await fixture.ask(.appleFirst, at: 200_000)
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == Self.body)
     }
 
     @Test func `a body from one secret is not passed on with another`() async throws {
-        let scene = Scene(sandboxKnows)
-        _ = try await scene.ask(.appleFirst, at: 150) { $0.options.callersSecret = Secret("right") }
-        scene.upstream.rewrite([.production: [.failure(.tls)]])
+        let fixture = Fixture(sandboxKnows)
+        _ = try await fixture.ask(.appleFirst, at: 150) { $0.options.sentSecret = Secret("right") }
+        fixture.upstream.rewrite([.production: [.failure(.tls)]])
         for excludesOld in [false, true] {
-            let answer = try await scene.ask(.appleFirst, at: 151) {
-                $0.options.callersSecret = Secret("wrong")
+            let answer = try await fixture.ask(.appleFirst, at: 151) {
+                $0.options.sentSecret = Secret("wrong")
                 $0.options.excludesOldTransactions = excludesOld
             }
             #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
@@ -396,35 +396,35 @@ struct UpstreamVerificationTests {
     }
 
     @Test func `a purged body is not passed on`() async throws {
-        let scene = Scene(sandboxKnows)
-        _ = try await scene.ask(.appleFirst, at: 150)
-        try await scene.invalidation.purge(originalTransactionID: "1")
-        scene.upstream.rewrite([.production: [.failure(.tls)]])
-        let answer = try await scene.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
+        let fixture = Fixture(sandboxKnows)
+        _ = try await fixture.ask(.appleFirst, at: 150)
+        try await fixture.invalidation.purge(originalTransactionID: "1")
+        fixture.upstream.rewrite([.production: [.failure(.tls)]])
+        let answer = try await fixture.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
     }
 
     @Test func `a receipt without subscriptions has no latest receipt`() async throws {
-        var scene = Scene(sandboxKnows)
-        scene.receipt = Samples.receipt(with: [Period(item: "9", at: 0)])
-        #expect(try await scene.ask(.appleFirst, at: 150).provenance.source == .apple)
-        scene.upstream.rewrite([.production: [.failure(.tls)]])
-        let answer = try await scene.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
+        var fixture = Fixture(sandboxKnows)
+        fixture.receipt = Samples.receipt(with: [Period(item: "9", at: 0)])
+        #expect(try await fixture.ask(.appleFirst, at: 150).provenance.source == .apple)
+        fixture.upstream.rewrite([.production: [.failure(.tls)]])
+        let answer = try await fixture.ask(.appleFirst, at: 151) { $0.options.excludesOldTransactions = true }
         #expect(answer.provenance.source == .local && answer.earlierUpstreamBody == nil)
     }
 
     // MARK: Volume licences
 
     @Test func `Apple's answer lasts no longer than the app's licence, and reports its end`() async throws {
-        var scene = Scene(sandboxKnows, remembers: true)
+        var fixture = Fixture(sandboxKnows, remembers: true)
         let end = Samples.forge.contents.creationDate.advanced(bySeconds: 155)
-        scene.receipt = Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end }
-        let licensed = try await scene.ask(at: 150)
+        fixture.receipt = Samples.receipt(with: [Period("1", 0..<100)]) { $0.expirationDate = end }
+        let licensed = try await fixture.ask(at: 150)
         #expect(licensed.provenance.source == .apple && licensed.isAppExpired == false)
         #expect(licensed.freshUntil == Samples.time(155))
-        #expect(try await scene.ask(at: 154).provenance.cache == .near)
+        #expect(try await fixture.ask(at: 154).provenance.cache == .near)
         for seconds in [155, 156, 1000] as [Int64] {
-            let expired = try await scene.ask(at: seconds)
+            let expired = try await fixture.ask(at: seconds)
             #expect(expired.verdict == .genuine && expired.isAppExpired == true, "\(seconds)")
         }
     }
@@ -436,25 +436,25 @@ struct UpstreamVerificationTests {
         let assessment = Assessment(
             .signed(VerifiedEvidence(.appReceipt(receipt))), for: VerificationRequest(evidence: .appReceipt([])),
             at: Samples.time(150), policy: FreshnessPolicy(), skew: .zero)
-        let known = CachedResult(.answered(.renewed), askedAt: Samples.time(140), freshUntil: Samples.time(160))
+        let known = CachedResult(.answered(.renewed), fetchedAt: Samples.time(140), freshUntil: Samples.time(160))
         #expect(assessment.answer(known, from: .shared, nil)?.freshUntil == Samples.time(155))
     }
 
     @Test func `a temporary fault is overcome by one retry`() async throws {
-        let scene = Scene([
+        let fixture = Fixture([
             .production: [.refusal(.malformed), .otherEnvironment],
             .sandbox: [.failure(.serverError), .answer(.renewed)],
         ])
-        #expect(try await scene.ask(at: 150).provenance.source == .apple)
-        #expect(scene.upstream.asked == [.production, .production, .sandbox, .sandbox])
-        #expect(scene.events.lines.filter { $0.hasPrefix("retried") } == ["retried production", "retried sandbox"])
+        #expect(try await fixture.ask(at: 150).provenance.source == .apple)
+        #expect(fixture.upstream.asked == [.production, .production, .sandbox, .sandbox])
+        #expect(fixture.events.lines.filter { $0.hasPrefix("retried") } == ["retried production", "retried sandbox"])
     }
 
     @Test func `an earlier result of Apple is preferred to the receipt alone`() async throws {
-        let scene = Scene(sandboxKnows)
-        _ = try await scene.ask(at: 150)
-        scene.upstream.rewrite([.production: [.failure(.serverError)]])
-        let answer = try await scene.ask(at: 500)
+        let fixture = Fixture(sandboxKnows)
+        _ = try await fixture.ask(at: 150)
+        fixture.upstream.rewrite([.production: [.failure(.serverError)]])
+        let answer = try await fixture.ask(at: 500)
         #expect(answer.subscriptions.map(\.state) == [.active])
         #expect(
             answer.provenance
@@ -462,87 +462,87 @@ struct UpstreamVerificationTests {
                     source: .apple, cache: .stale, verifiedAt: Samples.time(150),
                     degradedReasons: [.upstreamServerError]))
         // Its dates still count: nothing lasts past its end.
-        #expect(try await scene.ask(at: 1000).subscriptions.map(\.state) == [.expired])
+        #expect(try await fixture.ask(at: 1000).subscriptions.map(\.state) == [.expired])
         // After a day the receipt alone is used.
-        #expect(try await scene.ask(at: 180 + 86_400).provenance.source == .local)
+        #expect(try await fixture.ask(at: 180 + 86_400).provenance.source == .local)
     }
 
     @Test func `an account that is gone is a rejection for an hour`() async throws {
-        let scene = Scene([.production: [.refusal(.accountNotFound)]])
+        let fixture = Fixture([.production: [.refusal(.accountNotFound)]])
         for (seconds, cache) in [(150, Provenance.Cache.miss), (3749, .shared), (3750, .stale)] {
-            let answer = try await scene.ask(at: Int64(seconds))
+            let answer = try await fixture.ask(at: Int64(seconds))
             #expect(answer.verdict == .rejected(.accountNotFound) && answer.provenance.cache == cache)
         }
     }
 
     @Test func `a near-cache hit checks the permission of each client`() async throws {
-        let scene = Scene([.production: [.refusal(.accountNotFound)]], remembers: true)
+        let fixture = Fixture([.production: [.refusal(.accountNotFound)]], remembers: true)
         for edit in [{ (_: inout VerificationRequest) in }, { $0.options.expectations.deviceIdentifier = [1] }] {
-            let owner = try await scene.ask(at: 150, edit)
+            let owner = try await fixture.ask(at: 150, edit)
             guard case .rejected = owner.verdict else {
                 Issue.record("\(owner.verdict)")
                 continue
             }
             await #expect(throws: GatewayError.appNotPermitted) {
-                try await scene.ask(at: 151) {
+                try await fixture.ask(at: 151) {
                     edit(&$0)
-                    $0.caller.permittedApps = .only(["com.example.other"])
+                    $0.client.permittedApps = .only(["com.example.other"])
                 }
             }
         }
     }
 
-    @Test func `no caller can open the circuit breaker`() async throws {
+    @Test func `no client can open the circuit breaker`() async throws {
         for reply in [UpstreamReply.refusal(.malformed), .failure(.requestRefused), .refusal(.secretRejected)] {
-            let scene = Scene([.production: [reply]])
+            let fixture = Fixture([.production: [reply]])
             for number in 1...60 {
-                _ = try await scene.ask(.appleFirst, at: 150) { $0.options.callersSecret = Secret("\(number)") }
+                _ = try await fixture.ask(.appleFirst, at: 150) { $0.options.sentSecret = Secret("\(number)") }
             }
-            #expect(scene.guards.health(of: .production).breaker == .closed)
+            #expect(fixture.guards.health(of: .production).breaker == .closed)
         }
     }
 
     @Test func `a disagreement is not repeated for five minutes, and counted`() async throws {
-        let scene = Scene([.production: [.refusal(.notAuthenticated)]])
+        let fixture = Fixture([.production: [.refusal(.notAuthenticated)]])
         for seconds in [150, 449, 450] as [Int64] {
-            #expect(try await scene.ask(at: seconds).provenance.degradedReasons == [.upstreamDisagrees])
+            #expect(try await fixture.ask(at: seconds).provenance.degradedReasons == [.upstreamDisagrees])
         }
-        #expect(scene.upstream.asked.count == 4)
-        #expect(scene.events.lines.count { $0 == "disagreed production notAuthenticated" } == 4)
+        #expect(fixture.upstream.asked.count == 4)
+        #expect(fixture.events.lines.count { $0 == "disagreed production notAuthenticated" } == 4)
     }
 
     @Test func `a wrong secret is reported each time`() async throws {
-        let scene = Scene([.production: [.refusal(.secretRejected)]])
-        for _ in 1...3 { _ = try await scene.ask(at: 150) }
-        #expect(scene.upstream.asked.count == 3)
+        let fixture = Fixture([.production: [.refusal(.secretRejected)]])
+        for _ in 1...3 { _ = try await fixture.ask(at: 150) }
+        #expect(fixture.upstream.asked.count == 3)
     }
 
     // MARK: Guards
 
     @Test func `after five failures in a row the circuit breaker is open`() async throws {
-        let scene = Scene([.production: [.failure(.tls)]])
-        for _ in 1...5 { _ = try await scene.ask(.apple, at: 150) }
-        let answer = try await scene.ask(at: 150)
-        #expect(answer.provenance.degradedReasons == [.circuitOpen] && scene.upstream.asked.count == 5)
-        #expect(scene.events.lines.contains("breaker production trip"))
-        #expect(scene.guards.health(of: .production).breaker == .open)
-        #expect(scene.guards.health(of: .sandbox).breaker == .closed)
+        let fixture = Fixture([.production: [.failure(.tls)]])
+        for _ in 1...5 { _ = try await fixture.ask(.apple, at: 150) }
+        let answer = try await fixture.ask(at: 150)
+        #expect(answer.provenance.degradedReasons == [.circuitOpen] && fixture.upstream.asked.count == 5)
+        #expect(fixture.events.lines.contains("breaker production trip"))
+        #expect(fixture.guards.health(of: .production).breaker == .open)
+        #expect(fixture.guards.health(of: .sandbox).breaker == .closed)
     }
 
     @Test func `a pause from Apple is respected`() async throws {
-        let scene = Scene([.production: [.throttled(.seconds(60))]])
+        let fixture = Fixture([.production: [.throttled(.seconds(60))]])
         for _ in 1...3 {
-            #expect(try await scene.ask(at: 150).provenance.degradedReasons == [.upstreamPaused])
+            #expect(try await fixture.ask(at: 150).provenance.degradedReasons == [.upstreamPaused])
         }
-        #expect(scene.upstream.asked.count == 1 && scene.guards.health(of: .production).pausedFor != nil)
+        #expect(fixture.upstream.asked.count == 1 && fixture.guards.health(of: .production).pausedFor != nil)
     }
 
     @Test func `the budget for requests to Apple is respected`() async throws {
         var policy = UpstreamGuardPolicy()
         policy.budget = RatePolicy(name: "apple", quota: 1, window: .seconds(3600), burst: 2)
-        let scene = Scene([.production: [.refusal(.secretRejected)]], guardPolicy: policy)
+        let fixture = Fixture([.production: [.refusal(.secretRejected)]], guardPolicy: policy)
         for reason in [DegradedReason.sharedSecretRejected, .sharedSecretRejected, .upstreamBudget] {
-            #expect(try await scene.ask(at: 150).provenance.degradedReasons == [reason])
+            #expect(try await fixture.ask(at: 150).provenance.degradedReasons == [reason])
         }
     }
 
@@ -550,63 +550,63 @@ struct UpstreamVerificationTests {
 
     @Test func `a thousand identical requests cause one request to Apple`() async throws {
         let gate = Gate()
-        let scene = Scene([.production: [.answer(.renewed)]], gate: gate)
+        let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate)
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-            for _ in 1...1000 { group.addTask { try await scene.ask(.apple, at: 150) } }
+            for _ in 1...1000 { group.addTask { try await fixture.ask(.apple, at: 150) } }
             // All but those that have not begun have joined; the gate is open for later ones as well.
-            await eventually { scene.events.lines.count(where: { $0 == "looked up miss" }) >= 1000 }
+            await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 1000 }
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers.count == 1000 && answers.allSatisfy { $0.provenance.source == .apple })
-        #expect(scene.upstream.asked.count == 1)
-        #expect(scene.events.lines.count { $0 == "joined" } == 999)
+        #expect(fixture.upstream.asked.count == 1)
+        #expect(fixture.events.lines.count { $0 == "joined" } == 999)
     }
 
     @Test func `a client that disconnects does not cancel the request of others`() async throws {
         let gate = Gate()
-        let scene = Scene([.production: [.answer(.renewed)]], gate: gate)
-        let first = Task { try await scene.ask(.auto, at: 150) }
-        await eventually { !scene.upstream.asked.isEmpty }
-        let second = Task { try await scene.ask(.apple, at: 150) }
-        await eventually { scene.events.lines.count(where: { $0 == "looked up miss" }) >= 2 }
+        let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate)
+        let first = Task { try await fixture.ask(.auto, at: 150) }
+        await eventually { !fixture.upstream.asked.isEmpty }
+        let second = Task { try await fixture.ask(.apple, at: 150) }
+        await eventually { fixture.events.lines.count(where: { $0 == "looked up miss" }) >= 2 }
         first.cancel()
         #expect(try await first.value.provenance.degradedReasons == [.upstreamSlow])
         gate.open()
         #expect(try await second.value.provenance.source == .apple)
-        #expect(scene.upstream.asked.count == 1)
+        #expect(fixture.upstream.asked.count == 1)
     }
 
     @Test func `after its timeout a request gets the receipt's answer, the next one the result`() async throws {
         let gate = Gate()
         var timeouts = UpstreamTimeouts.unhurried
         timeouts.softTimeout = .milliseconds(1)
-        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, timeouts: timeouts)
-        let early = try await scene.ask(at: 150)
+        let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate, timeouts: timeouts)
+        let early = try await fixture.ask(at: 150)
         #expect(early.provenance.source == .local && early.provenance.degradedReasons == [.upstreamSlow])
         gate.open()
-        await eventually { scene.verification.flightCount == 0 }
-        #expect(try await scene.ask(at: 151).provenance.cache == .shared)
-        #expect(scene.upstream.asked.count == 1)
+        await eventually { fixture.verification.flightCount == 0 }
+        #expect(try await fixture.ask(at: 151).provenance.cache == .shared)
+        #expect(fixture.upstream.asked.count == 1)
     }
 
     @Test func `requests beyond the limit wait for a slot`() async throws {
         let gate = Gate()
         var policy = UpstreamGuardPolicy()
         policy.concurrency = ConcurrencyLimit.Policy(minimum: 2, maximum: 2, initial: 2)
-        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
+        let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
         try await withThrowingTaskGroup(of: Answer.self) { group in
             for number in 1...10 {
                 group.addTask {
-                    try await scene.ask(.apple, at: 150) { $0.options.callersSecret = Secret("\(number)") }
+                    try await fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("\(number)") }
                 }
             }
-            await eventually { scene.guards.health(of: .production).waiting == 8 }
-            #expect(scene.upstream.asked.count == 2 && scene.guards.health(of: .production).inFlight == 2)
+            await eventually { fixture.guards.health(of: .production).waiting == 8 }
+            #expect(fixture.upstream.asked.count == 2 && fixture.guards.health(of: .production).inFlight == 2)
             gate.open()
             for try await answer in group { #expect(answer.provenance.source == .apple) }
         }
-        #expect(scene.upstream.asked.count == 10 && scene.guards.health(of: .production).inFlight == 0)
+        #expect(fixture.upstream.asked.count == 10 && fixture.guards.health(of: .production).inFlight == 0)
     }
 
     @Test func `a full queue rejects the next request`() async throws {
@@ -614,12 +614,12 @@ struct UpstreamVerificationTests {
         var policy = UpstreamGuardPolicy()
         policy.concurrency = ConcurrencyLimit.Policy(minimum: 1, maximum: 1, initial: 1)
         policy.maximumWaiting = 1
-        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
-        async let first = scene.ask(.apple, at: 150) { $0.options.callersSecret = Secret("1") }
-        await eventually { scene.guards.health(of: .production).inFlight == 1 }
-        async let second = scene.ask(.apple, at: 150) { $0.options.callersSecret = Secret("2") }
-        await eventually { scene.guards.health(of: .production).waiting == 1 }
-        let third = try await scene.ask(.auto, at: 150) { $0.options.callersSecret = Secret("3") }
+        let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate, guardPolicy: policy)
+        async let first = fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("1") }
+        await eventually { fixture.guards.health(of: .production).inFlight == 1 }
+        async let second = fixture.ask(.apple, at: 150) { $0.options.sentSecret = Secret("2") }
+        await eventually { fixture.guards.health(of: .production).waiting == 1 }
+        let third = try await fixture.ask(.auto, at: 150) { $0.options.sentSecret = Secret("3") }
         #expect(third.provenance.degradedReasons == [.upstreamSaturated])
         gate.open()
         #expect(try await (first.provenance.source, second.provenance.source) == (.apple, .apple))
@@ -631,15 +631,15 @@ struct UpstreamVerificationTests {
         let gate = Gate()
         var timeouts = UpstreamTimeouts.unhurried
         timeouts.softTimeout = .milliseconds(1)
-        let scene = Scene([.production: [.answer(.renewed)]], gate: gate, timeouts: timeouts)
+        let fixture = Fixture([.production: [.answer(.renewed)]], gate: gate, timeouts: timeouts)
         var reservation: TestReservation? = TestReservation(most: .max)
         let ledger = try #require(reservation?.ledger)
-        let answer = try await scene.ask(at: 150) { [reservation] in $0.reservation = reservation }
+        let answer = try await fixture.ask(at: 150) { [reservation] in $0.reservation = reservation }
         reservation = nil
         #expect(answer.provenance.degradedReasons == [.upstreamSlow])
         // The request to Apple continues: the receipt is held, and the call in two copies of its base64.
         await eventually { gate.waitingCount != 0 }
-        let call = 2 * (scene.receipt.count / 3 * 4 + 256)
+        let call = 2 * (fixture.receipt.count / 3 * 4 + 256)
         #expect(!ledger.isReleased && ledger.bytes > call)
         gate.open()
         await eventually { ledger.isReleased }
@@ -647,31 +647,31 @@ struct UpstreamVerificationTests {
     }
 
     @Test func `without memory a receipt is answered without a request to Apple`() async throws {
-        let scene = Scene(sandboxKnows)
-        let answer = try await scene.ask(at: 150) { $0.reservation = TestReservation(most: 0) }
+        let fixture = Fixture(sandboxKnows)
+        let answer = try await fixture.ask(at: 150) { $0.reservation = TestReservation(most: 0) }
         #expect(answer.provenance.source == .local && answer.provenance.degradedReasons == [.upstreamSaturated])
-        let asked = try await scene.ask(.apple, at: 150) { $0.reservation = TestReservation(most: 0) }
+        let asked = try await fixture.ask(.apple, at: 150) { $0.reservation = TestReservation(most: 0) }
         #expect(asked.verdict == .undecided(.upstreamDidNotAnswer))
-        #expect(scene.upstream.asked.isEmpty)
+        #expect(fixture.upstream.asked.isEmpty)
     }
 
     @Test func `without memory for the call no request is sent, and the slot is released`() async throws {
-        let scene = Scene(sandboxKnows)
-        let most = 2 * (scene.receipt.count / 3 * 4 + 256)
-        let answer = try await scene.ask(at: 150) { $0.reservation = TestReservation(most: most) }
+        let fixture = Fixture(sandboxKnows)
+        let most = 2 * (fixture.receipt.count / 3 * 4 + 256)
+        let answer = try await fixture.ask(at: 150) { $0.reservation = TestReservation(most: most) }
         #expect(answer.provenance.degradedReasons == [.upstreamSaturated])
-        #expect(scene.upstream.asked.isEmpty && scene.guards.health(of: .production).inFlight == 0)
+        #expect(fixture.upstream.asked.isEmpty && fixture.guards.health(of: .production).inFlight == 0)
     }
 
     // MARK: Lifecycle
 
     @Test func `receipts that suffice do not use an endpoint near its end`() async throws {
         // From seven days before the end, the endpoint is only the fallback.
-        let scene = Scene(sandboxKnows, dates: LifecycleDates(sunset: Samples.time(7 * 86_400)))
-        #expect(try await scene.ask(at: 50).provenance.source == .local)
-        #expect(scene.upstream.asked.isEmpty)
-        #expect(try await scene.ask(at: 150).provenance.source == .apple)
-        #expect(try await scene.ask(.apple, at: 50).provenance.source == .apple)
+        let fixture = Fixture(sandboxKnows, dates: LifecycleDates(sunset: Samples.time(7 * 86_400)))
+        #expect(try await fixture.ask(at: 50).provenance.source == .local)
+        #expect(fixture.upstream.asked.isEmpty)
+        #expect(try await fixture.ask(at: 150).provenance.source == .apple)
+        #expect(try await fixture.ask(.apple, at: 50).provenance.source == .apple)
     }
 }
 

@@ -101,9 +101,8 @@ struct VerificationServiceTests {
     }
 
     @Test func `an expected app that is not the client's is refused before anything is read`() async throws {
-        let request = VerificationRequest(
-            evidence: .appReceipt([0xFF]), expectations: Expectations(bundleID: "com.example.other"),
-            permittedApps: .only([Samples.app]))
+        let request = Self.request(
+            [0xFF], expecting: Expectations(bundleID: "com.example.other"), permitted: .only([Samples.app]))
         await #expect(throws: GatewayError.appNotPermitted) {
             try await Self.gateway().verify(request, at: Samples.created)
         }
@@ -132,7 +131,7 @@ struct VerificationServiceTests {
     }
 
     @Test func `a rejection is returned to any client, because it is about no app`() async throws {
-        let request = VerificationRequest(evidence: .appReceipt([0x30, 0x00]), permittedApps: .only([]))
+        let request = Self.request([0x30, 0x00], permitted: .only([]))
         #expect(
             try await Self.gateway().verify(request, at: Samples.created).verdict == .rejected(.rule(.derTruncated)))
     }
@@ -186,7 +185,7 @@ struct VerificationServiceTests {
         #expect(unlimited.verdict == .genuine && unlimited.isAppExpired == nil)
     }
 
-    @Test func `a caller that accepts no old answer gets a new one`() async throws {
+    @Test func `a client that accepts no old answer gets a new one`() async throws {
         let gateway = Self.gateway()
         var strict = Self.request()
         strict.options.maximumAge = .seconds(5)
@@ -260,7 +259,9 @@ struct VerificationServiceTests {
         _ receipt: [UInt8] = Samples.receipt, expecting expectations: Expectations = Expectations(), mode: Mode = .auto,
         permitted: PermittedApps = .all
     ) -> VerificationRequest {
-        VerificationRequest(
-            evidence: .appReceipt(receipt), expectations: expectations, mode: mode, permittedApps: permitted)
+        var request = VerificationRequest(evidence: .appReceipt(receipt), mode: mode)
+        request.options.expectations = expectations
+        request.client.permittedApps = permitted
+        return request
     }
 }

@@ -12,7 +12,7 @@ struct DescriptionTests {
             .post, url: "https://SECRET.example/SECRET", headers: [header], body: Array("SECRET".utf8))
         let response = TransportResponse(
             status: 200, headers: [header], body: Array("SECRET".utf8), httpVersion: .http2,
-            connectionWasReused: false, timings: TransportTimings(connected: .zero, firstByte: .zero, total: .zero))
+            connectionWasReused: false, took: .zero)
         let values: [Any] = [header, request, response, [header], [request], [response], response.headers]
         for value in values {
             for text in ["\(value)", String(reflecting: value)] {

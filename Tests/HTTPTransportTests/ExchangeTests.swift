@@ -221,15 +221,13 @@ struct ExchangeTests {
         }
     }
 
-    @Test func `the timings are in order`() async throws {
+    @Test func `an answer tells its duration`() async throws {
         try await ScriptedServer.with { _ in
             [.answer()]
         } _: { server in
             try await HTTPTransport.with { transport in
-                let timings = try await transport.send(TransportRequest(.get, url: server.url())).timings
-                #expect(.zero < timings.connected)
-                #expect(timings.connected <= timings.firstByte)
-                #expect(timings.firstByte <= timings.total)
+                let took = try await transport.send(TransportRequest(.get, url: server.url())).took
+                #expect(took > .zero)
             }
         }
     }

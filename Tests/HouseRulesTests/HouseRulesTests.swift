@@ -43,15 +43,15 @@ struct HouseRulesTests {
     }
 
     @Test func `each C library is imported by its owners only`() throws {
-        let doors = try Repository.text("docs/architecture.md").matches(of: /(?m)^\| `(C\w+)` \| (`.+`) \|$/)
-        #expect(!doors.isEmpty)
-        for door in doors {
-            let owners = door.output.2.matches(of: /`([^`]+)`/).map { String($0.output.1) + "/" }
+        let rows = try Repository.text("docs/architecture.md").matches(of: /(?m)^\| `(C\w+)` \| (`.+`) \|$/)
+        #expect(!rows.isEmpty)
+        for row in rows {
+            let owners = row.output.2.matches(of: /`([^`]+)`/).map { String($0.output.1) + "/" }
             let importers = try Repository.swiftFiles(in: Self.sources).filter { file in
-                file.lines.contains { $0.hasSuffix("import \(door.output.1)") }
+                file.lines.contains { $0.hasSuffix("import \(row.output.1)") }
             }
             let strangers = importers.map(\.path).filter { path in !owners.contains { path.hasPrefix($0) } }
-            #expect(strangers == [], "only \(owners) may import \(door.output.1)")
+            #expect(strangers == [], "only \(owners) may import \(row.output.1)")
             for owner in owners { #expect(importers.contains { $0.path.hasPrefix(owner) }, "\(owner) owns nothing") }
         }
     }

@@ -54,9 +54,9 @@ struct AppleCommandTests {
     @Test func `a scenario with a fault is named with its line`() async throws {
         try await withFolder {
             let path = try put("seed: 1\nfaults: [{fault: slow}]\n", in: "scenario.yaml")
-            let error = #expect(throws: ScenarioFileError.self) { try ScenarioFile.read(path) }
+            let error = #expect(throws: ScenarioFileError.self) { try Scenario.read(path) }
             #expect(error?.description.hasPrefix("\(path): line 2: 'slow' is unknown here") == true)
-            #expect(throws: ScenarioFileError.notReadable(path: path + "x")) { try ScenarioFile.read(path + "x") }
+            #expect(throws: FileError.notReadable(path: path + "x")) { try Scenario.read(path + "x") }
         }
     }
 

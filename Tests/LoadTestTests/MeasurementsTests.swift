@@ -40,26 +40,27 @@ struct MeasurementsTests {
     }
 
     @Test func `without one thread there is no scaling`() {
-        let measurements = Measurements([
-            Entrant(contender: .warm, threads: 2): Rates([4]), Entrant(contender: .floor, threads: 2): Rates([5]),
-            Entrant(contender: .cmsVerify, threads: 2): Rates([1]),
-        ])
+        let measurements: Measurements = [
+            Entrant(implementation: .warm, threads: 2): Rates([4]),
+            Entrant(implementation: .floor, threads: 2): Rates([5]),
+            Entrant(implementation: .cmsVerify, threads: 2): Rates([1]),
+        ]
         #expect(VerifyCase(.two, measurements, threads: 2, chain: .warm).scaling == nil)
     }
 }
 
-extension Measurements {
+extension [Entrant: Rates] {
     /// Invented rates for one thread and two.
-    static let fixed = Measurements([
-        Entrant(contender: .warm, threads: 1): Rates([32_000, 32_000, 32_000]),
-        Entrant(contender: .warm, threads: 2): Rates([50_000, 60_000, 70_000]),
-        Entrant(contender: .cold, threads: 1): Rates([1000]),
-        Entrant(contender: .cold, threads: 2): Rates([2000]),
-        Entrant(contender: .floor, threads: 1): Rates([40_000]),
-        Entrant(contender: .floor, threads: 2): Rates([80_000, 80_000, 80_000]),
-        Entrant(contender: .cmsVerify, threads: 1): Rates([1600]),
-        Entrant(contender: .cmsVerify, threads: 2): Rates([3000, 3000, 3000]),
-        Entrant(contender: .base64, threads: 1): Rates([5000]),
-        Entrant(contender: .base64, threads: 2): Rates([10_000]),
-    ])
+    static let fixed: Measurements = [
+        Entrant(implementation: .warm, threads: 1): Rates([32_000, 32_000, 32_000]),
+        Entrant(implementation: .warm, threads: 2): Rates([50_000, 60_000, 70_000]),
+        Entrant(implementation: .cold, threads: 1): Rates([1000]),
+        Entrant(implementation: .cold, threads: 2): Rates([2000]),
+        Entrant(implementation: .floor, threads: 1): Rates([40_000]),
+        Entrant(implementation: .floor, threads: 2): Rates([80_000, 80_000, 80_000]),
+        Entrant(implementation: .cmsVerify, threads: 1): Rates([1600]),
+        Entrant(implementation: .cmsVerify, threads: 2): Rates([3000, 3000, 3000]),
+        Entrant(implementation: .base64, threads: 1): Rates([5000]),
+        Entrant(implementation: .base64, threads: 2): Rates([10_000]),
+    ]
 }

@@ -20,7 +20,7 @@ struct ReportTests {
     ])
 
     @Test func `the table has a line for each case`() {
-        let lines = VerifyTable(report: Self.report).text.split(separator: "\n", maxSplits: 3)
+        let lines = Self.report.table.split(separator: "\n", maxSplits: 3)
         let columns = lines.prefix(3).map { $0.split(separator: " ").map(String.init) }
         #expect(columns[0].prefix(5) == ["purchases", "bytes", "threads", "chain", "receipts/s"])
         #expect(

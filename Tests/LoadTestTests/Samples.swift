@@ -8,7 +8,7 @@ import ReceiptForge
 extension TestBench {
     /// Made once: finding primes is what takes time.
     static let sample: TestBench = {
-        guard let bench = try? TestBench(seed: 1) else { preconditionFailure("no contender can be set up") }
+        guard let bench = try? TestBench(seed: 1) else { preconditionFailure("no implementation can be set up") }
         return bench
     }()
 }
@@ -17,7 +17,7 @@ extension SampleReceipts {
     /// Two receipts of three purchases.
     static let two: SampleReceipts = {
         let samples = try? SampleReceipts(count: 2, purchases: 3, signedBy: TestBench.sample.pki, seed: 1)
-        guard let samples else { preconditionFailure("no samples can be minted") }
+        guard let samples else { preconditionFailure("no samples can be made") }
         return samples
     }()
 }

@@ -15,9 +15,9 @@ struct VerifyPlanTests {
         #expect(abs(plan.slice.seconds * 1000 - sliceMilliseconds) < 0.01)
     }
 
-    @Test func `every contender takes part on every number of threads`() {
+    @Test func `every implementation takes part on every number of threads`() {
         let plan = VerifyPlan(purchases: [1, 3], threads: [1, 2], duration: .milliseconds(9))
-        #expect(Set(plan.entrants).count == 2 * Contender.allCases.count)
+        #expect(Set(plan.entrants).count == 2 * Implementation.allCases.count)
         #expect(plan.turns == 2 * plan.entrants.count * 9)
     }
 }

@@ -5,13 +5,13 @@ import ReceiptForge
 import Testing
 
 struct ForgedPKITests {
-    @Test func `the same seed mints the same receipt from scratch`() {
+    @Test func `the same seed makes the same receipt from scratch`() {
         let again = ForgedPKI(seed: 1)
         #expect(again.rootPEM == Samples.pki.rootPEM)
         #expect(again.sign(Samples.contents) == Samples.pki.sign(Samples.contents))
     }
 
-    @Test func `another seed mints another root`() {
+    @Test func `another seed makes another root`() {
         #expect(ForgedPKI(seed: 2).root.der != Samples.pki.root.der)
     }
 

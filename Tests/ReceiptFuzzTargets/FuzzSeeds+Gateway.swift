@@ -102,7 +102,7 @@
             let results: [UpstreamResult] = [.accountNotFound, .unanswered(.upstreamDisagrees), .answered(answer)]
             let values = results.compactMap { result in
                 let known = CachedResult(
-                    result, askedAt: asked, freshUntil: asked.advanced(by: .seconds(60)), took: .milliseconds(250))
+                    result, fetchedAt: asked, freshUntil: asked.advanced(by: .seconds(60)), took: .milliseconds(250))
                 return StoredResult(known: known, retention: .seconds(3600)).bytes
             }
             let note = #"{"deprecation_ms":1,"sunset_ms":2,"links":[{"rel":"sunset","href":"https://a.example/"}]}"#

@@ -72,7 +72,7 @@
             TransportResponse(
                 status: 429, headers: fields, body: [], httpVersion: .http1_1,
                 connectionWasReused: false,
-                timings: TransportTimings(connected: .zero, firstByte: .zero, total: .zero))
+                took: .zero)
         }
     }
 

@@ -43,13 +43,13 @@
         private static func checkResult(_ bytes: [UInt8]) throws {
             let policy = FreshnessPolicy()
             guard let stored = try? StoredResult(bytes, policy: policy) else { return }
-            let known = stored.known, freshness = known.askedAt.duration(to: known.freshUntil)
+            let known = stored.known, freshness = known.fetchedAt.duration(to: known.freshUntil)
             try expect(freshness >= .zero && freshness <= policy.longestFreshness, "fresh for \(freshness)")
             try expect(
                 stored.retention > .zero && stored.retention <= policy.longestRetention, "kept for \(stored.retention)")
             try expect(known.took >= .zero && known.took <= StoredResultLimits.took, "took \(known.took)")
             // At the limits of the representable range a span is shorter than it was written.
-            guard known.askedAt.millisecondsSince1970.magnitude < 1 << 60 else { return }
+            guard known.fetchedAt.millisecondsSince1970.magnitude < 1 << 60 else { return }
             try expect(stored.bytes == bytes, "a stored result that is written differently than read")
         }
 

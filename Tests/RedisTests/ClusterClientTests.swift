@@ -19,7 +19,7 @@ import Testing
             #expect(found == (0..<300).map { .success(.text("\($0)")) } + [.success(.status("PONG"))])
             for master in cluster.masters { #expect(try Int(master.ask("DBSIZE")).map { $0 > 50 } == true) }
             #expect(test.client.health == .connected(6))
-            #expect(!test.log.events.contains(.topology(.redirected(.moved))))
+            #expect(!test.log.events.contains(.redirected(.moved)))
         }
     }
 
@@ -63,10 +63,10 @@ import Testing
             // Those keys exist, and the next ones are new: they are redirected to the new master.
             try await test.until { load.all.count > 200 }
             try cluster.beginMove(slot: slot, from: 2, to: 3)
-            await test.log.wait(for: .topology(.redirected(.ask)), count: 10)
+            await test.log.wait(for: .redirected(.ask), count: 10)
             try cluster.moveKeys(slot: slot, from: 2, to: 3)
             try cluster.finishMove(slot: slot, to: 3)
-            await test.log.wait(for: .topology(.redirected(.moved)))
+            await test.log.wait(for: .redirected(.moved))
             try await test.connected(masters: 4)
             let before = load.all.count
             try await test.until { load.all.count > before + 200 }
@@ -74,7 +74,7 @@ import Testing
             await running
             #expect(load.all.allSatisfy { $0 == nil })
             // The first MOVED corrects the map: only commands in flight at that time may be redirected too.
-            #expect(test.log.events.count { $0 == .topology(.redirected(.moved)) } <= 4)
+            #expect(test.log.events.count { $0 == .redirected(.moved) } <= 4)
         }
     }
 
@@ -89,14 +89,14 @@ import Testing
             try cluster.beginMove(slot: slot, from: 2, to: 0)
             try cluster.masters[2].ask("MIGRATE", "127.0.0.1", "\(cluster.masters[0].port)", "{foo}1", "0", "2000")
             async let both = test.client.send([RedisCommand("MGET", key: "{foo}1", "{foo}2")])
-            await test.log.wait(for: .topology(.redirected(.tryAgain)))
+            await test.log.wait(for: .redirected(.tryAgain))
             // The other key does not move: the client fails after some attempts, with the reason.
             guard case .failure(.refused(let refusal)) = await both[0] else {
                 Issue.record("keys on two masters were found on one")
                 return
             }
             #expect(refusal.kind == .tryAgain)
-            let attempts = test.log.events.count { $0 == .topology(.redirected(.tryAgain)) }
+            let attempts = test.log.events.count { $0 == .redirected(.tryAgain) }
             #expect(attempts == ClusterClient.Limits.maximumRounds)
             try cluster.moveKeys(slot: slot, from: 2, to: 0)
             try cluster.finishMove(slot: slot, to: 0)
@@ -160,7 +160,7 @@ import Testing
                     }
                     return await group.reduce(into: []) { $0.append($1) }
                 }
-                #expect(test.log.events.contains(.topology(.redirected(.ask))))
+                #expect(test.log.events.contains(.redirected(.ask)))
                 // With a deadline that starts at the redirection, it would end after six seconds, and so last.
                 #expect(results.map(\.0) == ["foo", "bar"])
                 #expect(results.first?.1 == .timeout && results.last?.1 != nil)
@@ -199,7 +199,7 @@ import Testing
     @Test func `a node without a cluster has no slots`() async throws {
         let alone = try await RealServer.redis()
         try await TestClient.with("redis+cluster://127.0.0.1:\(alone.port)") { test in
-            await test.log.wait(for: .topology(.mastersUnknown), count: 2)
+            await test.log.wait(for: .mastersUnknown, count: 2)
             #expect(await set("foo", test) == .failure(.notConnected))
             #expect(test.client.health == .disconnected(nil))
             #expect(test.client.masters.isEmpty)

@@ -1,8 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-import Redis
 import Testing
+
+@testable import Redis
 
 struct RedisURLTests {
     /// A URL and its parsed values.

@@ -36,7 +36,7 @@ import Testing
             redis.nodes[0].kill()
             await test.log.wait { events in
                 events.contains { event in
-                    if case .topology(.mastersChanged(let masters)) = event {
+                    if case .mastersChanged(let masters) = event {
                         masters != [redis.nodes[0].address]
                     } else {
                         false
@@ -72,7 +72,7 @@ import Testing
         try await Self.with(redis) { test in
             try await test.connected(masters: 1)
             try redis.sentinels[0].ask("SENTINEL", "FAILOVER", RedisSentinels.masterName)
-            await test.log.wait(for: .topology(.mastersChanged([redis.nodes[1].address])))
+            await test.log.wait(for: .mastersChanged([redis.nodes[1].address]))
             try await test.until { await self.set(test) == .success(.status("OK")) }
             #expect(test.client.health == .connected(2))
         }
@@ -94,7 +94,7 @@ import Testing
         try await Self.with(redis) { test in
             try await test.connected(masters: 1)
             for sentinel in redis.sentinels { sentinel.kill() }
-            await test.log.wait(for: .topology(.mastersUnknown), count: 3)
+            await test.log.wait(for: .mastersUnknown, count: 3)
             #expect(await set(test) == .success(.status("OK")))
         }
     }

@@ -43,29 +43,4 @@ struct CircuitBreakerModeTests {
         #expect(metricsOnly.breaker.takeTransitions() == transitions)
         #expect(Set(transitions.keys) == Set(CircuitBreaker.Transition.allCases))
     }
-
-    @Test(arguments: CircuitBreaker.Mode.allCases.filter { $0 != .auto })
-    func `a change of mode begins anew and discards what is in flight`(mode: CircuitBreaker.Mode) throws {
-        let subject = Subject()
-        for _ in 0..<4 { subject.call(.hard) }
-        let inFlight = try #require(subject.permit())
-        subject.breaker.mode = mode
-        subject.breaker.mode = .auto
-        subject.record(.hard, of: inFlight)
-        for _ in 0..<4 { subject.call(.hard) }
-        #expect(subject.breaker.state == .closed)
-        subject.call(.hard)
-        #expect(subject.breaker.state.name == .open)
-        #expect(subject.breaker.takeTransitions() == [.trip: 1])
-        subject.breaker.mode = mode
-        #expect(subject.breaker.state.name == (mode == .forcedOpen ? .open : .closed))
-    }
-
-    @Test func `the same mode set again changes nothing`() throws {
-        let subject = Subject()
-        _ = try subject.trip()
-        let before = subject.breaker
-        subject.breaker.mode = .auto
-        #expect(subject.breaker == before)
-    }
 }

@@ -7,28 +7,6 @@ import Testing
 @testable import Resilience
 
 struct RetryTests {
-    // MARK: Backoff
-
-    @Test(arguments: [(-1, 100), (0, 100), (1, 200), (4, 1600), (5, 2000), (63, 2000), (Int.max, 2000)])
-    func `the delay is drawn evenly from zero to a ceiling that doubles`(retries: Int, ceiling: Int) throws {
-        var generator = SplitMix64(seed: 1)
-        let delays = (0..<2000).map { _ in Backoff().delay(afterRetries: retries, using: &generator) }
-        #expect(delays.allSatisfy { $0 >= .zero && $0 <= .milliseconds(ceiling) })
-        #expect(try #require(delays.min()) < .milliseconds(ceiling) / 100)
-        #expect(try #require(delays.max()) > .milliseconds(ceiling) * 99 / 100)
-        let mean = delays.reduce(.zero, +) / delays.count
-        #expect(mean > .milliseconds(ceiling) * 47 / 100 && mean < .milliseconds(ceiling) * 53 / 100)
-    }
-
-    @Test func `a backoff stays within its limits`() {
-        let over = Backoff(base: .seconds(3601), longest: .seconds(Int64.max))
-        #expect(over == Backoff(base: .seconds(3600), longest: .seconds(3600)))
-        #expect(
-            Backoff(base: .zero, longest: .seconds(-1)) == Backoff(base: .milliseconds(1), longest: .milliseconds(1)))
-        var generator = SplitMix64(seed: 1)
-        #expect(over.delay(afterRetries: .max, using: &generator) <= .seconds(3600))
-    }
-
     // MARK: Budget
 
     @Test func `with no calls it grants the burst, then one each second`() {
@@ -117,52 +95,37 @@ struct RetryTests {
         }
     }
 
-    // MARK: Policy
+    // MARK: Delays
 
-    private static func decision(
-        _ policy: RetryPolicy = RetryPolicy(), afterRetries retries: Int = 0, at now: Duration = .zero,
-        budget: inout RetryBudget, seed: UInt64 = 0
-    ) -> RetryPolicy.Decision {
+    private static func delay(
+        at now: Duration = .zero, budget: inout RetryBudget, seed: UInt64 = 0
+    ) -> Duration? {
         var generator = SplitMix64(seed: seed)
-        return policy.decision(
-            afterRetries: retries, from: at(.zero), until: at(.seconds(10)), at: at(now), budget: &budget,
-            using: &generator)
+        return budget.delay(from: at(.zero), until: at(.seconds(10)), at: at(now), using: &generator)
     }
 
-    @Test func `a failed call is retried once, after the backoff`() {
-        var budget = RetryBudget()
-        guard case .retry(let delay) = Self.decision(budget: &budget) else {
-            Issue.record("not retried")
-            return
-        }
-        #expect(delay <= .milliseconds(100))
-        #expect(Self.decision(afterRetries: 1, budget: &budget) == .stop(.retriesUsed))
-        #expect(Self.decision(RetryPolicy(maximumRetries: 0), budget: &budget) == .stop(.retriesUsed))
+    @Test func `the delay is drawn evenly from zero to 100 ms`() throws {
+        var budget = RetryBudget(retriesPerSecond: 1000, burst: 2000)
+        let delays = (0..<2000 as Range<UInt64>).compactMap { Self.delay(budget: &budget, seed: $0) }
+        #expect(delays.count == 2000)
+        #expect(delays.allSatisfy { $0 >= .zero && $0 <= .milliseconds(100) })
+        #expect(try #require(delays.min()) < .milliseconds(1))
+        #expect(try #require(delays.max()) > .milliseconds(99))
+        let mean = delays.reduce(.zero, +) / delays.count
+        #expect(mean > .milliseconds(47) && mean < .milliseconds(53))
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>) func `no retry begins in the second half`(seed: UInt64) {
         var budget = RetryBudget(retriesPerSecond: 1000, burst: 1000)
-        #expect(Self.decision(at: .seconds(5), budget: &budget, seed: seed) == .stop(.tooLate))
+        #expect(Self.delay(at: .seconds(5), budget: &budget, seed: seed) == nil)
         let now: Duration = .milliseconds(4950)
-        switch Self.decision(at: now, budget: &budget, seed: seed) {
-        case .retry(let delay): #expect(now + delay < .seconds(5))
-        case .stop(let reason): #expect(reason == .tooLate)
-        }
+        if let delay = Self.delay(at: now, budget: &budget, seed: seed) { #expect(now + delay < .seconds(5)) }
     }
 
     @Test func `a retry is taken from the budget, and what is not retried takes nothing`() {
         var budget = RetryBudget(burst: 1)
-        #expect(Self.decision(at: .seconds(9), budget: &budget) == .stop(.tooLate))
-        #expect(Self.decision(afterRetries: 1, budget: &budget) == .stop(.retriesUsed))
-        guard case .retry = Self.decision(budget: &budget) else {
-            Issue.record("the budget was spent on nothing")
-            return
-        }
-        #expect(Self.decision(budget: &budget) == .stop(.budgetSpent))
-    }
-
-    @Test func `a policy stays within its limits`() {
-        #expect(RetryPolicy(maximumRetries: 11) == RetryPolicy(maximumRetries: 10))
-        #expect(RetryPolicy(maximumRetries: -1) == RetryPolicy(maximumRetries: 0))
+        #expect(Self.delay(at: .seconds(9), budget: &budget) == nil)
+        #expect(Self.delay(budget: &budget) != nil)
+        #expect(Self.delay(budget: &budget) == nil)
     }
 }

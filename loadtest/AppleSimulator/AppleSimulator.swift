@@ -1,8 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import ReceiptForge
-public import Receipts
+package import ReceiptForge
+package import Receipts
 
 /// Servers that behave like Apple's verifyReceipt, faults included, on the loopback interface.
 ///
@@ -13,32 +13,25 @@ public import Receipts
 /// // ... send apple.productionURL receipts that pki signed ...
 /// await apple.stop()
 /// ```
-public final class AppleSimulator: Sendable {
-    /// The parameters of a simulator.
-    public struct Configuration: Sendable {
+package final class AppleSimulator: Sendable {
+    package struct Configuration: Sendable {
         /// Signs genuine receipts, in addition to Apple's own, and the latest receipts in answers.
-        public var pki: ForgedPKI
-        /// The faults and stories.
-        public var scenario = Scenario.healthy
-        /// The port; 0 for any free one.
-        public var productionPort = 0
-        /// The port; 0 for any free one.
-        public var sandboxPort = 0
+        package var pki: ForgedPKI
+        package var scenario = Scenario.healthy
+        /// The ports; 0 for any free one.
+        package var productionPort = 0, sandboxPort = 0
         /// The servers' certificate for `localhost` and `127.0.0.1`; nil for HTTP without TLS.
-        public var tls: TLSIdentity?
+        package var tls: TLSIdentity?
         /// The clock for the dates in answers and the phases of scenarios; latencies take real time.
-        public var now: @Sendable () -> Timestamp = Timestamp.now
+        package var now: @Sendable () -> Timestamp = Timestamp.now
 
-        /// Creates the parameters of a simulator on two free ports, without TLS and without faults.
-        public init(pki: ForgedPKI) {
+        package init(pki: ForgedPKI) {
             self.pki = pki
         }
     }
 
-    /// The URL for receipts of the environment Production.
-    public let productionURL: String
-    /// The URL for receipts of the environment Sandbox.
-    public let sandboxURL: String
+    package let productionURL: String
+    package let sandboxURL: String
     private let store: SimulatedStore
     private let listeners: [Listener]
     private let connections: Connections
@@ -52,7 +45,7 @@ public final class AppleSimulator: Sendable {
     }
 
     /// Starts both servers; they listen when this returns.
-    public static func start(_ configuration: Configuration) async throws(SimulatorError) -> AppleSimulator {
+    package static func start(_ configuration: Configuration) async throws(SimulatorError) -> AppleSimulator {
         let limits = SimulatorLimits()
         let store = try SimulatedStore(
             pki: configuration.pki, scenario: configuration.scenario, limits: limits, now: configuration.now)
@@ -70,37 +63,29 @@ public final class AppleSimulator: Sendable {
         }
     }
 
-    /// The number of requests.
-    public var stats: Stats { store.stats.stats }
+    package var stats: Stats { store.stats.stats }
 
-    /// The outcomes of the requests.
-    public var statsDetails: StatsDetails { store.stats.details }
+    package var statsDetails: StatsDetails { store.stats.details }
 
     /// Replaces the current scenario, from its beginning.
-    public func play(_ scenario: Scenario) {
+    package func play(_ scenario: Scenario) {
         store.play(scenario)
     }
 
     /// Closes all connections, answered or not, and both servers.
-    public func stop() async {
+    package func stop() async {
         for listener in listeners { await listener.stop() }
         await connections.closeAll()
     }
 }
 
 /// The reason why a simulator does not start.
-public enum SimulatorError: Error, Hashable, Sendable {
-    /// The system refuses the port.
+package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible {
     case portUnavailable(Int, reason: String)
-    /// The TLS identity is not a certificate with its private key, in PEM.
     case identityUnusable
-    /// The root of the PKI cannot be trusted.
     case rootUnusable
-}
 
-extension SimulatorError: CustomStringConvertible {
-    /// One sentence that says how to fix it.
-    public var description: String {
+    package var description: String {
         switch self {
         case .portUnavailable(let port, let reason): "Cannot listen on port \(port) of 127.0.0.1: \(reason)"
         case .identityUnusable: "The server's certificate and private key are not a matching pair in PEM."

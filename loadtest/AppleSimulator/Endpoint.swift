@@ -4,15 +4,12 @@
 internal import Receipts
 
 /// One of the two servers. Each accepts only receipts of its own environment.
-public enum Endpoint: String, CaseIterable, Hashable, Sendable {
+package enum Endpoint: String, CaseIterable, Hashable, Sendable {
     /// Stands for `buy.itunes.apple.com`.
     case production
     /// Stands for `sandbox.itunes.apple.com`.
     case sandbox
-}
 
-extension Endpoint {
-    /// The environment whose receipts it accepts.
     var environment: Environment { self == .production ? .production : .sandbox }
 
     /// The status for a receipt of the other environment: 21007 "sent to production", 21008 "sent to sandbox".

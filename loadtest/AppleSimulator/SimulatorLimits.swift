@@ -5,7 +5,6 @@
 struct SimulatorLimits: Hashable, Sendable {
     /// The maximum bytes of a request's body: a receipt of nine megabytes in base64, and some room.
     var maximumRequestBytes = 13 << 20
-    /// The maximum bytes of a scenario.
     var maximumScenarioBytes = 1 << 20
     var maximumPhases = 1000
     /// The maximum number of connections of both endpoints together; one more is closed at once.

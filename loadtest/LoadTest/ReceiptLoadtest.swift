@@ -3,7 +3,6 @@
 
 internal import ArgumentParser
 
-/// `receipt-loadtest`
 @main
 struct ReceiptLoadtest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,7 +19,7 @@ struct ReceiptLoadtest: AsyncParsableCommand {
 
               receipt-loadtest scenario loadtest/scenarios/load/redis-outage.yaml
 
-            The figures of the gateway beside ceilings, nginx and Varnish:
+            The figures of the gateway beside a bare handler, nginx and Varnish:
 
               receipt-loadtest bench
 
@@ -46,6 +45,6 @@ struct ReceiptLoadtest: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             HTTPCommand.self, SearchCommand.self, ReportCommand.self, CompareCommand.self, ScenarioCommand.self,
-            BenchCommand.self, VerifyCommand.self, CorpusCommand.self, AppleCommand.self, MemoryProbeCommand.self,
+            BenchCommand.self, VerifyCommand.self, CorpusCommand.self, AppleCommand.self,
         ])
 }

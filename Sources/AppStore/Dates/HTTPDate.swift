@@ -25,18 +25,13 @@ package enum HTTPDate {
     }
 
     private static func civilTime(_ words: [String], now: Timestamp) -> CivilTime? {
-        if words.count == 7 {
-            return civilTime(year: words[6], month: words[1], day: words[2], clock: words[3...5], now: now)
+        let isASCTime = words.count == 7
+        guard isASCTime || words.count == 8 && ["GMT", "UTC"].contains(words[7]) else { return nil }
+        let (month, day) = isASCTime ? (words[1], words[2]) : (words[2], words[1])
+        let clock = (isASCTime ? words[3...5] : words[4...6]).compactMap { word in
+            word.utf8.count == 2 ? Int(digits: word.utf8) : nil
         }
-        guard words.count == 8, ["GMT", "UTC"].contains(words[7]) else { return nil }
-        return civilTime(year: words[3], month: words[2], day: words[1], clock: words[4...6], now: now)
-    }
-
-    private static func civilTime(
-        year: String, month: String, day: String, clock: ArraySlice<String>, now: Timestamp
-    ) -> CivilTime? {
-        let clock = clock.compactMap { $0.utf8.count == 2 ? Int(digits: $0.utf8) : nil }
-        guard let year = fullYear(year, now: now), let month = months.firstIndex(of: month),
+        guard let year = fullYear(words[isASCTime ? 6 : 3], now: now), let month = months.firstIndex(of: month),
             let day = Int(digits: day.utf8), clock.count == 3
         else { return nil }
         return CivilTime(
@@ -56,25 +51,46 @@ package enum HTTPDate {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
-}
 
-// MARK: - Writing
+    // MARK: - Writing
 
-extension HTTPDate {
     /// Returns the IMF-fixdate, the only form to send; nil for years without four digits.
     package static func text(_ timestamp: Timestamp) -> String? {
         let time = CivilTime(timestamp)
         guard (0...9999).contains(time.year) else { return nil }
         let day = "\(time.day.padded(to: 2)) \(months[time.month - 1]) \(time.year.padded(to: 4))"
         let clock = [time.hour, time.minute, time.second].map { $0.padded(to: 2) }.joined(separator: ":")
-        return "\(weekday(of: time)), \(day) \(clock) GMT"
-    }
-
-    private static func weekday(of time: CivilTime) -> String {
-        let midnight = CivilTime(year: time.year, month: time.month, day: time.day, hour: 0, minute: 0, second: 0)
-        // 1970-01-01 was a Thursday; 7 keeps the remainder positive for days before it.
-        return weekdays[Int((midnight.secondsSince1970 / 86_400 % 7 + 7 + 4) % 7)]
+        return "\(weekdays[time.daysAfterSunday]), \(day) \(clock) GMT"
     }
 
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+}
+
+// MARK: - Shared with Apple's dates
+
+extension CivilTime {
+    /// The number of days since the last Sunday, 0...6.
+    var daysAfterSunday: Int {
+        let midnight = CivilTime(year: year, month: month, day: day, hour: 0, minute: 0, second: 0)
+        // 1970-01-01 was a Thursday; 7 keeps the remainder positive for days before it.
+        return Int((midnight.secondsSince1970 / 86_400 % 7 + 7 + 4) % 7)
+    }
+}
+
+extension Int {
+    /// Parses one to nine decimal digits, without a sign.
+    init?(digits: some Collection<UInt8>) {
+        guard (1...9).contains(digits.count) else { return nil }
+        var value = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = value * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        self = value
+    }
+
+    func padded(to width: Int) -> String {
+        let digits = String(self)
+        return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
+    }
 }

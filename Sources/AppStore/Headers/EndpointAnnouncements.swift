@@ -13,12 +13,8 @@ package struct EndpointAnnouncements: Hashable, Sendable {
     package var deprecation: Deprecation?
     /// The expected end of the endpoint: the earliest one given.
     package var sunset: Timestamp?
-    /// The links to documentation and successors.
     package var links: [LifecycleLink] = []
-    /// The unreadable parts.
     package var faults: [Fault] = []
-
-    package init() {}
 
     /// A deprecation, with its date if there is one.
     package enum Deprecation: Hashable, Sendable {
@@ -35,22 +31,15 @@ package struct EndpointAnnouncements: Hashable, Sendable {
         case link = "Link"
     }
 
-    /// A part of a field that was left out.
     package enum Fault: Hashable, Sendable {
-        /// The field has an unknown form.
         case unreadable(Field)
-        /// The field exceeds a limit.
         case limitExceeded(Field)
     }
 
     package enum Limits {
-        /// The lines of one field.
         package static let lines = 8
-        /// The bytes of one line.
         package static let lineBytes = 8192
-        /// The links kept.
         package static let links = 8
-        /// The bytes of a link's target.
         package static let targetBytes = 2048
     }
 }
@@ -60,40 +49,28 @@ package struct EndpointAnnouncements: Hashable, Sendable {
 extension EndpointAnnouncements {
     /// Parses the fields of a header; `values` returns the lines of a field by its name.
     package init(now: Timestamp, values: (String) -> [String]) {
-        for line in lines(of: .deprecation, values) { read(deprecation: line, now: now) }
-        for line in lines(of: .sunset, values) { read(sunset: line, now: now) }
-        for line in lines(of: .link, values) { read(link: line) }
+        for read in read(.deprecation, values, as: { Deprecation($0.trimmingWhiteSpace, now: now) }) {
+            deprecation = deprecation.map { $0.earlier(of: read, now: now) } ?? read
+        }
+        sunset = read(.sunset, values) { HTTPDate.timestamp($0, now: now) }.min()
+        for links in read(.link, values, as: LinkField.links) { add(links) }
     }
 
-    private mutating func lines(of field: Field, _ values: (String) -> [String]) -> [String] {
+    /// Returns the values of a field's readable lines.
+    private mutating func read<Value>(
+        _ field: Field, _ values: (String) -> [String], as parse: (String) -> Value?
+    ) -> [Value] {
         let all = values(field.rawValue)
         let lines = all.prefix(Limits.lines).filter { $0.utf8.count <= Limits.lineBytes }
         if lines.count < all.count { faults.append(.limitExceeded(field)) }
-        return lines
+        let readable = lines.compactMap(parse)
+        faults += Array(repeating: .unreadable(field), count: lines.count - readable.count)
+        return readable
     }
 
-    private mutating func read(deprecation line: String, now: Timestamp) {
-        guard let read = Deprecation(line.trimmingWhiteSpace, now: now) else {
-            faults.append(.unreadable(.deprecation))
-            return
-        }
-        deprecation = deprecation.map { $0.earlier(of: read, now: now) } ?? read
-    }
-
-    private mutating func read(sunset line: String, now: Timestamp) {
-        guard let read = HTTPDate.timestamp(line, now: now) else {
-            faults.append(.unreadable(.sunset))
-            return
-        }
-        sunset = min(sunset ?? read, read)
-    }
-
-    private mutating func read(link line: String) {
-        guard let read = LinkField.links(line) else {
-            faults.append(.unreadable(.link))
-            return
-        }
-        for link in read.flatMap(\.announcements) where !links.contains(link) {
+    /// Adds the links of one line.
+    private mutating func add(_ values: [LinkValue]) {
+        for link in values.flatMap(\.announcements) where !links.contains(link) {
             guard link.target.utf8.count <= Limits.targetBytes, links.count < Limits.links else {
                 faults.append(.limitExceeded(.link))
                 return

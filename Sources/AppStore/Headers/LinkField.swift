@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Gateway
+internal import HTTPTransport
 
 extension LifecycleLink {
     /// Creates a link from another source than a header; nil if its target is not safe to publish.
@@ -16,13 +17,10 @@ extension LifecycleLink {
     static func isPublishable(_ target: String) -> Bool {
         let scheme = target.lowercased()
         return (scheme.hasPrefix("https://") || scheme.hasPrefix("http://"))
-            && target.utf8.allSatisfy { (0x21...0x7E).contains($0) && !notInTargets.contains($0) }
+            && target.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"<>".utf8.contains($0) }
     }
-
-    private static let notInTargets = Array("\"<>".utf8)
 }
 
-/// One link of a `Link` field.
 struct LinkValue: Hashable {
     /// The text between `<` and `>`.
     var target: String
@@ -102,7 +100,7 @@ struct LinkField {
 
     private mutating func token() -> String {
         skipWhiteSpace()
-        let token = rest.prefix { (0x21...0x7E).contains($0) && !Self.delimiters.contains($0) }
+        let token = rest.prefix(while: \.isTokenCharacter)
         rest = rest[token.endIndex...]
         return String(Substring(token))
     }
@@ -117,7 +115,4 @@ struct LinkField {
     private mutating func skipWhiteSpace() {
         rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
     }
-
-    /// RFC 9110 §5.6.2: the characters that no token contains.
-    private static let delimiters = Array(#"(),/:;<=>?@[\]{}""#.utf8)
 }

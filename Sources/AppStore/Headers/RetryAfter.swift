@@ -21,7 +21,6 @@ package enum RetryAfter {
         return HTTPDate.timestamp(text, now: now).map { now.duration(until: $0.millisecondsSince1970) }
     }
 
-    /// Returns the longest wait of the values.
     package static func duration(_ values: [String], now: Timestamp) -> Duration? {
         values.prefix(8).compactMap { duration($0, now: now) }.max()
     }
@@ -45,8 +44,7 @@ extension Timestamp {
 }
 
 extension String {
-    /// The text without spaces and tabs at its ends.
-    package var trimmingWhiteSpace: String {
+    var trimmingWhiteSpace: String {
         let isWhiteSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         return String(drop(while: isWhiteSpace).reversed().drop(while: isWhiteSpace).reversed())
     }

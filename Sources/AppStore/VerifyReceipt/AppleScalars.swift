@@ -42,11 +42,6 @@ extension JSONValue {
         scalarText.flatMap { AppleDate($0) }?.timestamp
     }
 
-    /// Milliseconds since 1970.
-    var scalarMilliseconds: Timestamp? {
-        scalarInteger.map { Timestamp(millisecondsSince1970: $0) }
-    }
-
     /// True for `null` and the empty string, which mean the same as an absent member.
     var isAbsent: Bool { self == .null || self == .string("") }
 }
@@ -55,10 +50,8 @@ extension JSONValue {
 /// would make a subscription endless; a cancellation date, uncancelled.
 struct EntitlementMembers {
     let json: JSONValue
-    /// The name of the object, for faults.
     let path: String
 
-    /// Returns the member's value; nil if it is absent.
     func value<Value>(
         _ name: String, _ read: (JSONValue) -> Value?
     ) throws(AppStoreFault) -> Value? {
@@ -67,7 +60,6 @@ struct EntitlementMembers {
         return result
     }
 
-    /// Returns the text of a required member.
     func text(_ name: String) throws(AppStoreFault) -> String {
         guard let text = try value(name, \.scalarText) else { throw .missing(path + name) }
         return text
@@ -75,7 +67,7 @@ struct EntitlementMembers {
 
     /// Returns a date: its milliseconds if present, else its best other form.
     func date(_ name: String) throws(AppStoreFault) -> Timestamp? {
-        if let date = try value(name + "_ms", \.scalarMilliseconds) { return date }
+        if let date = try value(name + "_ms", \.scalarInteger) { return Timestamp(millisecondsSince1970: date) }
         for suffix in ["", "_formatted", "_pst", "_formatted_pst"] {
             if let date = try value(name + suffix, \.scalarDate) { return date }
         }
@@ -91,8 +83,6 @@ struct EntitlementMembers {
     }
 
     func transactions(_ name: String) throws(AppStoreFault) -> [Transaction] {
-        var transactions: [Transaction] = []
-        for object in try objects(name) { transactions.append(try Transaction(object, path: path + name + ".")) }
-        return transactions
+        try objects(name).map { object throws(AppStoreFault) in try Transaction(object, path: path + name + ".") }
     }
 }

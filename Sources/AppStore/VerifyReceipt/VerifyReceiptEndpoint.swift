@@ -10,16 +10,14 @@ package struct VerifyReceiptEndpoint: Sendable {
     private let transport: HTTPTransport
     private let now: @Sendable () -> Timestamp
 
-    /// - Parameters:
-    ///   - url: the URL of Apple or of a compatible server.
-    ///   - now: returns the time of the answer, for times in its header.
+    /// - Parameter now: returns the time of the answer, for times in its header.
     package init(url: String, transport: HTTPTransport, now: @escaping @Sendable () -> Timestamp) {
         self.url = url
         self.transport = transport
         self.now = now
     }
 
-    package func ask(
+    package func send(
         _ request: VerifyReceiptRequest, deadline: ContinuousClock.Instant
     ) async throws(VerifyReceiptFailure) -> VerifyReceiptReply {
         let response: TransportResponse

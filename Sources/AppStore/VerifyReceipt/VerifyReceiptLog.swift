@@ -8,8 +8,7 @@ internal import Logging
 struct VerifyReceiptLog: Sendable {
     let logger: Logger
 
-    /// Logs any answer of Apple.
-    func answered(_ reply: VerifyReceiptReply, to asked: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
+    func answered(_ reply: VerifyReceiptReply, to request: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
         let level: Logger.Level =
             switch reply.response.status {
             case .valid, .subscriptionExpired, .sandboxReceipt, .productionReceipt, .accountNotFound: .debug
@@ -21,19 +20,19 @@ struct VerifyReceiptLog: Sendable {
             logger.info("Cannot parse a header of Apple's response", metadata: ["fault": "\(fault)"])
         }
         guard logger.logLevel <= level else { return }
-        var metadata = metadata(endpoint, reply.head, asked)
+        var metadata = metadata(endpoint, reply.head, request)
         metadata["status"] = "\(reply.response.status.label)"
         metadata["exception"] = reply.response.exception.map { exception in
             let visible = exception.utf8.filter { (0x20...0x7E).contains($0) }.prefix(64)
-            return quoted(String(decoding: visible, as: UTF8.self), asked)
+            return quoted(String(decoding: visible, as: UTF8.self), request)
         }
         logger.log(level: level, "Apple answered", metadata: metadata)
     }
 
     /// Logs that no answer came, or an unusable one.
-    func failed(_ failure: VerifyReceiptFailure, asking asked: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
+    func failed(_ failure: VerifyReceiptFailure, about request: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint) {
         guard logger.logLevel <= .info else { return }
-        var metadata = metadata(endpoint, failure.head, asked)
+        var metadata = metadata(endpoint, failure.head, request)
         switch failure {
         case .transport(let error): metadata["error"] = "\(error)"
         case .throttled: metadata["error"] = "throttled"
@@ -45,18 +44,18 @@ struct VerifyReceiptLog: Sendable {
     }
 
     private func metadata(
-        _ endpoint: UpstreamEndpoint, _ head: ReplyHead?, _ asked: VerifyReceiptRequest
+        _ endpoint: UpstreamEndpoint, _ head: ReplyHead?, _ request: VerifyReceiptRequest
     ) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["upstream": "\(endpoint.environment.rawValue)"]
         guard let head else { return metadata }
         metadata["http_status"] = .stringConvertible(head.httpStatus)
-        metadata["correlation_key"] = head.correlationKey.map { quoted($0, asked) }
+        metadata["correlation_key"] = head.correlationKey.map { quoted($0, request) }
         metadata["duration_ms"] = .stringConvertible(head.took / .milliseconds(1))
         return metadata
     }
 
     /// Returns a text from the response, unless it echoes the request, as proxies and error pages do.
-    private func quoted(_ text: String, _ asked: VerifyReceiptRequest) -> Logger.MetadataValue {
-        asked.isEchoed(in: text) ? "(contains request data)" : "\(text)"
+    private func quoted(_ text: String, _ request: VerifyReceiptRequest) -> Logger.MetadataValue {
+        request.isEchoed(in: text) ? "(contains request data)" : "\(text)"
     }
 }

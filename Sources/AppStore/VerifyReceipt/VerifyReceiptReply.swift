@@ -5,7 +5,6 @@ package import HTTPTransport
 internal import JSON
 package import Receipts
 
-/// Apple's answer and its header.
 package struct VerifyReceiptReply: Sendable {
     package let response: VerifyReceiptResponse
     package let head: ReplyHead
@@ -13,7 +12,6 @@ package struct VerifyReceiptReply: Sendable {
 
 /// The reason why there is no answer of Apple.
 package enum VerifyReceiptFailure: Error, Hashable, Sendable {
-    /// No answer came.
     case transport(TransportError)
     /// 429: too many requests. `head.retryAfter` is the wait that Apple requests.
     case throttled(ReplyHead)
@@ -21,12 +19,8 @@ package enum VerifyReceiptFailure: Error, Hashable, Sendable {
     case serverError(ReplyHead)
     /// Any status other than 200, redirects included: a wrong URL, or a proxy.
     case unexpectedStatus(ReplyHead)
-    /// 200 with an unusable body.
     case unusable(AppStoreFault, ReplyHead)
-}
 
-extension VerifyReceiptFailure {
-    /// The header's values; nil if no header came.
     package var head: ReplyHead? {
         switch self {
         case .transport: nil
@@ -35,7 +29,6 @@ extension VerifyReceiptFailure {
     }
 }
 
-/// The values of an answer's header, for any body.
 package struct ReplyHead: Hashable, Sendable {
     package let httpStatus: Int
     /// `x-apple-jingle-correlation-key`: Apple's ID of this exchange, for logs. Only letters, digits, `.`, `_` and `-`,
@@ -43,7 +36,6 @@ package struct ReplyHead: Hashable, Sendable {
     package let correlationKey: String?
     /// The wait before the next request, at most an hour.
     package let retryAfter: Duration?
-    /// The announcements of the endpoint's end.
     package let announcements: EndpointAnnouncements
     /// `Date`: the time of Apple's clock, in whole seconds.
     package var date: Timestamp?
@@ -79,7 +71,7 @@ extension ReplyHead {
         retryAfter = RetryAfter.duration(answer.headers.values(of: "Retry-After"), now: now)
         announcements = EndpointAnnouncements(now: now, values: answer.headers.values(of:))
         date = answer.headers.values(of: "Date").first.flatMap { HTTPDate.timestamp($0, now: now) }
-        took = answer.timings.total
+        took = answer.took
     }
 
     /// Returns the characters of a value that are safe in a log line.

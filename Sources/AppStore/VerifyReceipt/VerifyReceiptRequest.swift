@@ -5,7 +5,6 @@ internal import JSON
 internal import Receipts
 package import Secrets
 
-/// The body of `POST /verifyReceipt`.
 package struct VerifyReceiptRequest: Sendable {
     /// The receipt: PKCS #7 in DER, or an iOS 6 style transaction receipt.
     package var receipt: [UInt8]
@@ -19,23 +18,19 @@ package struct VerifyReceiptRequest: Sendable {
         self.sharedSecret = sharedSecret
         self.excludesOldTransactions = excludesOldTransactions
     }
-}
 
-extension VerifyReceiptRequest {
     /// The body as JSON. It holds the shared secret: send it and discard it.
     package var body: [UInt8] {
         var json = JSONWriter(reservingCapacity: receipt.count / 3 * 4 + 256)
         json.object { json in
             json.key("receipt-data")
             json.string { Base64.append(encoding: receipt, to: &$0) }
-            if let sharedSecret { json.member("password", .string(sharedSecret.exposed)) }
-            if excludesOldTransactions { json.member("exclude-old-transactions", .bool(true)) }
+            json.member("password", sharedSecret?.exposed)
+            if excludesOldTransactions { json.member("exclude-old-transactions", true) }
         }
         return json.bytes
     }
-}
 
-extension VerifyReceiptRequest {
     /// Returns true if a text must not be shown: it has 8 consecutive bytes of the receipt's base64 or the secret.
     package func isEchoed(in text: String) -> Bool {
         var words: Set<UInt64> = []

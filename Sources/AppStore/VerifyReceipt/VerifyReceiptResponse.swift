@@ -11,7 +11,6 @@ internal import Secrets
 /// If Apple does not confirm the receipt (`status` is neither 0 nor 21006), only the status is parsed: such a body may
 /// hold a whole receipt, which must not be trusted. `json` has all members.
 package struct VerifyReceiptResponse: Sendable {
-    /// The body as Apple sent it.
     package let body: [UInt8]
     package let json: JSONValue
     package let status: VerifyReceiptStatus
@@ -35,16 +34,14 @@ package struct VerifyReceiptResponse: Sendable {
         let entitling = status.confirmsReceipt ? json : .object([])
         let members = EntitlementMembers(json: entitling, path: "")
         environment = try members.value("environment", \.appStoreEnvironment)
-        receipt = try Self.receipt(of: members)
+        receipt = try members.value("receipt", \.object).map { json throws(AppStoreFault) in try AppReceipt(json) }
         if status == .valid, receipt == nil { throw .missing("receipt") }
         latestReceiptInfo = try members.transactions("latest_receipt_info")
         latestExpiredReceiptInfo = try members.transactions("latest_expired_receipt_info")
         let first = latestReceiptInfo.first ?? latestExpiredReceiptInfo.first ?? receipt?.inApp.first
         pendingRenewalInfo = try Self.renewals(of: members, first?.originalTransactionID)
     }
-}
 
-extension VerifyReceiptResponse {
     /// `is_retryable`, or `is-retryable`: true if Apple recommends a retry.
     package var isRetryable: Bool? { json["is_retryable"]?.scalarFlag ?? json["is-retryable"]?.scalarFlag }
     /// `exception`: Apple's undocumented name of an error.
@@ -73,6 +70,28 @@ extension VerifyReceiptResponse {
     }
 }
 
+/// `receipt` of an answer: the contents of the receipt that was sent, as read by Apple.
+package struct AppReceipt: Sendable {
+    /// `bundle_id`, or `bid` in iOS 6 style answers: the app.
+    package let bundleID: String
+    /// `in_app`, in no order; for an iOS 6 style receipt, its only transaction.
+    package let inApp: [Transaction]
+    /// `expiration_date`: the end of an app bought in volume.
+    package let expirationDate: Timestamp?
+
+    init(_ json: JSONValue) throws(AppStoreFault) {
+        let members = EntitlementMembers(json: json, path: "receipt.")
+        let name = json["bundle_id"] == nil && json["bid"] != nil ? "bid" : "bundle_id"
+        bundleID = try members.text(name)
+        expirationDate = try members.date("expiration_date")
+        if json["transaction_id"] != nil, json["in_app"] == nil {
+            inApp = [try Transaction(json, path: "receipt.")]
+        } else {
+            inApp = try members.transactions("in_app")
+        }
+    }
+}
+
 // MARK: - Reading
 
 extension VerifyReceiptResponse {
@@ -93,27 +112,22 @@ extension VerifyReceiptResponse {
         return VerifyReceiptStatus(code: code)
     }
 
-    private static func receipt(of members: EntitlementMembers) throws(AppStoreFault) -> AppReceipt? {
-        guard let receipt = try members.value("receipt", \.object) else { return nil }
-        return try AppReceipt(receipt)
-    }
-
     private static func renewals(
         of members: EntitlementMembers, _ subscription: String?
     ) throws(AppStoreFault) -> [Renewal] {
         let name = "pending_renewal_info"
         let isFlat = members.json[name] == nil && members.json["auto_renew_status"] != nil
         let objects = if isFlat { [members.json] } else { try members.objects(name) }
-        var renewals: [Renewal] = []
-        for object in objects {
-            let renewal = try Renewal(object, path: isFlat ? "" : members.path + name + ".", of: subscription)
-            if let renewal { renewals.append(renewal) }
+        let path = isFlat ? "" : members.path + name + "."
+        let renewals = try objects.map { object throws(AppStoreFault) in
+            try Renewal(object, path: path, of: subscription)
         }
-        return renewals
+        return renewals.compactMap(\.self)
     }
 }
 
 extension VerifyReceiptResponse: Redacted {}
+extension AppReceipt: Redacted {}
 
 extension JSONValue {
     fileprivate var object: JSONValue? { type == .object ? self : nil }

@@ -3,33 +3,22 @@
 
 /// `status`: Apple's result for a receipt, or a fault of Apple.
 package enum VerifyReceiptStatus: Hashable, Sendable {
-    /// 0: the receipt is valid. Subscriptions in it may have expired.
     case valid
-    /// 21000: the request was not a POST.
     case notPOST
-    /// 21001: no longer sent.
     case discontinued
-    /// 21002: `receipt-data` was malformed, or the service had a temporary issue; Apple does not say which.
+    /// Apple does not say which of the two.
     case malformedOrTemporary
-    /// 21003: the receipt could not be authenticated.
     case notAuthenticated
-    /// 21004: the shared secret is not the account's.
     case wrongSharedSecret
-    /// 21005: the receipt server could not provide the receipt.
     case serverUnavailable
-    /// 21006: valid, but the subscription has expired. For iOS 6 style transaction receipts only.
+    /// For iOS 6 style transaction receipts only.
     case subscriptionExpired
-    /// 21007: a receipt of the sandbox at the production endpoint.
     case sandboxReceipt
-    /// 21008: a receipt of production at the sandbox endpoint.
     case productionReceipt
-    /// 21009: internal data access error.
     case dataAccess
-    /// 21010: the user account cannot be found, or has been deleted.
     case accountNotFound
-    /// 21100...21199: internal data access errors; `is_retryable` tells if a retry may succeed.
+    /// 21100...21199; `is_retryable` tells if a retry may succeed.
     case internalDataAccess(Int)
-    /// A number Apple has not documented.
     case unknown(Int)
 
     package init(code: Int) {
@@ -57,18 +46,14 @@ package enum VerifyReceiptStatus: Hashable, Sendable {
         }
     }
 
-    /// All statuses with a single number.
     private static let numbered: [Self] = [
         .valid, .notPOST, .discontinued, .malformedOrTemporary, .notAuthenticated, .wrongSharedSecret,
         .serverUnavailable, .subscriptionExpired, .sandboxReceipt, .productionReceipt, .dataAccess, .accountNotFound,
     ]
-}
 
-extension VerifyReceiptStatus {
     /// True if the rest of the answer may be trusted. Otherwise it may hold a receipt that Apple does not confirm.
     package var confirmsReceipt: Bool { self == .valid || self == .subscriptionExpired }
 
-    /// The status's name in metrics.
     package var label: String {
         switch self {
         case .internalDataAccess: "211xx"
@@ -76,12 +61,7 @@ extension VerifyReceiptStatus {
         default: String(code)
         }
     }
-}
 
-extension VerifyReceiptStatus: CustomStringConvertible {
-    package var description: String { "\(code): \(explanation)" }
-
-    /// The meaning in one sentence.
     package var explanation: String {
         switch self {
         case .valid: "The receipt is valid."

@@ -25,7 +25,6 @@ package struct VerifyReceiptUpstream: Upstream {
     ///   - secrets: returns the current shared secret of an app, or of the account.
     ///   - lifecycle: records Apple's announcements about its endpoints.
     ///   - fleetState: publishes them to the other nodes.
-    ///   - follow: called around each request.
     package init(
         production: VerifyReceiptEndpoint, sandbox: VerifyReceiptEndpoint,
         secrets: @escaping @Sendable (String?) -> Secret?, lifecycle: UpstreamLifecycle, fleetState: any FleetState,
@@ -42,7 +41,7 @@ package struct VerifyReceiptUpstream: Upstream {
 
     package func secret(forApp bundleID: String?) -> Secret? { secrets(bundleID) }
 
-    package func ask(
+    package func send(
         _ request: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse {
         // `UpstreamAPI` chooses `verifyReceipt` for receipts only.
@@ -51,7 +50,7 @@ package struct VerifyReceiptUpstream: Upstream {
         }
         let request = VerifyReceiptRequest(
             receipt: receipt.bytes,
-            sharedSecret: request.callersSecret ?? secret(forApp: request.subject.bundleID),
+            sharedSecret: request.sentSecret ?? secret(forApp: request.subject.bundleID),
             excludesOldTransactions: request.options.excludesOldTransactions)
         return await follow(endpoint) { await exchange(request, endpoint, deadline: deadline) }
     }
@@ -60,7 +59,8 @@ package struct VerifyReceiptUpstream: Upstream {
         _ request: VerifyReceiptRequest, _ endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse {
         do throws(VerifyReceiptFailure) {
-            let reply = try await server(of: endpoint.environment).ask(request, deadline: deadline)
+            let server = endpoint.environment == .production ? production : sandbox
+            let reply = try await server.send(request, deadline: deadline)
             record(reply.head, of: endpoint)
             log.answered(reply, to: request, endpoint)
             return UpstreamResponse(
@@ -68,15 +68,8 @@ package struct VerifyReceiptUpstream: Upstream {
                 httpStatus: reply.head.httpStatus)
         } catch {
             if let head = error.head { record(head, of: endpoint) }
-            log.failed(error, asking: request, endpoint)
+            log.failed(error, about: request, endpoint)
             return UpstreamResponse(UpstreamReply(error), httpStatus: error.head?.httpStatus)
-        }
-    }
-
-    private func server(of environment: UpstreamEnvironment) -> VerifyReceiptEndpoint {
-        switch environment {
-        case .production: production
-        case .sandbox: sandbox
         }
     }
 
@@ -97,6 +90,37 @@ package struct VerifyReceiptUpstream: Upstream {
 }
 
 // MARK: - Replies
+
+extension UpstreamAnswer {
+    init?(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {
+        guard let receipt = response.receipt else { return nil }
+        let latestReceipt = response.latestReceipt.flatMap { try? Base64.decode(Array($0.utf8).span) }
+        self.init(
+            environment: response.environment ?? (environment == .production ? .production : .sandbox),
+            bundleID: receipt.bundleID,
+            transactions: response.transactions.merged(), renewals: response.pendingRenewalInfo,
+            // DER of a signed container begins with 0x30; a transaction receipt does not.
+            latestReceipt: latestReceipt?.first == 0x30 ? latestReceipt : nil, body: response.body)
+    }
+}
+
+extension [Transaction] {
+    /// Merges transactions with the same ID: the first of them counts, but a refund in any of them does.
+    fileprivate func merged() -> [Transaction] {
+        var merged: [Transaction] = []
+        var indices: [String: Int] = [:]
+        for transaction in self {
+            guard let index = indices[transaction.transactionID] else {
+                indices[transaction.transactionID] = merged.count
+                merged.append(transaction)
+                continue
+            }
+            guard merged[index].cancellationDate == nil, let date = transaction.cancellationDate else { continue }
+            (merged[index].cancellationDate, merged[index].cancellationReason) = (date, transaction.cancellationReason)
+        }
+        return merged
+    }
+}
 
 extension UpstreamReply {
     init(_ response: VerifyReceiptResponse, from environment: UpstreamEnvironment) {
@@ -142,18 +166,13 @@ extension UpstreamFailure {
     init(_ error: TransportError) {
         self =
             switch error {
-            case .resolve, .connect, .proxy, .forbiddenAddress: .unreachable
+            case .resolve, .connect, .proxy, .forbiddenAddress, .tooManyRequests, .internal: .unreachable
             case .tlsHandshake, .tlsVerification, .trustStore: .tls
             case .timeout: .timeout
             case .reset, .protocolViolation: .reset
             case .tooLarge: .unusableAnswer
             case .invalidURL, .insecureURL, .invalidHeader: .requestRefused
-            case .tooManyRequests, .internal: .unreachable
             case .cancelled, .shuttingDown: .stopping
             }
     }
-}
-
-extension UpstreamEnvironment {
-    var environment: Environment { self == .production ? .production : .sandbox }
 }

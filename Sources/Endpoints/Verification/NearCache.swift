@@ -4,6 +4,7 @@
 internal import Gateway
 internal import HTTPServer
 internal import NIOCore
+internal import Receipts
 internal import Synchronization
 internal import Telemetry
 
@@ -43,27 +44,25 @@ package final class NearCache: Sendable {
             others.withLock { $0.insert(known, for: kept, of: key.client, byteCount: byteCount) }
         }
     }
-}
 
-// MARK: - Keys
+    // MARK: - Keys
 
-extension NearCache {
     /// A request to one endpoint. The digest only locates candidates: all bytes are compared.
     struct Key: Hashable, Sendable {
         /// The name of the sending client, whose share holds the answer.
         let client: String
         private let endpoint: String
         private var body: ByteBuffer
-        private let edition: UInt64
+        private let secretsVersion: UInt64
         private let digest: UInt64
 
         /// Returns nil for a body that is too large to be kept.
-        /// - Parameter edition: `Access.edition` of the secrets: with others the answer may differ.
-        init?(endpoint: String, body: ByteBuffer, edition: UInt64, client: String) {
+        /// - Parameter secretsVersion: `Access.secretsVersion` of the secrets: with others the answer may differ.
+        init?(endpoint: String, body: ByteBuffer, secretsVersion: UInt64, client: String) {
             guard body.readableBytes <= Limits.bodyBytes else { return nil }
             self.endpoint = endpoint
             self.body = body
-            self.edition = edition
+            self.secretsVersion = secretsVersion
             self.client = client
             digest = BodyDigest.digest(of: body.readableBytesUInt8Span)
         }
@@ -71,7 +70,7 @@ extension NearCache {
         func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
         static func == (one: Key, other: Key) -> Bool {
-            one.digest == other.digest && one.edition == other.edition && one.endpoint == other.endpoint
+            one.digest == other.digest && one.secretsVersion == other.secretsVersion && one.endpoint == other.endpoint
                 && one.body == other.body
         }
 
@@ -125,29 +124,30 @@ enum BodyDigest {
 
 /// An answer that may be sent again. A class, because it is handed out for each request and never changes.
 final class CachedReply: Sendable {
-    /// The terms under which it may be sent.
-    let terms: CachedAnswer
+    let validity: AnswerValidity
     let options: VerificationOptions
-    /// The provenance, for header fields.
-    let origin: CacheProvenance
-    /// The facts for the log.
-    let facts: AnswerFacts
-    /// The counters that it increments.
-    let tally: VerdictTally
+    let provenance: CacheProvenance
+    let details: AnswerDetails
+    let counters: VerdictCounters
     let reply: Reply
     /// True for a genuine verdict, which junk must not evict.
     let isGenuine: Bool
 
     /// - Parameter answer: the answer as sent the second time.
-    init(_ answer: Answer, to options: VerificationOptions, terms: CachedAnswer, tally: VerdictTally, reply: Reply) {
-        self.terms = terms
+    init(
+        _ answer: Answer, to options: VerificationOptions, validity: AnswerValidity, counters: VerdictCounters,
+        reply: Reply
+    ) {
+        self.validity = validity
         self.options = options
-        self.tally = tally
+        self.counters = counters
         self.reply = reply.repeatable
-        origin = CacheProvenance(answer)
-        facts = AnswerFacts(answer)
+        provenance = CacheProvenance(answer)
+        details = AnswerDetails(answer)
         isGenuine = answer.verdict == .genuine
     }
+
+    func isValid(at now: Timestamp) -> Bool { validity.isValid(for: options, at: now) }
 
     /// The approximate memory: its bytes and a fixed overhead. Clients choose the length of their expectations.
     var byteCount: Int {

@@ -3,7 +3,6 @@
 
 package import Gateway
 package import HTTPServer
-internal import HTTPTypes
 package import RateLimits
 package import Settings
 package import Telemetry
@@ -24,49 +23,44 @@ package struct RequestCharging: Sendable {
         self.metrics = metrics
     }
 
-    /// Returns the caller of a request that was read: its permitted apps, and the buckets and concurrency slots it takes
+    /// Returns the client of a request that was read: its permitted apps, and the buckets and concurrency slots it takes
     /// from.
-    package func caller(asking options: VerificationOptions, in context: RequestContext) -> Caller {
-        caller(of: context, under: context.client.limits.policies) {
+    package func client(for options: VerificationOptions, in context: RequestContext) -> RequestClient {
+        client(of: context, under: context.client.limits.policies) {
             context.client.charges(for: options, from: address(of: context))
         }
     }
 
-    /// Returns the caller of a request that was not read: only the limits that do not depend on the app.
-    package func sender(of context: RequestContext) -> Caller {
-        caller(of: context, under: context.client.limits.policiesWithoutApp) {
+    /// Returns the client of a request that was not read: only the limits that do not depend on the app.
+    package func client(of context: RequestContext) -> RequestClient {
+        client(of: context, under: context.client.limits.policiesWithoutApp) {
             context.client.charges(from: address(of: context))
         }
     }
 
-    private func caller(
+    private func client(
         of context: RequestContext, under policies: [ClientPolicy], charges: () -> [RateCharge]
-    ) -> Caller {
-        var caller = Caller(permittedApps: context.client.apps)
-        caller.inFlight = context.client.inFlightLimit
-        guard !policies.isEmpty else { return caller }
-        caller.charges = charges()
-        caller.onAdmission = { record($0, under: policies, in: context) }
-        return caller
+    ) -> RequestClient {
+        var client = RequestClient(permittedApps: context.client.apps)
+        client.inFlight = context.client.limits.concurrency.map {
+            InFlightLimit(client: context.client.name, maximum: $0)
+        }
+        guard !policies.isEmpty else { return client }
+        client.charges = charges()
+        client.onAdmission = { record($0, under: policies, in: context) }
+        return client
     }
 
     private func address(of context: RequestContext) -> NetworkAddress? {
-        addresses.address(from: context.peer.address, context.header)
+        addresses.address(from: context.peer, context.header)
     }
 
     private func record(_ admission: RateAdmission, under policies: [ClientPolicy], in context: RequestContext) {
         metrics.count(admission, under: policies)
-        context.rateLimitFields = Array(RateLimitFields(admission).fields(withLegacy: sendsLegacyFields))
-        context.record { facts in
-            facts.limitedInShadowBy = admission.policies { $0.isRefusal && !$0.isEnforcedRefusal }
+        context.rateLimitFields = Array(admission.fields(withLegacy: sendsLegacyFields))
+        context.record { details in
+            details.limitedInShadowBy = admission.policies { $0.isRefusal && !$0.isEnforcedRefusal }
         }
-    }
-}
-
-extension Client {
-    /// The limit of its requests in flight; nil for none.
-    fileprivate var inFlightLimit: InFlightLimit? {
-        limits.concurrency.map { InFlightLimit(tenant: name, maximum: $0) }
     }
 }
 

@@ -26,9 +26,7 @@ package protocol VerifyEndpoint: Sendable {
     func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool
 }
 
-/// The content of a body.
 package enum VerifyInput {
-    /// The evidence and the parameters.
     case request(VerificationRequest)
     /// An immediate reply, because the body allows no decision.
     case reply(Reply)

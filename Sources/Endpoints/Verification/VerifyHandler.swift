@@ -4,7 +4,6 @@
 package import Gateway
 package import HTTPServer
 internal import HTTPTypes
-internal import NIOCore
 package import Receipts
 package import Settings
 package import Telemetry
@@ -63,53 +62,56 @@ package final class VerifyHandler: Sendable {
         try endpoint.check(contentType: context.header.contentType)
         let call = Call(context: context, endpoint: endpoint, now: clock())
         let key = NearCache.Key(
-            endpoint: endpoint.path, body: body.bytes, edition: access.now.edition, client: context.client.name)
-        guard let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: call.now) else {
+            endpoint: endpoint.path, body: body.bytes, secretsVersion: access.now.secretsVersion,
+            client: context.client.name)
+        guard let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) else {
             return .compute { try self.verify(body, key, call) }
         }
-        let caller = charging.caller(asking: known.options, in: context)
-        try known.options.checkExpectedApp(for: caller)
-        return try admission.admit(caller) {
+        let client = charging.client(for: known.options, in: context)
+        try known.options.checkExpectedApp(for: client)
+        return try admission.admit(client) {
             // The request may have waited for tokens.
-            guard known.holds(at: call.now) else { return .compute { try self.verifyExpired(caller, body, key, call) } }
-            return .done(try self.answerCached(known, to: caller, call))
+            guard known.isValid(at: call.now) else {
+                return .compute { try self.verifyExpired(client, body, key, call) }
+            }
+            return .done(try self.answerCached(known, to: client, call))
         }
     }
 
     /// Verifies a body. A client over its limit is refused before anything is read, and every read is charged.
     private func verify(_ body: ReservedBody, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
-        let sender = charging.sender(of: call.context)
-        try admission.refuseIfLimited(sender)
+        let client = charging.client(of: call.context)
+        try admission.refuseIfLimited(client)
         let input: VerifyInput
         do {
-            input = try read(body, call, for: sender)
+            input = try read(body, call, for: client)
         } catch {
-            return try admission.charge(sender) { throw error }
+            return try admission.charge(client) { throw error }
         }
         switch input {
-        case .reply(let reply): return try admission.charge(sender) { .done(self.announcing(reply, from: nil, call)) }
+        case .reply(let reply): return try admission.charge(client) { .done(self.announcing(reply, from: nil, call)) }
         case .request(var request):
-            request.caller = charging.caller(asking: request.options, in: call.context)
+            request.client = charging.client(for: request.options, in: call.context)
             let kept = body.hold(&request, key)
-            return try admission.admit(request.caller) { [request] in try self.decide(request, kept, call) }
+            return try admission.admit(request.client) { [request] in try self.decide(request, kept, call) }
         }
     }
 
     /// Reads a body. One that names an app of other clients is treated as unreadable.
-    private func read(_ body: ReservedBody, _ call: Call, for sender: Caller) throws -> VerifyInput {
+    private func read(_ body: ReservedBody, _ call: Call, for client: RequestClient) throws -> VerifyInput {
         let input = try call.endpoint.read(body.bytes)
-        if case .request(let request) = input { try request.options.checkExpectedApp(for: sender) }
+        if case .request(let request) = input { try request.options.checkExpectedApp(for: client) }
         return input
     }
 
     /// Decides on a request that was admitted as cached, and whose cached answer has expired since.
     private func verifyExpired(
-        _ caller: Caller, _ body: ReservedBody, _ key: NearCache.Key?, _ call: Call
+        _ client: RequestClient, _ body: ReservedBody, _ key: NearCache.Key?, _ call: Call
     ) throws -> Progress {
         switch try call.endpoint.read(body.bytes) {
         case .reply(let reply): return .done(announcing(reply, from: nil, call))
         case .request(var request):
-            request.caller = caller
+            request.client = client
             let kept = body.hold(&request, key)
             return try decide(request, kept, call)
         }
@@ -118,8 +120,8 @@ package final class VerifyHandler: Sendable {
     /// Decides on an admitted request, unless one with the same body was decided on while this one waited.
     /// - Parameter key: the key of the near cache; nil if the answer is not to be kept.
     private func decide(_ request: VerificationRequest, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
-        if let known = key.flatMap({ nearCache.reply(to: $0) }), known.holds(at: call.now) {
-            return .done(try answerCached(known, to: request.caller, call))
+        if let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) {
+            return .done(try answerCached(known, to: request.client, call))
         }
         let options = request.options
         return try verification.answer(request, at: call.now).map { self.answerNew($0, to: options, key, call) }
@@ -130,27 +132,28 @@ package final class VerifyHandler: Sendable {
         _ answer: Answer, to options: VerificationOptions, _ key: NearCache.Key?, _ call: Call
     ) -> Reply {
         let replies = call.endpoint.replies(to: options, with: answer, at: call.now)
-        metrics.tally(answer).count()
-        call.context.record { $0.answer = AnswerFacts(answer) }
-        if let key, let terms = CachedAnswer(answer, at: call.now) {
+        metrics.counters(for: answer).increment()
+        call.context.record { $0.answer = AnswerDetails(answer) }
+        if let key, let validity = AnswerValidity(answer, at: call.now) {
             let repeated = answer.repeated
             let known = CachedReply(
-                repeated, to: options, terms: terms, tally: metrics.tally(repeated), reply: replies.repeated)
+                repeated, to: options, validity: validity, counters: metrics.counters(for: repeated),
+                reply: replies.repeated)
             nearCache.insert(known, for: key)
         }
         return finish(replies.now, CacheProvenance(answer), call)
     }
 
     /// Returns a cached answer. Permissions are checked each time: they may have changed since.
-    private func answerCached(_ known: CachedReply, to caller: Caller, _ call: Call) throws -> Reply {
-        try known.terms.checkApp(for: caller)
-        known.tally.count()
-        call.context.record { $0.answer = known.facts }
-        return finish(known.reply, known.origin, call)
+    private func answerCached(_ known: CachedReply, to client: RequestClient, _ call: Call) throws -> Reply {
+        try known.validity.checkApp(for: client)
+        known.counters.increment()
+        call.context.record { $0.answer = known.details }
+        return finish(known.reply, known.provenance, call)
     }
 
-    private func finish(_ reply: Reply, _ origin: CacheProvenance, _ call: Call) -> Reply {
-        announcing(reply.withCacheFields(of: origin, at: call.now), from: origin.source, call)
+    private func finish(_ reply: Reply, _ provenance: CacheProvenance, _ call: Call) -> Reply {
+        announcing(reply.withCacheFields(of: provenance, at: call.now), from: provenance.source, call)
     }
 
     private func announcing(_ reply: consuming Reply, from source: Provenance.Source?, _ call: Call) -> Reply {
@@ -174,8 +177,4 @@ extension ReservedBody {
         _ = reservation.resize(to: min(evidenceBytes, reservation.bytes))
         return nil
     }
-}
-
-extension CachedReply {
-    fileprivate func holds(at now: Timestamp) -> Bool { terms.holds(for: options, at: now) }
 }

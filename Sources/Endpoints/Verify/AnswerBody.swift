@@ -13,19 +13,14 @@ package import Receipts
 /// strings, flags are booleans. Values absent from a receipt are left out.
 ///
 /// The contents are written once; the provenance differs when the answer is sent again.
-struct AnswerBody: Sendable {
-    /// The answer as sent now.
-    let now: [UInt8]
-    /// The answer as sent again.
-    let repeated: [UInt8]
-
+extension Replies {
     /// - Parameter latestReceipt: in base64; nil if it is not requested.
     init(_ answer: Answer, latestReceipt: String? = nil) {
         let transactionBytes = 2 * answer.transactions.count * 640
         var json = JSONWriter(reservingCapacity: 1536 + transactionBytes + (latestReceipt?.utf8.count ?? 0))
         var contents = 0..<0
         json.object { json in
-            json.origin(of: answer)
+            json.provenance(of: answer)
             let comma = json.bytes.count
             json.contents(of: answer)
             json.member("latest_receipt", latestReceipt)
@@ -34,16 +29,15 @@ struct AnswerBody: Sendable {
         let written = json.bytes
         var repeated = JSONWriter(reservingCapacity: written.count + 64)
         repeated.object { json in
-            json.origin(of: answer.repeated)
+            json.provenance(of: answer.repeated)
             json.members(written[contents])
         }
-        now = written
-        self.repeated = repeated.bytes
+        self.init(now: Reply(json: written), repeated: Reply(json: repeated.bytes))
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func origin(of answer: Answer) {
+    fileprivate mutating func provenance(of answer: Answer) {
         member("verdict", answer.verdict.name)
         member("reason", answer.verdict.reason)
         if case .rejected(let rejection) = answer.verdict { member("explanation", rejection.explanation) }
@@ -77,8 +71,7 @@ extension JSONWriter {
                 for reason in provenance.degradedReasons { json.string(reason.rawValue) }
             }
             guard let code = provenance.upstreamStatus else { return }
-            json.key("apple_status")
-            json.integer(code)
+            json.member("apple_status", Int64(code))
             json.member("apple_status_explanation", VerifyReceiptStatus(code: code).explanation)
         }
     }
@@ -143,35 +136,15 @@ extension JSONWriter: FieldVisitor {
     package mutating func text(_ name: String, _ value: inout String?) { member(name, value) }
     package mutating func flag(_ name: String, _ value: inout Bool?) { member(name, value) }
     package mutating func date(_ name: String, _ value: inout Timestamp?) { member(name, value) }
-
-    package mutating func count(_ name: String, _ value: inout Int64?) {
-        guard let value else { return }
-        key(name)
-        integer(value)
-    }
+    package mutating func count(_ name: String, _ value: inout Int64?) { member(name, value) }
 
     /// A numeric identifier is a string, because JSON readers round beyond 2^53.
     package mutating func code(_ name: String, _ value: inout Int64?) { identifier(name, value) }
 
     /// Does nothing: this visitor only writes.
     package func invalid(_ name: String) {}
-}
 
-// MARK: - Members that may be absent
-
-extension JSONWriter {
-    private mutating func member(_ name: String, _ value: Bool?) {
-        guard let value else { return }
-        key(name)
-        bool(value)
-    }
-
-    /// Writes a number as a string, because JSON readers round beyond 2^53.
-    private mutating func identifier(_ name: String, _ value: Int64?) {
-        guard let value else { return }
-        key(name)
-        string(String(value))
-    }
+    private mutating func identifier(_ name: String, _ value: Int64?) { member(name, value.map { String($0) }) }
 }
 
 extension ProductType {

@@ -24,15 +24,10 @@ package struct VerdictEndpoint: VerifyEndpoint {
         let fields = try VerifyRequestBody(decoding: bytes)
         var request = VerificationRequest(
             evidence: .appReceipt(try decode(fields.receipt, in: bytes, of: .receipt, as: Base64.decode)))
-        request.options.expectations.bundleID = fields.bundleID
-        request.options.expectations.applicationVersion = fields.appVersion
+        request.options = fields.options
         request.options.expectations.deviceIdentifier = try fields.deviceIdentifier.map { text in
             try decode(text, in: bytes, of: .deviceIdentifier, as: DeviceIdentifier.bytes)
         }
-        request.options.mode = fields.mode
-        request.options.maximumAge = fields.maximumAge
-        request.options.excludesOldTransactions = fields.excludesOldTransactions
-        request.options.wantsLatestReceipt = fields.wantsLatestReceipt
         return .request(request)
     }
 
@@ -49,9 +44,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
 
     /// The answer sent again differs only in its provenance.
     package func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
-        let body = AnswerBody(answer, latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
-        return Replies(
-            now: Reply(body: ByteBuffer(bytes: body.now)), repeated: Reply(body: ByteBuffer(bytes: body.repeated)))
+        Replies(answer, latestReceipt: options.wantsLatestReceipt ? answer.latestReceipt : nil)
     }
 
     /// Only answers from Apple announce the end: receipts are verified after that day too.
@@ -76,7 +69,6 @@ extension Answer {
 /// `device_identifier`: the bytes that went into the receipt's hash. iOS and tvOS apps send the UUID of
 /// `identifierForVendor` as text (RFC 9562 §4); macOS apps send the MAC address as base64.
 enum DeviceIdentifier {
-    /// Returns the bytes encoded in the text.
     static func bytes(_ text: Span<UInt8>) throws(Base64Error) -> [UInt8] {
         if let uuid = uuidBytes(text) { return uuid }
         return try Base64.decode(text)

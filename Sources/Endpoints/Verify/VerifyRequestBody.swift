@@ -8,23 +8,13 @@ internal import JSON
 internal import Receipts
 
 /// The JSON body of `POST /v1/verify`. Every fault names the field, the broken rule and the position.
-struct VerifyRequestBody: Hashable, Sendable {
+struct VerifyRequestBody: Sendable {
     /// `receipt`: base64, left in the body.
     var receipt: JSONText
-    /// `bundle_id`: the expected app.
-    var bundleID: String?
-    /// `mode`: the sources to use.
-    var mode: Mode = .auto
-    /// `max_age`: the maximum age of Apple's answer, in seconds.
-    var maximumAge: Duration?
-    /// `exclude_old_transactions`: only the latest transaction of each subscription.
-    var excludesOldTransactions = false
-    /// `latest_receipt`: true if the latest receipt is requested.
-    var wantsLatestReceipt = false
-    /// `app_version`: the expected version.
-    var appVersion: String?
     /// `device_identifier`: the expected device, as sent.
     var deviceIdentifier: JSONText?
+    /// The other fields.
+    var options = VerificationOptions()
 
     /// The names of the fields in JSON.
     enum Field: String, CaseIterable, Hashable, Sendable {
@@ -82,12 +72,12 @@ extension VerifyRequestBody {
     private mutating func read(_ field: Field, from reader: inout JSONReader) throws(JSONFault) {
         switch field {
         case .receipt: receipt = try reader.string()
-        case .bundleID: bundleID = try reader.shortText()
-        case .mode: mode = try reader.mode()
-        case .maximumAge: maximumAge = try reader.age()
-        case .excludesOldTransactions: excludesOldTransactions = try reader.boolean()
-        case .latestReceipt: wantsLatestReceipt = try reader.boolean()
-        case .appVersion: appVersion = try reader.shortText()
+        case .bundleID: options.expectations.bundleID = try reader.shortText()
+        case .mode: options.mode = try reader.mode()
+        case .maximumAge: options.maximumAge = try reader.age()
+        case .excludesOldTransactions: options.excludesOldTransactions = try reader.boolean()
+        case .latestReceipt: options.wantsLatestReceipt = try reader.boolean()
+        case .appVersion: options.expectations.applicationVersion = try reader.shortText()
         case .deviceIdentifier: deviceIdentifier = try reader.shortString()
         }
     }

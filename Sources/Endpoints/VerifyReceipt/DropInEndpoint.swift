@@ -15,7 +15,6 @@ package import Settings
 /// Apple's own answer passes through unchanged. Without Apple, a genuine receipt is answered with its signed contents
 /// in Apple's form. Header fields name the source.
 package struct DropInEndpoint: VerifyEndpoint {
-    /// The reply when there is no verdict.
     let undecidedReply: UndecidedReply
 
     package init(undecidedReply: UndecidedReply) {
@@ -29,27 +28,23 @@ package struct DropInEndpoint: VerifyEndpoint {
 
     /// Reads a body. Faults of the request are Apple's 21002, as the client expects.
     package func read(_ body: ByteBuffer) -> VerifyInput {
-        do throws(MalformedRequest) {
-            let request = try self.request(in: body.readableBytesUInt8Span)
-            guard !request.evidence.isTransactionReceipt else {
-                return .reply(undecided(because: Self.transactionReceipt))
-            }
-            return .request(request)
-        } catch {
-            return .reply(Reply(status: .malformedOrTemporary, because: error.fault))
-        }
-    }
-
-    private func request(in bytes: Span<UInt8>) throws(MalformedRequest) -> VerificationRequest {
+        let bytes = body.readableBytesUInt8Span
         do {
             let fields = try VerifyReceiptRequestBody(decoding: bytes)
+            let receipt = try fields.receipt.bytes(in: bytes, as: Base64.decode)
+            // A receipt for one purchase, as in iOS 6, is an old-style property list. The gateway cannot verify it, and
+            // sends Apple only verified receipts.
+            guard receipt.first != UInt8(ascii: "{") else {
+                return .reply(undecided(because: "transaction_receipts_are_not_supported"))
+            }
             var request = VerificationRequest(
-                evidence: .appReceipt(try fields.receipt.bytes(in: bytes, as: Base64.decode)), mode: .appleFirst,
-                excludesOldTransactions: fields.excludesOldTransactions)
-            request.options.callersSecret = fields.secret
-            return request
+                evidence: .appReceipt(receipt), mode: .appleFirst)
+            request.options.excludesOldTransactions = fields.excludesOldTransactions
+            request.options.sentSecret = fields.secret
+            return .request(request)
         } catch {
-            throw MalformedRequest(fault: "\(error)")
+            // One sentence, without a byte of the body's values. It may name a member, shortened.
+            return .reply(Reply(status: .malformedOrTemporary, because: "\(error)"))
         }
     }
 
@@ -66,11 +61,6 @@ extension Route {
             return reply
         }
     }
-}
-
-/// The reason why a body is no request: one sentence without a byte of its values. It may name a member, shortened.
-private struct MalformedRequest: Error {
-    let fault: String
 }
 
 // MARK: - Answers
@@ -94,25 +84,24 @@ extension DropInEndpoint {
     private func genuine(_ options: VerificationOptions, _ answer: Answer, at now: Timestamp) -> Reply {
         let provenance = answer.provenance
         // A client that sent a secret must learn that Apple rejects it; a configured secret is not the client's fault.
-        if options.callersSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
+        if options.sentSecret != nil, provenance.degradedReasons.contains(.sharedSecretRejected) {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
         guard let receipt = answer.receipt else { return undecided() }
-        let body = answer.upstreamBody ?? localBody(receipt, answer, at: now)
-        var reply = Reply(body: ByteBuffer(bytes: body))
+        let body =
+            answer.upstreamBody
+            ?? LocalVerifyReceiptResponse(
+                receipt: receipt, latest: answer.transactions,
+                latestReceipt: answer.earlierUpstreamBody.flatMap {
+                    VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
+                }, requestDate: now
+            ).body
+        var reply = Reply(json: body)
         reply.fields[.gatewaySource] = provenance.source.rawValue
         if provenance.isDegraded {
             reply.fields[.gatewayDegraded] = provenance.degradedReasons.map(\.rawValue).joined(separator: ", ")
         }
         return reply
-    }
-
-    private func localBody(_ receipt: VerifiedReceipt, _ answer: Answer, at now: Timestamp) -> [UInt8] {
-        LocalVerifyReceiptResponse(
-            receipt: receipt, latest: answer.transactions,
-            latestReceipt: answer.earlierUpstreamBody.flatMap { VerifyReceiptResponse.latestReceipt(ofKnown: $0.span) },
-            requestDate: now
-        ).body
     }
 
     /// Returns Apple's "the receipt server could not provide the receipt", which clients take as "retry later".
@@ -124,32 +113,16 @@ extension DropInEndpoint {
         reply.fields[.retryAfter] = "5"
         return reply
     }
-
-    /// The reason for a receipt for one purchase, as in iOS 6: the gateway cannot verify it, and sends Apple only
-    /// verified receipts.
-    private static let transactionReceipt = "transaction_receipts_are_not_supported"
 }
 
 extension Reply {
     /// Creates an answer in Apple's form with a status only.
     fileprivate init(status: VerifyReceiptStatus, because reason: String?, from source: Provenance.Source = .local) {
         var json = JSONWriter()
-        json.object { json in
-            json.key("status")
-            json.integer(status.code)
-        }
-        self.init(body: ByteBuffer(bytes: json.bytes))
+        json.object { $0.member("status", Int64(status.code)) }
+        self.init(json: json.bytes)
         fields[.gatewaySource] = source.rawValue
         fields[.gatewayReason] = reason
-    }
-}
-
-extension Evidence {
-    /// True for a transaction receipt: an old-style property list, which begins with a brace.
-    fileprivate var isTransactionReceipt: Bool {
-        switch self {
-        case .appReceipt(let bytes): bytes.first == UInt8(ascii: "{")
-        }
     }
 }
 

@@ -17,13 +17,12 @@ struct LocalVerifyReceiptResponse: Sendable {
     let latest: [Transaction]
     /// The `latest_receipt` of an earlier answer of Apple's to this receipt; nil for the receipt itself.
     let latestReceipt: String?
-    /// The `request_date`.
     let requestDate: Timestamp
 
     var body: [UInt8] {
-        var form = VerifyReceiptForm(reservingCapacity: expectedByteCount)
+        var form = VerifyReceiptForm(json: JSONWriter(reservingCapacity: expectedByteCount))
         form.object { form in
-            form.number("status", 0)
+            form.json.member("status", 0)
             form.text("environment", receipt.environment.rawValue)
             form.json.key("receipt")
             form.receipt(receipt, requestDate)
@@ -54,10 +53,6 @@ struct LocalVerifyReceiptResponse: Sendable {
 private struct VerifyReceiptForm: FieldVisitor {
     var json: JSONWriter
 
-    init(reservingCapacity capacity: Int) {
-        json = JSONWriter(reservingCapacity: capacity)
-    }
-
     mutating func object(_ members: (inout Self) -> Void) {
         json.open(UInt8(ascii: "{"))
         members(&self)
@@ -67,12 +62,12 @@ private struct VerifyReceiptForm: FieldVisitor {
     mutating func receipt(_ receipt: VerifiedReceipt, _ now: Timestamp) {
         object { form in
             form.text("receipt_type", receipt.receiptType)
-            form.number("adam_id", receipt.adamID)
-            form.number("app_item_id", receipt.adamID)
+            form.json.member("adam_id", receipt.adamID)
+            form.json.member("app_item_id", receipt.adamID)
             form.text("bundle_id", receipt.bundleID)
             form.text("application_version", receipt.applicationVersion)
-            form.number("download_id", receipt.downloadID)
-            form.number("version_external_identifier", receipt.versionExternalIdentifier)
+            form.json.member("download_id", receipt.downloadID)
+            form.json.member("version_external_identifier", receipt.versionExternalIdentifier)
             form.date("receipt_creation_date", receipt.creationDate)
             form.date("request_date", now)
             form.date("original_purchase_date", receipt.originalPurchaseDate)
@@ -92,17 +87,8 @@ private struct VerifyReceiptForm: FieldVisitor {
         json.close(UInt8(ascii: "]"))
     }
 
-    /// Writes one of the few numbers that are JSON numbers.
-    mutating func number(_ name: String, _ value: Int64?) {
-        guard let value else { return }
-        json.key(name)
-        json.integer(value)
-    }
-
     mutating func text(_ name: String, _ value: (some CustomStringConvertible)?) {
-        guard let value else { return }
-        json.key(name)
-        json.string(value.description)
+        json.member(name, value?.description)
     }
 
     mutating func date(_ name: String, _ value: Timestamp?) {
@@ -111,11 +97,9 @@ private struct VerifyReceiptForm: FieldVisitor {
         text(name + "_ms", date.milliseconds)
         text(name + "_pst", date.pacific)
     }
-}
 
-// MARK: - Fields of a transaction
+    // MARK: - Fields of a transaction
 
-extension VerifyReceiptForm {
     mutating func text(_ name: String, _ value: inout String?) { text(name, value) }
     mutating func count(_ name: String, _ value: inout Int64?) { text(name, value) }
     mutating func code(_ name: String, _ value: inout Int64?) { text(name, value) }

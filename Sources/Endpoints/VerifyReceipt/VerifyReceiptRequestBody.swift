@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
 internal import JSON
 internal import Secrets
 
@@ -18,28 +17,23 @@ struct VerifyReceiptRequestBody: Hashable, Sendable {
     enum Limits {
         /// The maximum bytes of a secret; Apple's have 32 hexadecimal digits.
         static let secretBytes = 64
-        /// The maximum number of members, skipped ones included.
+        /// Skipped members included.
         static let members = 64
         /// The steps that all skipped members together may take (`JSONReader.work`): about as many bytes of arrays and
         /// objects, or sixteen times as many of plain text.
         static let skippedWork = 64 << 10
-        /// The maximum nesting in skipped members.
         static let depth = 16
         /// The steps that a value in place of a secret may take.
         static let noSecretWork = 64
-        /// The maximum bytes of a member's name.
         static let nameBytes = 256
     }
-}
 
-extension VerifyReceiptRequestBody {
     /// Reads a body in one pass. Of two members with one name the last counts, as with Apple.
     init(decoding bytes: Span<UInt8>) throws(JSONFault) {
         var reader = JSONReader(bytes)
         var receipt: JSONText?
         var memberCount = 0
         var allowance = JSONSkipAllowance(maximumDepth: Limits.depth, maximumWork: Limits.skippedWork)
-        self.init(receipt: JSONText(range: 0..<0, isEscaped: false))
         try reader.beginObject()
         while let key = try reader.nextKey() {
             memberCount += 1

@@ -1,33 +1,29 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+package import Receipts
 
 /// Visits the fields of a transaction or plan in order, to write or to read them.
 ///
 /// `visitFields` names each field once, for the stored form and all forms of JSON. A field without a value is nil.
-public protocol FieldVisitor {
+package protocol FieldVisitor {
     /// The error for a form that cannot be read; `Never` for a writer.
     associatedtype Failure: Error
 
-    /// Visits a text.
     mutating func text(_ name: String, _ value: inout String?) throws(Failure)
     /// Visits a number that counts.
     mutating func count(_ name: String, _ value: inout Int64?) throws(Failure)
     /// Visits a number that is a code.
     mutating func code(_ name: String, _ value: inout Int64?) throws(Failure)
-    /// Visits a flag.
     mutating func flag(_ name: String, _ value: inout Bool?) throws(Failure)
-    /// Visits a point in time.
     mutating func date(_ name: String, _ value: inout Timestamp?) throws(Failure)
     /// Called for a value that was not read although it is required, or that is none of the known ones.
     func invalid(_ name: String) throws(Failure)
 }
 
 extension FieldVisitor {
-    /// Visits a required text.
     @inlinable
-    public mutating func required(_ name: String, _ value: inout String) throws(Failure) {
+    package mutating func required(_ name: String, _ value: inout String) throws(Failure) {
         var text: String? = value
         try self.text(name, &text)
         if let text { value = text } else { try invalid(name) }
@@ -35,7 +31,7 @@ extension FieldVisitor {
 
     /// Visits a flag that is written only if it is set.
     @inlinable
-    public mutating func mark(_ name: String, _ value: inout Bool) throws(Failure) {
+    package mutating func mark(_ name: String, _ value: inout Bool) throws(Failure) {
         var flag: Bool? = value ? true : nil
         try self.flag(name, &flag)
         value = flag ?? false
@@ -43,7 +39,7 @@ extension FieldVisitor {
 
     /// Visits one of a closed set of values.
     @inlinable
-    public mutating func word<Word: RawRepresentable<String>>(_ name: String, _ value: inout Word?) throws(Failure) {
+    package mutating func word<Word: RawRepresentable<String>>(_ name: String, _ value: inout Word?) throws(Failure) {
         var text = value?.rawValue
         try self.text(name, &text)
         value = text.flatMap { Word(rawValue: $0) }
@@ -54,7 +50,7 @@ extension FieldVisitor {
 extension Transaction {
     /// Visits all fields in Apple's order and by Apple's names. To add a field, add a property and a line here.
     @inlinable
-    public mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
+    package mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.count("quantity", &quantity)
         try visitor.required("product_id", &productID)
         try visitor.required("transaction_id", &transactionID)
@@ -79,7 +75,7 @@ extension Transaction {
 extension Renewal {
     /// Visits all fields except the IDs of the plan's subscription and product.
     @inlinable
-    public mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
+    package mutating func visitFields<Visitor: FieldVisitor>(with visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.flag("will_renew", &willRenew)
         try visitor.text("auto_renew_product_id", &renewalProductID)
         try visitor.word("expiration_intent", &expirationIntent)

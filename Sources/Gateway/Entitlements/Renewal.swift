@@ -1,63 +1,52 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
-public import Secrets
+package import Receipts
+internal import Secrets
 
 /// Apple's plan for a subscription, or why it ended: an element of `pending_renewal_info`. Unknown fields are nil.
-public struct Renewal: Hashable, Sendable {
+package struct Renewal: Hashable, Sendable {
     /// The reason why a subscription ended. The raw values are those of the API.
-    public enum ExpirationIntent: String, CaseIterable, Hashable, Sendable {
-        /// The customer cancelled it.
+    package enum ExpirationIntent: String, CaseIterable, Hashable, Sendable {
         case customerCancelled = "customer_cancelled"
-        /// The payment failed.
         case billingError = "billing_error"
-        /// The customer did not agree to a higher price.
         case priceIncreaseDeclined = "price_increase_declined"
-        /// The product was no longer available.
         case productUnavailable = "product_unavailable"
-        /// Another reason.
         case unknown
     }
 
     /// The customer's consent to a higher price that requires it. The raw values are those of the API.
-    public enum PriceConsent: String, CaseIterable, Hashable, Sendable {
+    package enum PriceConsent: String, CaseIterable, Hashable, Sendable {
         /// Apple has asked, and the customer has not answered.
         case pending
-        /// The customer agreed.
         case given
     }
 
     /// The subscription. After a change of product, Apple may list one plan for each product.
-    public var originalTransactionID: String
+    package var originalTransactionID: String
     /// The product that the plan is about. Of several plans, the one of the latest transaction counts.
-    public var productID: String?
+    package var productID: String?
     /// The product of the next period.
-    public var renewalProductID: String?
-    /// True if the subscription will renew.
-    public var willRenew: Bool?
-    /// The reason why it ended.
-    public var expirationIntent: ExpirationIntent?
+    package var renewalProductID: String?
+    package var willRenew: Bool?
+    package var expirationIntent: ExpirationIntent?
     /// True if Apple still tries to collect the payment.
-    public var isInBillingRetry: Bool?
+    package var isInBillingRetry: Bool?
     /// The end of the grace period, in which the customer keeps access although the payment failed.
-    public var gracePeriodExpiresDate: Timestamp?
-    /// The customer's consent to a higher price.
-    public var priceConsent: PriceConsent?
+    package var gracePeriodExpiresDate: Timestamp?
+    package var priceConsent: PriceConsent?
     /// The promotional offer of the next period.
-    public var promotionalOfferID: String?
-    /// The name of the offer code of the next period.
-    public var offerCodeName: String?
+    package var promotionalOfferID: String?
+    package var offerCodeName: String?
 
-    /// Creates a plan with no other fields.
-    public init(originalTransactionID: String) {
+    package init(originalTransactionID: String) {
         self.originalTransactionID = originalTransactionID
     }
 }
 
 extension Renewal.ExpirationIntent {
     /// Decodes Apple's number (`expiration_intent`): 1 to 5, in this order.
-    public init?(code: Int64) {
+    package init?(code: Int64) {
         guard (1...Int64(Self.allCases.count)).contains(code) else { return nil }
         self = Self.allCases[Int(code) - 1]
     }

@@ -1,17 +1,15 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+package import Receipts
 
 /// The entitlement of a subscription at one moment. The raw values are those of the API.
-public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
-    /// Paid for now.
+package enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
     case active
     /// The payment of the next period failed, and Apple asks developers to keep up access meanwhile.
     case inGracePeriod = "in_grace_period"
     /// The payment of the next period failed; Apple still tries to collect it.
     case inBillingRetry = "in_billing_retry"
-    /// The last period has ended.
     case expired
     /// Apple refunded or revoked the last period.
     case revoked
@@ -20,8 +18,7 @@ public enum SubscriptionState: String, CaseIterable, Hashable, Sendable {
 }
 
 /// A subscription's change of product. The raw values are those of the API.
-public enum SubscriptionChange: String, CaseIterable, Hashable, Sendable {
-    /// To a higher product of the group.
+package enum SubscriptionChange: String, CaseIterable, Hashable, Sendable {
     case upgrade
     /// To a lower product of the group, with the next period.
     case downgrade
@@ -32,24 +29,23 @@ public enum SubscriptionChange: String, CaseIterable, Hashable, Sendable {
 }
 
 /// One subscription at one moment: all transactions with the same original transaction ID.
-public struct Subscription: Sendable {
+package struct Subscription: Sendable {
     /// The subscription's ID, which stays the same across renewals, upgrades and pauses.
-    public let originalTransactionID: String
-    /// The entitlement.
-    public let state: SubscriptionState
+    package let originalTransactionID: String
+    package let state: SubscriptionState
     /// The transaction that decides the state: the active one, else the latest.
-    public let transaction: Transaction
+    package let transaction: Transaction
     /// Apple's plan for the subscription (of several, the one for `transaction`'s product); nil without Apple's answer.
-    public let renewal: Renewal?
+    package let renewal: Renewal?
     /// True if no period in the subscription's group was a free trial or at an introductory price (Apple, "Implementing
     /// introductory offers in your app"). Receipts do not name groups; without one, only this subscription counts.
-    public let isEligibleForIntroOffer: Bool
+    package let isEligibleForIntroOffer: Bool
     /// The change of product that was made or is planned; nil if no plan is known.
-    public let change: SubscriptionChange?
+    package let change: SubscriptionChange?
 
     /// The end of access: of the period, or of the grace period after it. In the past for a subscription that has
     /// ended; nil for one that was revoked or upgraded.
-    public var accessUntil: Timestamp? {
+    package var accessUntil: Timestamp? {
         guard state != .revoked, state != .upgraded, let end = transaction.expiresDate else { return nil }
         return max(end, renewal?.gracePeriodExpiresDate ?? end)
     }

@@ -1,21 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
-public import Secrets
+package import Receipts
+internal import Secrets
 
 /// A purchase or renewal, from a receipt or Apple's answer. Names follow `verifyReceipt`; unknown fields are nil.
-public struct Transaction: Hashable, Sendable {
+package struct Transaction: Hashable, Sendable {
     /// The way the customer got the product. The raw values are Apple's.
-    public enum Ownership: String, CaseIterable, Hashable, Sendable {
-        /// Bought by the customer.
+    package enum Ownership: String, CaseIterable, Hashable, Sendable {
         case purchased = "PURCHASED"
-        /// Bought by a member of the customer's family.
         case familyShared = "FAMILY_SHARED"
     }
 
     /// The reason for a transaction. The raw values are those of the API.
-    public enum Reason: String, CaseIterable, Hashable, Sendable {
+    package enum Reason: String, CaseIterable, Hashable, Sendable {
         /// The first purchase of its chain.
         case purchase
         /// A later period of a subscription: a renewal, or a purchase after it had ended.
@@ -25,62 +23,52 @@ public struct Transaction: Hashable, Sendable {
     }
 
     /// The reason why Apple revoked a purchase. The raw values are those of the API.
-    public enum Revocation: String, CaseIterable, Hashable, Sendable {
-        /// The customer got a refund.
+    package enum Revocation: String, CaseIterable, Hashable, Sendable {
         case refund
         /// The family member who bought it no longer shares it.
         case familySharingEnded = "family_sharing_ended"
     }
 
-    /// The product that was bought.
-    public var productID: String
-    /// This purchase or renewal.
-    public var transactionID: String
+    package var productID: String
+    package var transactionID: String
     /// The first transaction of the chain this one belongs to.
-    public var originalTransactionID: String?
+    package var originalTransactionID: String?
     /// The time of the charge, or the start of the period.
-    public var purchaseDate: Timestamp?
+    package var purchaseDate: Timestamp?
     /// The purchase date of the chain's first transaction.
-    public var originalPurchaseDate: Timestamp?
+    package var originalPurchaseDate: Timestamp?
     /// The end of the subscription period; nil for other products.
-    public var expiresDate: Timestamp?
+    package var expiresDate: Timestamp?
     /// The time when Apple refunded or revoked the transaction, or an upgrade replaced it.
-    public var cancellationDate: Timestamp?
+    package var cancellationDate: Timestamp?
     /// The reason for the cancellation: 1 for an issue with the app, 0 for another reason.
-    public var cancellationReason: Int64?
+    package var cancellationReason: Int64?
     /// True if the customer upgraded to a better product within the subscription group.
-    public var isUpgraded = false
-    /// True if the period is a free trial.
-    public var isTrialPeriod: Bool?
-    /// True if the period is at an introductory price.
-    public var isInIntroOfferPeriod: Bool?
+    package var isUpgraded = false
+    package var isTrialPeriod: Bool?
+    package var isInIntroOfferPeriod: Bool?
     /// The way the customer got the product; not in receipts.
-    public var ownership: Ownership?
+    package var ownership: Ownership?
     /// The group whose subscriptions replace each other; not in receipts.
-    public var subscriptionGroupID: String?
-    /// The promotional offer that was redeemed.
-    public var promotionalOfferID: String?
-    /// The name of the offer code that was redeemed.
-    public var offerCodeName: String?
+    package var subscriptionGroupID: String?
+    package var promotionalOfferID: String?
+    package var offerCodeName: String?
     /// The UUID that the app assigned to the purchase.
-    public var appAccountToken: String?
-    /// The number of items bought.
-    public var quantity: Int64?
+    package var appAccountToken: String?
+    package var quantity: Int64?
     /// The number of the subscription purchase across devices.
-    public var webOrderLineItemID: String?
+    package var webOrderLineItemID: String?
     /// The kind of product; only in receipts.
-    public var productType: ProductType?
+    package var productType: ProductType?
 
-    /// Creates a transaction with no other fields.
-    public init(productID: String, transactionID: String) {
+    package init(productID: String, transactionID: String) {
         self.productID = productID
         self.transactionID = transactionID
     }
 }
 
 extension Transaction {
-    /// Creates the transaction of a purchase in a verified receipt.
-    public init(_ purchase: InAppPurchase) {
+    package init(_ purchase: InAppPurchase) {
         self.init(productID: purchase.productID, transactionID: purchase.transactionID)
         originalTransactionID = purchase.originalTransactionID
         purchaseDate = purchase.purchaseDate
@@ -98,13 +86,13 @@ extension Transaction {
 
     /// The reason for the transaction. The first one of a chain has the chain's ID. A restored subscription begins when
     /// the first period did.
-    public var reason: Reason {
+    package var reason: Reason {
         guard chainID != transactionID else { return .purchase }
         return isSubscription && purchaseDate != originalPurchaseDate ? .renewal : .restore
     }
 
     /// The reason why Apple revoked the purchase; nil if it did not, or if the ownership is unknown.
-    public var revocation: Revocation? {
+    package var revocation: Revocation? {
         guard cancellationDate != nil, !isUpgraded, let ownership else { return nil }
         return ownership == .familyShared ? .familySharingEnded : .refund
     }

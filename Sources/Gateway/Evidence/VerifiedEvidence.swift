@@ -1,22 +1,21 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
-public import Secrets
+package import Receipts
+internal import Secrets
 
 /// Evidence whose Apple signatures were verified: one or more items of one app and environment.
-public struct VerifiedEvidence: Sendable {
+package struct VerifiedEvidence: Sendable {
     /// The items, at least one.
-    public let items: [SignedItem]
+    package let items: [SignedItem]
     /// The app that the items were signed for; nil if no item names one.
-    public let bundleID: String?
+    package let bundleID: String?
     /// The environment that the items were signed in; nil if no item names one.
-    public let environment: Environment?
+    package let environment: Environment?
     /// The newest app receipt among the items, in any order of them.
-    public let receipt: VerifiedReceipt?
+    package let receipt: VerifiedReceipt?
 
-    /// Creates the evidence of one item.
-    public init(_ item: SignedItem) {
+    package init(_ item: SignedItem) {
         items = [item]
         bundleID = item.bundleID
         environment = item.environment
@@ -25,7 +24,7 @@ public struct VerifiedEvidence: Sendable {
 
     /// Creates the evidence of several items; nil for none. An item without an app or environment goes with any.
     /// - Throws: The value in which two items differ.
-    public init?(_ items: [SignedItem]) throws(EvidenceConflict) {
+    package init?(_ items: [SignedItem]) throws(EvidenceConflict) {
         guard !items.isEmpty else { return nil }
         let apps = Set(items.compactMap(\.bundleID)), environments = Set(items.compactMap(\.environment))
         guard apps.count <= 1 else { throw .bundleID }
@@ -41,31 +40,28 @@ public struct VerifiedEvidence: Sendable {
 }
 
 /// The value in which two signed items differ, so that they cannot be combined.
-public enum EvidenceConflict: Error, Hashable, Sendable {
-    /// They were signed for different apps.
+package enum EvidenceConflict: Error, Hashable, Sendable {
     case bundleID
-    /// They were signed in different environments.
     case environment
 }
 
 extension VerifiedEvidence {
     /// The transactions of all items, in the order of the items. Computed on each call.
-    public var transactions: [Transaction] {
+    package var transactions: [Transaction] {
         // The common case: the list of a single item is not copied.
         items.count == 1 ? items[0].transactions : items.flatMap(\.transactions)
     }
 
-    /// The plans of all items, in the order of the items. Computed on each call.
-    public var renewals: [Renewal] { items.flatMap(\.renewals) }
+    package var renewals: [Renewal] { items.flatMap(\.renewals) }
 
     /// The time of the oldest signature, after which anything may have changed; nil if an item does not sign its time.
-    public var signingTime: Timestamp? {
+    package var signingTime: Timestamp? {
         let times = items.compactMap(\.signingTime)
         return times.count == items.count ? times.min() : nil
     }
 
     /// The identity of a single item, or SHA-256 of the sorted identities of several: their order does not matter.
-    public var identity: Fingerprint {
+    package var identity: Fingerprint {
         guard items.count > 1 else { return items[0].identity }
         let identities = items.map(\.identity.description).sorted().joined()
         return Fingerprint(of: Array(identities.utf8).span)
@@ -75,6 +71,5 @@ extension VerifiedEvidence {
 }
 
 extension VerifiedEvidence: Redacted {
-    /// The number of items, without their contents.
-    public var description: String { "VerifiedEvidence(\(items.count) items)" }
+    package var description: String { "VerifiedEvidence(\(items.count) items)" }
 }

@@ -1,21 +1,17 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import RateLimits
+package import RateLimits
 
 /// The ports to the state that all nodes share: all in Redis, or all in this process.
-public struct FleetPorts: Sendable {
-    /// The results of requests to Apple.
-    public var cache: any UpstreamCache
+package struct FleetPorts: Sendable {
+    package var cache: any UpstreamCache
     /// The token buckets of clients, and the budget for requests to Apple.
-    public var limiter: any RateLimiter
-    /// Decides which node sends a request to Apple.
-    public var leases: any FlightLeases
-    /// Publishes Apple's pauses and announcements to the other nodes.
-    public var fleetState: any FleetState
+    package var limiter: any RateLimiter
+    package var leases: any FlightLeases
+    package var fleetState: any FleetState
 
-    /// Creates the ports of one node.
-    public init(
+    package init(
         cache: any UpstreamCache, limiter: any RateLimiter, leases: any FlightLeases, fleetState: any FleetState
     ) {
         self.cache = cache
@@ -23,4 +19,24 @@ public struct FleetPorts: Sendable {
         self.leases = leases
         self.fleetState = fleetState
     }
+}
+
+/// A fact about an endpoint that one node learns and all nodes need.
+package enum FleetUpdate: Hashable, Sendable {
+    case pause(Duration)
+    /// Apple announced the endpoint's end.
+    case lifecycle(LifecycleDates, links: [LifecycleLink])
+}
+
+/// Publishes such facts to the other nodes.
+package protocol FleetState: Sendable {
+    /// Publishes an update. Returns at once: no request waits for it, and a lost update is learnt again.
+    func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint)
+}
+
+/// The state of a fleet of one node: nothing is published.
+package struct EmbeddedFleetState: FleetState {
+    package init() {}
+
+    package func publish(_ update: FleetUpdate, of endpoint: UpstreamEndpoint) {}
 }

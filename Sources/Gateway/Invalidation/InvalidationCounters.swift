@@ -8,10 +8,10 @@ internal import Synchronization
 /// Each name maps to one of a fixed number of counters; a change of it increments the counter. A cache takes a version
 /// *before* its look-up, stores it with the result, and skips the result once the version is out of date. So a change
 /// between look-up and storing is not missed. Two names that share a counter cost an extra look-up at most.
-public final class InvalidationCounters: Sendable {
+package final class InvalidationCounters: Sendable {
     /// The number of counters. A node that learns of 1,000 changes a second loses at most a quarter of its cached
     /// answers in a second; frequently used ones are looked up again.
-    public static let slotCount = 4096
+    package static let slotCount = 4096
 
     private let counters = InlineArray<4096, Atomic<UInt64>> { _ in Atomic(0) }
     private let epoch = Atomic<UInt64>(0)
@@ -19,27 +19,25 @@ public final class InvalidationCounters: Sendable {
     private let announced = Atomic<UInt64>(0)
     private let resolved = Atomic<UInt64>(0)
 
-    /// Creates counters without changes.
-    public init() {}
+    package init() {}
 
-    /// Invalidates all answers under this name.
-    public func invalidate(_ name: some Hashable) {
+    package func invalidate(_ name: some Hashable) {
         counters[Self.slot(of: name)].add(1, ordering: .releasing)
     }
 
     /// Invalidates all answers: changes may have been missed.
-    public func invalidateAll() {
+    package func invalidateAll() {
         epoch.add(1, ordering: .releasing)
     }
 
     /// Announces a change that is still to be looked up. Until it is resolved, no version is current.
-    public func announceChange() { announced.add(1, ordering: .sequentiallyConsistent) }
+    package func announceChange() { announced.add(1, ordering: .sequentiallyConsistent) }
 
     /// The number of changes announced so far, to be read before they are looked up.
-    public var announcements: UInt64 { announced.load(ordering: .sequentiallyConsistent) }
+    package var announcements: UInt64 { announced.load(ordering: .sequentiallyConsistent) }
 
     /// Marks the changes up to `announcements` as known, or as impossible to look up.
-    public func resolve(upTo announcements: UInt64) {
+    package func resolve(upTo announcements: UInt64) {
         resolved.max(announcements, ordering: .sequentiallyConsistent)
     }
 
@@ -48,7 +46,7 @@ public final class InvalidationCounters: Sendable {
     }
 
     /// Returns the present version of these names, to be taken before they are looked up.
-    public func version(of names: some Sequence<some Hashable>) -> InvalidationVersion {
+    package func version(of names: some Sequence<some Hashable>) -> InvalidationVersion {
         let slots = names.map { UInt16(Self.slot(of: $0)) }
         return InvalidationVersion(counters: self, slots: slots, count: count(of: slots), epoch: currentEpoch)
     }
@@ -74,8 +72,7 @@ extension InvalidationCounters {
     /// The name of all original transactions together.
     private enum AnyPurge: Hashable { case name }
 
-    /// Invalidates the answers about this original transaction.
-    public func invalidate(originalTransactionID: String) {
+    package func invalidate(originalTransactionID: String) {
         invalidate(originalTransactionID)
         invalidate(AnyPurge.name)
     }
@@ -89,7 +86,7 @@ extension InvalidationCounters {
 }
 
 /// The state of the counters at the time of a look-up.
-public struct InvalidationVersion: Sendable {
+package struct InvalidationVersion: Sendable {
     fileprivate let counters: InvalidationCounters
     fileprivate let slots: [UInt16]
     fileprivate let count: UInt64
@@ -97,7 +94,7 @@ public struct InvalidationVersion: Sendable {
     fileprivate var isOutOfDate = false
 
     /// True if nothing has changed since and no change is being looked up.
-    public var isCurrent: Bool { !isOutOfDate && epoch == counters.currentEpoch && isUnchanged && !counters.isBehind }
+    package var isCurrent: Bool { !isOutOfDate && epoch == counters.currentEpoch && isUnchanged && !counters.isBehind }
 
     /// The version of a result that must not be used again.
     var outOfDate: InvalidationVersion {
@@ -114,5 +111,5 @@ public struct InvalidationVersion: Sendable {
     }
 
     /// True if no counter has changed since, even if changes may have been missed.
-    public var isUnchanged: Bool { count == counters.count(of: slots) }
+    package var isUnchanged: Bool { count == counters.count(of: slots) }
 }

@@ -2,23 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A position in the order of purges. A cached result keeps the position from before its request to Apple.
-public struct PurgePosition: Hashable, Sendable {
+package struct PurgePosition: Hashable, Sendable {
     /// The history that numbers the purges. A shared store that lost purges starts a new one.
-    public let history: UInt64
+    package let history: UInt64
     /// The number of the last purge up to this position; 0 for none.
-    public let number: UInt64
+    package let number: UInt64
     /// The name of that purge: after a loss, the shared store may give its number to another purge.
-    public let name: UInt64
+    package let name: UInt64
 
-    /// Creates a position in a history.
-    public init(history: UInt64, number: UInt64, name: UInt64 = 0) {
+    package init(history: UInt64, number: UInt64, name: UInt64 = 0) {
         self.history = history
         self.number = number
         self.name = name
     }
 
     /// The position of a process without a shared history.
-    public static let beginning = PurgePosition(history: 0, number: 0)
+    package static let beginning = PurgePosition(history: 0, number: 0)
 }
 
 /// The newest purges, by original transaction.
@@ -26,11 +25,10 @@ public struct PurgePosition: Hashable, Sendable {
 /// A cached result is used only if none of its original transactions was purged after the result's position. The
 /// history is bounded: a result is not used either if it is older than the oldest purge kept, or of another history. So
 /// a loss can invalidate a result, and never makes it valid again.
-public struct PurgeHistory: Sendable {
-    /// The limits of a history.
-    public enum Limits {
+package struct PurgeHistory: Sendable {
+    package enum Limits {
         /// The number of purges kept: at ten purges a second, those of the last two hours.
-        public static let purges = 65_536
+        package static let purges = 65_536
     }
 
     private struct Purge {
@@ -40,7 +38,7 @@ public struct PurgeHistory: Sendable {
     }
 
     /// The position up to which purges are known.
-    public private(set) var position: PurgePosition
+    package private(set) var position: PurgePosition
     /// The position up to which purges are unknown or dropped.
     private var horizon: PurgePosition
     /// The number of the last purge of each original transaction, by the hash of its ID.
@@ -52,14 +50,13 @@ public struct PurgeHistory: Sendable {
 
     /// Creates a history in which the purges up to a position are unknown.
     /// - Parameter start: the position. With number 0 nothing is missing.
-    public init(from start: PurgePosition = .beginning, capacity: Int = Limits.purges) {
+    package init(from start: PurgePosition = .beginning, capacity: Int = Limits.purges) {
         position = start
         horizon = start
         self.capacity = max(1, capacity)
     }
 
-    /// Adds the next purge.
-    public mutating func append(_ originalTransactionID: String, name: UInt64 = 0) {
+    package mutating func append(_ originalTransactionID: String, name: UInt64 = 0) {
         let purge = Purge(hash: originalTransactionID.hashValue, name: name)
         position = PurgePosition(history: position.history, number: position.number + 1, name: name)
         if ring.count < capacity {
@@ -79,14 +76,14 @@ public struct PurgeHistory: Sendable {
     }
 
     /// Skips to a purge; those before it are unknown, so results from before it are not used any more.
-    public mutating func skip(to number: UInt64, name: UInt64 = 0) {
+    package mutating func skip(to number: UInt64, name: UInt64 = 0) {
         self = PurgeHistory(
             from: PurgePosition(history: position.history, number: number, name: name), capacity: capacity)
     }
 
     /// Decides if a result from `position` about these original transactions may be used.
-    public func judge(
-        _ position: PurgePosition, naming originalTransactionIDs: some Sequence<String>
+    package func purgeDecision(
+        for position: PurgePosition, naming originalTransactionIDs: some Sequence<String>
     ) -> PurgeDecision {
         guard isKnown(position) else { return .unknown }
         guard position.number < self.position.number else { return .current }
@@ -105,10 +102,8 @@ public struct PurgeHistory: Sendable {
 }
 
 /// The decision about a cached result, as far as purges matter.
-public enum PurgeDecision: Hashable, Sendable {
-    /// None of its original transactions was purged since.
+package enum PurgeDecision: Hashable, Sendable {
     case current
-    /// One of its original transactions was purged.
     case purged
     /// The purges since are not known.
     case unknown

@@ -1,28 +1,27 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Receipts
+package import Receipts
 internal import Synchronization
 
 /// The deprecation and sunset dates of Apple's endpoints: the operator's, and those Apple announced in its answers.
 ///
 /// An announcement replaces the endpoint's previous one, so Apple can postpone. Answers without dates change nothing.
-public final class UpstreamLifecycle: Sendable {
-    /// The dates and links of one endpoint.
-    public struct State: Hashable, Sendable {
+package final class UpstreamLifecycle: Sendable {
+    package struct State: Hashable, Sendable {
         /// The dates in effect: the earlier of each.
-        public var dates: LifecycleDates
+        package var dates: LifecycleDates
         /// The dates that Apple announced.
-        public var announced = LifecycleDates()
+        package var announced = LifecycleDates()
         /// The targets of Apple's `Link` header with relation `deprecation`, `sunset` or `successor-version`.
-        public var links: [LifecycleLink] = []
+        package var links: [LifecycleLink] = []
     }
 
     private let configured: LifecycleDates
     private let announcements: Mutex<[UpstreamEndpoint: State]>
 
     /// - Parameter configured: the operator's dates, for all endpoints.
-    public init(configured: LifecycleDates = LifecycleDates()) {
+    package init(configured: LifecycleDates = LifecycleDates()) {
         self.configured = configured
         announcements = Mutex([:])
     }
@@ -30,7 +29,7 @@ public final class UpstreamLifecycle: Sendable {
     /// Records the announcement of an endpoint.
     /// - Returns: true if it is new.
     @discardableResult
-    public func record(
+    package func record(
         _ dates: LifecycleDates, links: [LifecycleLink], of endpoint: UpstreamEndpoint
     ) -> Bool {
         guard dates != LifecycleDates() || !links.isEmpty else { return false }
@@ -38,32 +37,100 @@ public final class UpstreamLifecycle: Sendable {
         return announcements.withLock { $0.updateValue(state, forKey: endpoint) } != state
     }
 
-    /// Returns the dates and links of an endpoint.
-    public func state(of endpoint: UpstreamEndpoint) -> State {
+    package func state(of endpoint: UpstreamEndpoint) -> State {
         announcements.withLock { $0[endpoint] } ?? State(dates: configured)
     }
 }
 
-/// A link about the end of an endpoint.
-public struct LifecycleLink: Hashable, Sendable {
+package struct LifecycleLink: Hashable, Sendable {
     /// The subject of the link. The raw values are those of RFC 9745 §3, RFC 8594 §6 and RFC 5829 §3.3.
-    public enum Relation: String, CaseIterable, Hashable, Sendable {
-        /// About the deprecation.
+    package enum Relation: String, CaseIterable, Hashable, Sendable {
         case deprecation
-        /// About the end.
         case sunset
-        /// The replacement.
         case successorVersion = "successor-version"
     }
 
-    /// The subject of the link.
-    public var relation: Relation
+    package var relation: Relation
     /// The URL as Apple sent it, checked to be safe in a header field.
-    public var target: String
+    package var target: String
 
-    /// Creates a link.
-    public init(_ relation: Relation, target: String) {
+    package init(_ relation: Relation, target: String) {
         self.relation = relation
         self.target = target
+    }
+}
+
+/// An endpoint's deprecation and end, from one source. Dates that were not announced are nil.
+package struct LifecycleDates: Hashable, Sendable {
+    /// The date from which the endpoint should no longer be used (RFC 9745).
+    package var deprecation: Timestamp?
+    /// The date from which the endpoint is expected to be gone (RFC 8594).
+    package var sunset: Timestamp?
+
+    package init(deprecation: Timestamp? = nil, sunset: Timestamp? = nil) {
+        self.deprecation = deprecation
+        self.sunset = sunset
+    }
+
+    /// Returns the earlier of each: a client prepared for the earlier date is ready at the later one.
+    func earliest(_ other: LifecycleDates) -> LifecycleDates {
+        func earlier(_ first: Timestamp?, _ second: Timestamp?) -> Timestamp? {
+            [first, second].compactMap(\.self).min()
+        }
+        return LifecycleDates(
+            deprecation: earlier(deprecation, other.deprecation), sunset: earlier(sunset, other.sunset))
+    }
+}
+
+/// An endpoint's progress towards its end.
+package enum LifecycleStage: Hashable, Sendable {
+    /// Nothing was announced.
+    case current
+    /// It should no longer be used; no end is announced.
+    case deprecated
+    /// Its end is more than thirty days away.
+    case announced
+    /// This share of the receipts, above 0 and below 1, is answered without the endpoint.
+    case ramping(share: Double)
+    /// The endpoint is only the fallback.
+    case drained
+    case past
+}
+
+extension LifecycleDates {
+    private static let rampBegins = Duration.seconds(-30 * 86_400)
+    private static let rampEnds = Duration.seconds(-7 * 86_400)
+
+    package func stage(at now: Timestamp) -> LifecycleStage {
+        guard let sunset else { return deprecation == nil ? .current : .deprecated }
+        let begin = sunset.advanced(by: Self.rampBegins), end = sunset.advanced(by: Self.rampEnds)
+        if now >= sunset { return .past }
+        if now >= end { return .drained }
+        if now <= begin { return .announced }
+        let passed = begin.duration(to: now).wholeMilliseconds, whole = begin.duration(to: end).wholeMilliseconds
+        return .ramping(share: Double(passed) / Double(whole))
+    }
+}
+
+extension LifecycleStage {
+    /// The share of receipts that is answered without the endpoint where possible, from 0 to 1.
+    package var rampShare: Double {
+        switch self {
+        case .current, .deprecated, .announced: 0
+        case .ramping(let share): share
+        case .drained, .past: 1
+        }
+    }
+
+    /// The stage's name in the API and in metrics.
+    package var name: String {
+        switch self {
+        case .current: "current"
+        case .deprecated: "deprecated"
+        case .announced: "announced"
+        case .ramping: "ramping"
+        case .drained: "drained"
+        case .past: "past"
+        }
     }
 }

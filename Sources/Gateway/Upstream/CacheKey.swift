@@ -1,25 +1,20 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+package import Receipts
 internal import Secrets
 
 /// The key of a cached result. The same key means the same request to Apple, in any encoding of the evidence.
 ///
 /// Each part is needed: without environment or credentials, one client would get another one's answer.
-public struct CacheKey: Hashable, Sendable {
-    /// The app; nil if the evidence names none.
-    public let bundleID: String?
-    /// The environment; nil if the evidence names none.
-    public let environment: Environment?
-    /// The purchase that the request is about.
-    public let subject: VerificationSubject.Identity
-    /// Apple's interface for the request.
-    public let api: UpstreamAPI
-    /// The parts of the answer that are requested.
-    public internal(set) var options: UpstreamOptions
+package struct CacheKey: Hashable, Sendable {
+    package let bundleID: String?
+    package let environment: Environment?
+    package let subject: VerificationSubject.Identity
+    package let api: UpstreamAPI
+    package internal(set) var options: UpstreamOptions
     /// SHA-256 of the shared secret for the request; nil without one.
-    public let credentials: Fingerprint?
+    package let credentials: Fingerprint?
 
     init(_ request: UpstreamRequest, at api: UpstreamAPI, with secret: Secret?) {
         bundleID = request.subject.bundleID
@@ -27,19 +22,13 @@ public struct CacheKey: Hashable, Sendable {
         subject = request.subject.identity
         self.api = api
         options = request.options
-        credentials = secret?.fingerprint
+        credentials = secret.map { Fingerprint(of: Array($0.exposed.utf8).span) }
     }
 }
 
-/// The optional parts of Apple's answer.
-public struct UpstreamOptions: Hashable, Sendable {
+package struct UpstreamOptions: Hashable, Sendable {
     /// True if only the latest transaction of each subscription is requested.
-    public var excludesOldTransactions = false
-}
-
-extension Secret {
-    /// SHA-256 of the text, which keeps requests with different secrets apart.
-    fileprivate var fingerprint: Fingerprint { Fingerprint(of: Array(exposed.utf8).span) }
+    package var excludesOldTransactions = false
 }
 
 extension VerificationSubject.Identity {

@@ -4,28 +4,23 @@
 internal import Receipts
 
 /// Decides if a cached result may be used.
-public struct CachePolicy: Sendable {
+package struct CachePolicy: Sendable {
     /// The use of a cached result for one request.
     enum Use: Hashable, Sendable {
-        /// The result is fresh.
         case fresh
         /// The result is fresh, and a new one is fetched in the background.
         case dueForRefresh
         /// The result is just past its freshness, and is used while a new one is fetched (RFC 5861 §3).
         case stale
-        /// A new result is needed.
         case expired
     }
 
     private let freshness: FreshnessPolicy
     private let randomness: @Sendable () -> Double
 
-    /// Creates a policy.
-    /// - Parameters:
-    ///   - freshness: the time for which answers may be repeated.
-    ///   - randomness: returns minus the logarithm of a random number between 0 and 1, which spreads the nodes' early
-    ///     refreshes. 0 never refreshes early.
-    public init(freshness: FreshnessPolicy = FreshnessPolicy(), randomness: @escaping @Sendable () -> Double) {
+    /// - Parameter randomness: returns minus the logarithm of a random number between 0 and 1, which spreads the nodes'
+    ///   early refreshes. 0 never refreshes early.
+    package init(freshness: FreshnessPolicy = FreshnessPolicy(), randomness: @escaping @Sendable () -> Double) {
         self.freshness = freshness
         self.randomness = randomness
     }
@@ -43,6 +38,6 @@ public struct CachePolicy: Sendable {
 
     /// Returns true if a result may still be used when Apple does not answer (RFC 5861 §4).
     func answersWithoutUpstream(_ known: CachedResult, at now: Timestamp) -> Bool {
-        known.answerHolds(for: freshness.staleIfError, at: now)
+        known.hasUsableAnswer(for: freshness.staleIfError, at: now)
     }
 }

@@ -5,12 +5,10 @@ internal import Receipts
 
 /// A contradiction between Apple's answer and data that Apple signed: the answer was changed on its way. The raw values
 /// are those of metrics.
-public enum Contradiction: String, CaseIterable, Hashable, Sendable {
+package enum Contradiction: String, CaseIterable, Hashable, Sendable {
     /// The answer is about another app than the evidence.
     case otherApp = "other_app"
-    /// The answer is about another environment.
     case otherEnvironment = "other_environment"
-    /// Its receipt was signed for another app.
     case latestReceiptOfOtherApp = "latest_receipt_of_other_app"
     /// Its receipt is older than the evidence, although Apple makes a new one for each answer.
     case latestReceiptOlder = "latest_receipt_older"
@@ -22,9 +20,7 @@ public enum Contradiction: String, CaseIterable, Hashable, Sendable {
 
 extension UpstreamAnswer {
     /// Returns the first contradiction to the evidence, or to the receipt in the answer.
-    /// - Parameters:
-    ///   - subject: the purchase that the request was about.
-    ///   - answerReceipt: the answer's `latest_receipt`, verified; nil without one that verifies.
+    /// - Parameter answerReceipt: the answer's `latest_receipt`, verified; nil without one that verifies.
     func contradiction(to subject: VerificationSubject, answerReceipt: VerifiedEvidence?) -> Contradiction? {
         guard case .signed(let sent) = subject else {
             return bundleID == subject.bundleID ? nil : .otherApp

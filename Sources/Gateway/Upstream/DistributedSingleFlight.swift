@@ -11,10 +11,9 @@ internal import Resilience
 ///        └─────────────────────────────────────────── after 1.5 s: send ◀┘
 /// ```
 struct DistributedSingleFlight: Sendable {
-    /// The decision for the caller.
     enum LeaseDecision: Sendable {
         /// Send the request, and release the lease if there is one.
-        case ask(FlightLease?, LeaseOutcome)
+        case send(FlightLease?, LeaseOutcome)
         /// Use the result of another node.
         case found(CachedResult)
         /// Answer without Apple: the other node's request failed.
@@ -42,17 +41,17 @@ struct DistributedSingleFlight: Sendable {
             let attempt = await leases.acquire(key, awaiting: holder)
             // After the attempt, not before it: results are stored before their leases are released.
             if let found = await newerResult() {
-                if case .held(let lease) = attempt { await leases.release(lease, telling: nil) }
+                if case .held(let lease) = attempt { await leases.release(lease, after: nil) }
                 return .found(found)
             }
             switch attempt {
-            case .held(let lease): return .ask(lease, .held)
+            case .held(let lease): return .send(lease, .held)
             case .failed(let reason): return .failed(reason)
-            case .unavailable: return .ask(nil, .unavailable)
+            case .unavailable: return .send(nil, .unavailable)
             case .taken(let other): holder = other
             }
             let now = Instant.now
-            guard now < end else { return .ask(nil, .overdue) }
+            guard now < end else { return .send(nil, .overdue) }
             await leases.waitForChange(of: key, upTo: min(poll, now.duration(to: end)))
             poll = min(poll * 2, Limits.longestPoll)
         }
@@ -60,12 +59,10 @@ struct DistributedSingleFlight: Sendable {
 }
 
 /// The effect of a lease on one request. The raw values are those of metrics.
-public enum LeaseOutcome: String, CaseIterable, Hashable, Sendable {
+package enum LeaseOutcome: String, CaseIterable, Hashable, Sendable {
     /// This node sent the request for the fleet.
     case held
-    /// Another node had the result.
     case found
-    /// Another node's request failed.
     case failed
     /// Another node took too long; this one sent the request as well.
     case overdue
@@ -76,7 +73,7 @@ public enum LeaseOutcome: String, CaseIterable, Hashable, Sendable {
 extension DistributedSingleFlight.LeaseDecision {
     var outcome: LeaseOutcome {
         switch self {
-        case .ask(_, let outcome): outcome
+        case .send(_, let outcome): outcome
         case .found: .found
         case .failed: .failed
         }
@@ -96,4 +93,53 @@ extension DegradedReason {
             true
         }
     }
+}
+
+/// The right to send a request about one receipt to Apple while the other nodes wait for the result.
+///
+/// An optimisation and not a lock: it expires after a few seconds, and a node that cannot read it sends the request.
+package struct FlightLease: Hashable, Sendable {
+    package let key: CacheKey
+    package let token: String
+
+    package init(_ key: CacheKey, token: String) {
+        self.key = key
+        self.token = token
+    }
+}
+
+package enum FlightLeaseAttempt: Sendable {
+    /// The caller holds the lease: it sends the request and releases the lease.
+    case held(FlightLease)
+    /// The holder with this token is sending the request.
+    case taken(by: String)
+    /// The awaited holder's request got no answer from Apple.
+    case failed(DegradedReason)
+    case unavailable
+}
+
+package protocol FlightLeases: Sendable {
+    /// Tries to acquire the lease for a request.
+    /// - Parameter holder: the holder that the caller has waited for; only the failure of that one is reported.
+    func acquire(_ key: CacheKey, awaiting holder: String?) async -> FlightLeaseAttempt
+
+    /// Releases a lease, after the result is in the cache.
+    /// - Parameter failure: the reason why Apple gave no answer, for the nodes that wait; nil if there is none.
+    func release(_ lease: FlightLease, after failure: DegradedReason?) async
+
+    /// Returns when the lease may have changed hands, at the latest after `span`.
+    func waitForChange(of key: CacheKey, upTo span: Duration) async
+}
+
+/// The leases of a fleet of one node: always granted, because `SingleFlight` coalesces requests within a node.
+package struct EmbeddedFlightLeases: FlightLeases {
+    package init() {}
+
+    package func acquire(_ key: CacheKey, awaiting holder: String?) -> FlightLeaseAttempt {
+        .held(FlightLease(key, token: ""))
+    }
+
+    package func release(_ lease: FlightLease, after failure: DegradedReason?) {}
+
+    package func waitForChange(of key: CacheKey, upTo span: Duration) {}
 }

@@ -45,7 +45,6 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 }
 
-/// The outcome of waiting.
 struct FlightResult<Value: Sendable>: Sendable {
     /// The value; nil if the wait timed out or was cancelled.
     let value: Value?

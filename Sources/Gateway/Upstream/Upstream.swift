@@ -1,71 +1,62 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
-public import Secrets
+package import Receipts
+package import Secrets
 
 /// The port to Apple: one request to one endpoint, one reply. The gateway selects endpoints and interprets replies.
-public protocol Upstream: Sendable {
+package protocol Upstream: Sendable {
     /// Returns the app's configured shared secret. Without one, Apple returns nothing about its subscriptions.
     func secret(forApp bundleID: String?) -> Secret?
 
     /// Sends one request. Every fault is a reply; none is thrown, so none is missed.
-    func ask(
+    func send(
         _ request: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse
 }
 
-/// One response of an endpoint.
-public struct UpstreamResponse: Sendable {
-    /// The reply.
-    public var reply: UpstreamReply
+package struct UpstreamResponse: Sendable {
+    package var reply: UpstreamReply
     /// Apple's status code, such as 0 or 21002; nil if there was none.
-    public var status: Int?
+    package var status: Int?
     /// The HTTP status, for traces; nil if there was none.
-    public var httpStatus: Int?
+    package var httpStatus: Int?
 
-    /// Creates a response.
-    public init(_ reply: UpstreamReply, status: Int? = nil, httpStatus: Int? = nil) {
+    package init(_ reply: UpstreamReply, status: Int? = nil, httpStatus: Int? = nil) {
         self.reply = reply
         self.status = status
         self.httpStatus = httpStatus
     }
 }
 
-/// One request to Apple.
-public struct UpstreamRequest: Sendable {
-    /// The purchase that the request is about.
-    public var subject: VerificationSubject
-    /// The shared secret from the caller; nil selects the one configured for the app.
-    public var callersSecret: Secret?
-    /// The parts of the answer that are requested.
-    public var options = UpstreamOptions()
+package struct UpstreamRequest: Sendable {
+    package var subject: VerificationSubject
+    /// The shared secret from the client; nil selects the one configured for the app.
+    package var sentSecret: Secret?
+    package var options = UpstreamOptions()
 
-    /// The bytes of the receipt.
     var sentByteCount: Int { subject.evidence?.receipt?.bytes.count ?? 0 }
 }
 
 extension UpstreamRequest: Redacted {
-    /// The subject's description, without evidence, secret or app.
-    public var description: String { "UpstreamRequest(\(subject))" }
+    package var description: String { "UpstreamRequest(\(subject))" }
 }
 
 /// Apple's reply to one request.
-public enum UpstreamReply: Sendable {
+package enum UpstreamReply: Sendable {
     /// Apple confirms the receipt and returns its data.
     case answer(UpstreamAnswer)
     /// The receipt belongs to the other endpoint.
     case otherEnvironment
     /// Apple answered without the receipt's contents.
     case refusal(UpstreamRefusal)
-    /// Apple asks for a pause.
     case throttled(Duration)
     /// Apple gave no usable answer.
     case failure(UpstreamFailure)
 }
 
 /// The reason why Apple returns nothing about a receipt's contents. The raw values are those of metrics.
-public enum UpstreamRefusal: String, CaseIterable, Hashable, Sendable {
+package enum UpstreamRefusal: String, CaseIterable, Hashable, Sendable {
     /// 21002: malformed, or a temporary fault at Apple.
     case malformed
     /// 21003: not authenticated.
@@ -79,16 +70,13 @@ public enum UpstreamRefusal: String, CaseIterable, Hashable, Sendable {
 }
 
 /// The reason why there is no answer. The raw values are those of metrics.
-public enum UpstreamFailure: String, CaseIterable, Hashable, Sendable {
+package enum UpstreamFailure: String, CaseIterable, Hashable, Sendable {
     /// No connection: the name did not resolve, or no server accepted.
     case unreachable
     /// The server could not prove that it is Apple, or TLS failed otherwise.
     case tls
-    /// The deadline passed.
     case timeout
-    /// The connection ended before the answer did.
     case reset
-    /// HTTP status 5xx.
     case serverError = "server_error"
     /// An unusable body: HTML, empty, truncated, too large, or without a status.
     case unusableAnswer = "unusable_answer"
@@ -96,27 +84,21 @@ public enum UpstreamFailure: String, CaseIterable, Hashable, Sendable {
     case unavailable
     /// Apple did not accept the request itself; a retry is of no use.
     case requestRefused = "request_refused"
-    /// The gateway is stopping.
     case stopping
 }
 
 /// Apple's data about a genuine receipt.
-public struct UpstreamAnswer: Sendable {
-    /// The environment of the receipt.
-    public var environment: Environment
-    /// The app that the receipt was issued for.
-    public var bundleID: String
+package struct UpstreamAnswer: Sendable {
+    package var environment: Environment
+    package var bundleID: String
     /// All transactions of the answer; of duplicates in its lists, the more recent one counts.
-    public var transactions: [Transaction]
-    /// Apple's plans for the subscriptions.
-    public var renewals: [Renewal]
+    package var transactions: [Transaction]
+    package var renewals: [Renewal]
     /// The receipt that Apple signed for this answer, in DER; nil without one, or if it is no PKCS #7.
-    public var latestReceipt: [UInt8]?
-    /// The answer's JSON as received.
-    public var body: [UInt8]
+    package var latestReceipt: [UInt8]?
+    package var body: [UInt8]
 
-    /// Creates an answer.
-    public init(
+    package init(
         environment: Environment, bundleID: String, transactions: [Transaction], renewals: [Renewal],
         latestReceipt: [UInt8]?, body: [UInt8]
     ) {

@@ -9,33 +9,28 @@ internal import Synchronization
 /// A purge names an original transaction and reaches every result about it on all nodes, even one that is being
 /// fetched, or that the store lost and restored. So a result is stored with the position of the purges known before its
 /// request (`PurgePosition`). Each look-up compares it with later purges.
-public protocol UpstreamCache: Sendable {
+package protocol UpstreamCache: Sendable {
     /// Returns the result, unless it is missing or purged, and the version from before the look-up.
     /// - Parameter originalTransactionIDs: those of the receipt; those in Apple's answer are in the result.
     func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) async -> CacheLookup
-    /// Stores a result, replacing an older one.
     func insert(_ result: CachedResult, for key: CacheKey) async
     /// Invalidates every result that names this original transaction, on all nodes.
     func purge(originalTransactionID: String) async throws(StoreUnreachable)
     /// The position of the purges that this node knows, to be read before a request to Apple.
     var purgePosition: PurgePosition { get }
     /// Compares a result with the purges that this node knows.
-    func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision
-    /// Returns the present version of a result.
+    func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision
     func version(for key: CacheKey) -> InvalidationVersion
 }
 
-/// The outcome of a cache look-up.
-public struct CacheLookup: Sendable {
-    /// The cached result; nil for a miss.
-    public let result: CachedResult?
+package struct CacheLookup: Sendable {
+    package let result: CachedResult?
     /// The version before the look-up, to be stored with the answer made of the result.
-    public let version: InvalidationVersion
+    package let version: InvalidationVersion
     /// True if the shared store was unreachable, so that purges by other nodes may be missing.
-    public let isDetached: Bool
+    package let isDetached: Bool
 
-    /// Creates an outcome.
-    public init(_ result: CachedResult?, version: InvalidationVersion, isDetached: Bool = false) {
+    package init(_ result: CachedResult?, version: InvalidationVersion, isDetached: Bool = false) {
         self.result = result
         self.version = version
         self.isDetached = isDetached
@@ -43,60 +38,69 @@ public struct CacheLookup: Sendable {
 }
 
 /// The store that all nodes share is unreachable.
-public struct StoreUnreachable: Error, Hashable, Sendable {
-    /// Creates the error.
-    public init() {}
+package struct StoreUnreachable: Error, Hashable, Sendable {
+    package init() {}
+}
+
+/// Invalidates cached results before they expire.
+package struct CacheInvalidation: Sendable {
+    private let cache: any UpstreamCache
+    private let observer: any UpstreamObserver
+
+    package init(of cache: any UpstreamCache, observer: any UpstreamObserver) {
+        self.cache = cache
+        self.observer = observer
+    }
+
+    /// Invalidates every result that names this original transaction, on all nodes.
+    package func purge(originalTransactionID: String) async throws(StoreUnreachable) {
+        try await cache.purge(originalTransactionID: originalTransactionID)
+        observer.observe(.purged)
+    }
 }
 
 /// Stores results in this process, bounded in bytes.
-public final class EmbeddedUpstreamCache: UpstreamCache {
+package final class EmbeddedUpstreamCache: UpstreamCache {
     private let results: Mutex<Generations<CacheKey, CachedResult>>
     private let history = Mutex(PurgeHistory())
     private let counters = InvalidationCounters()
 
     /// - Parameter maximumBytes: the limit of all results together; 0 keeps none.
-    public init(maximumBytes: Int) {
+    package init(maximumBytes: Int) {
         results = Mutex(Generations(maximumBytes: maximumBytes))
     }
 
-    /// Returns the result, unless it was purged.
-    public func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) -> CacheLookup {
+    package func lookUp(_ key: CacheKey, naming originalTransactionIDs: [String]) -> CacheLookup {
         let version = version(for: key)
-        guard let result = results.withLock({ $0.find(key) }),
-            judge(result, naming: originalTransactionIDs) == .current
-        else { return CacheLookup(nil, version: version) }
-        return CacheLookup(result, version: version)
+        let found = results.withLock { $0.find(key) }
+        let isCurrent = found.map { purgeDecision(for: $0, naming: originalTransactionIDs) == .current } ?? false
+        return CacheLookup(isCurrent ? found : nil, version: version)
     }
 
-    /// Stores a result, replacing an older one.
-    public func insert(_ result: CachedResult, for key: CacheKey) {
+    package func insert(_ result: CachedResult, for key: CacheKey) {
         results.withLock { $0.insert(result, for: key, byteCount: result.byteCount) }
     }
 
-    /// Invalidates every result that names this original transaction.
-    public func purge(originalTransactionID: String) {
+    package func purge(originalTransactionID: String) {
         // The history first: a version taken between the two steps is compared with it.
         history.withLock { $0.append(originalTransactionID) }
         counters.invalidate(originalTransactionID: originalTransactionID)
     }
 
-    /// The position of the purges so far.
-    public var purgePosition: PurgePosition { history.withLock { $0.position } }
+    package var purgePosition: PurgePosition { history.withLock { $0.position } }
 
-    /// Compares a result with the purges so far.
-    public func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        history.withLock { $0.judge(result, naming: originalTransactionIDs) }
+    package func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
+        history.withLock { $0.purgeDecision(for: result, naming: originalTransactionIDs) }
     }
 
-    /// Returns the present version of a result.
-    public func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
+    package func version(for key: CacheKey) -> InvalidationVersion { counters.version(of: CollectionOfOne(key)) }
 }
 
 extension PurgeHistory {
     /// Compares a result with the purges of the original transactions in the receipt and in Apple's answer.
-    public func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        let receipt = judge(result.purges, naming: originalTransactionIDs)
-        return receipt == .current ? judge(result.purges, naming: result.originalTransactionIDs) : receipt
+    package func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
+        let receipt = purgeDecision(for: result.purges, naming: originalTransactionIDs)
+        return receipt == .current ? purgeDecision(for: result.purges, naming: result.originalTransactionIDs) : receipt
     }
 }
 

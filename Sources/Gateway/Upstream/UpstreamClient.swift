@@ -6,15 +6,13 @@ internal import Receipts
 internal import Resilience
 internal import Synchronization
 
-/// The time limits for requests to Apple.
-public struct UpstreamTimeouts: Hashable, Sendable {
+package struct UpstreamTimeouts: Hashable, Sendable {
     /// The limit of one request, with a retry and both endpoints.
-    public var deadline: Duration = .seconds(10)
+    package var deadline: Duration = .seconds(10)
     /// The time that a request waits for Apple if it can be answered without it.
-    public var softTimeout: Duration = .seconds(4)
+    package var softTimeout: Duration = .seconds(4)
 
-    /// Creates the default limits.
-    public init() {}
+    package init() {}
 }
 
 /// Sends requests about genuine receipts to Apple, through the guards, to the right endpoint.
@@ -92,7 +90,7 @@ final class UpstreamClient: Sendable {
         let start = Instant.now
         let first = await send(call, endpoint, by: deadline)
         guard case .retryable = first.attempt,
-            case .retry(let delay) = connection.guards[endpoint].retry(from: start, until: deadline),
+            let delay = connection.guards[endpoint].retryDelay(from: start, until: deadline),
             (try? await Task.sleep(for: delay)) != nil
         else { return first }
         observer.observe(.retried(endpoint))
@@ -116,7 +114,7 @@ final class UpstreamClient: Sendable {
                 return (.result(.unanswered(.upstreamSaturated)), nil)
             }
             defer { call.reservation?.shrink(by: call.callByteCount) }
-            let response = await connection.upstream.ask(call.request, at: endpoint, deadline: deadline)
+            let response = await connection.upstream.send(call.request, at: endpoint, deadline: deadline)
             let attempt = record(response.reply, to: call, pass, endpoint)
             // Nothing of an answer that is not Apple's is repeated.
             if case .result(.unanswered(.upstreamContradiction)) = attempt { return (attempt, nil) }
@@ -129,13 +127,13 @@ final class UpstreamClient: Sendable {
         _ reply: UpstreamReply, to call: Call, _ pass: UpstreamGuard.Pass, _ endpoint: UpstreamEndpoint
     ) -> Attempt {
         let took = pass.startedAt.duration(to: .now)
-        observer.observe(.asked(endpoint, UpstreamOutcome(reply), took: took))
+        observer.observe(.completed(endpoint, UpstreamOutcome(reply), took: took))
         let attempt = interpret(reply, to: call, endpoint)
-        let outcome = call.isCausedByCaller(reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
+        let outcome = call.isCausedByClient(reply) ? Outcome.neutral : outcome(of: reply, attempt, took)
         let transitions = connection.guards[endpoint].release(pass, outcome, pause: reply.pause)
         if let pause = reply.pause { fleet.fleetState.publish(.pause(pause), of: endpoint) }
         for (transition, times) in transitions {
-            for _ in 0..<times { observer.observe(.breakerMoved(endpoint, transition)) }
+            for _ in 0..<times { observer.observe(.breakerChanged(endpoint, transition)) }
         }
         return attempt
     }
@@ -168,7 +166,6 @@ extension UpstreamClient {
         }
     }
 
-    /// Returns the receipt that Apple signed for this answer; nil without one that verifies.
     private func answerReceipt(of answer: UpstreamAnswer) -> VerifiedEvidence? {
         guard let bytes = answer.latestReceipt, let receipt = try? connection.verifier.verify(bytes, at: clock()) else {
             return nil
@@ -189,9 +186,9 @@ extension UpstreamClient {
 }
 
 extension UpstreamClient.Call {
-    /// Returns true if the caller's secret may have caused the reply: a client must not open the circuit breaker.
-    fileprivate func isCausedByCaller(_ reply: UpstreamReply) -> Bool {
-        guard request.callersSecret != nil else { return false }
+    /// Returns true if the client's secret may have caused the reply: a client must not open the circuit breaker.
+    fileprivate func isCausedByClient(_ reply: UpstreamReply) -> Bool {
+        guard request.sentSecret != nil else { return false }
         switch reply {
         case .refusal, .failure(.requestRefused): return true
         case .answer, .otherEnvironment, .throttled, .failure: return false
@@ -214,7 +211,6 @@ extension UpstreamFailure {
         }
     }
 
-    /// True if a retry may succeed.
     fileprivate var mayPass: Bool {
         switch self {
         case .unreachable, .timeout, .reset, .serverError, .unusableAnswer, .unavailable: true

@@ -4,40 +4,35 @@
 internal import Receipts
 
 /// Apple's interfaces. The raw values are those of the API and of metrics.
-public enum UpstreamAPI: String, CaseIterable, Hashable, Sendable {
+package enum UpstreamAPI: String, CaseIterable, Hashable, Sendable {
     /// `POST /verifyReceipt`.
     case verifyReceipt = "verify_receipt"
 }
 
 /// Apple's environments. The raw values are those of the API and of metrics.
-public enum UpstreamEnvironment: String, CaseIterable, Hashable, Sendable {
-    /// The App Store.
+package enum UpstreamEnvironment: String, CaseIterable, Hashable, Sendable {
     case production
     /// TestFlight, App Review and sandbox accounts.
     case sandbox
 }
 
 /// One of Apple's servers: an interface in an environment. Each has its own guards, budget, lifecycle and metrics.
-public struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
-    /// The interface.
-    public let api: UpstreamAPI
-    /// The environment.
-    public let environment: UpstreamEnvironment
+package struct UpstreamEndpoint: Hashable, CaseIterable, Sendable {
+    package let api: UpstreamAPI
+    package let environment: UpstreamEnvironment
 
-    /// Creates an endpoint.
-    public init(_ api: UpstreamAPI, _ environment: UpstreamEnvironment) {
+    package init(_ api: UpstreamAPI, _ environment: UpstreamEnvironment) {
         self.api = api
         self.environment = environment
     }
 
-    /// All endpoints, grouped by interface.
-    public static let allCases = UpstreamAPI.allCases.flatMap { api in
+    package static let allCases = UpstreamAPI.allCases.flatMap { api in
         UpstreamEnvironment.allCases.map { UpstreamEndpoint(api, $0) }
     }
 
     /// The name in keys of the shared store. For `verifyReceipt` it is the environment alone, as in older versions, so
     /// that nodes of different versions share budgets and pauses.
-    public var storedName: String {
+    package var storedName: String {
         switch api {
         case .verifyReceipt: environment.rawValue
         }

@@ -47,7 +47,7 @@ final class UpstreamFetcher: Sendable {
         }
         let found = await flight()
         guard !found.isFirst, let result = found.value,
-            cache.judge(result, naming: assessment.originalTransactionIDs) != .current
+            cache.purgeDecision(for: result, naming: assessment.originalTransactionIDs) != .current
         else { return found }
         return await flight()
     }
@@ -64,10 +64,10 @@ final class UpstreamFetcher: Sendable {
         case .found(let found): return found
         case .failed(let reason):
             let now = clock()
-            return CachedResult(.unanswered(reason), askedAt: now, freshUntil: now)
-        case .ask(let lease, _):
-            let found = await ask(assessment, key)
-            if let lease { await singleFlight.leases.release(lease, telling: found.failure) }
+            return CachedResult(.unanswered(reason), fetchedAt: now, freshUntil: now)
+        case .send(let lease, _):
+            let found = await fetchFromApple(assessment, key)
+            if let lease { await singleFlight.leases.release(lease, after: found.failure) }
             return found
         }
     }
@@ -80,11 +80,11 @@ final class UpstreamFetcher: Sendable {
         guard let found = await cache.lookUp(key, naming: assessment.originalTransactionIDs).result,
             known.map({ found.isNewer(than: $0) }) ?? true
         else { return nil }
-        let maximumAge = found.askedAt < assessment.now ? assessment.request.options.maximumAge : nil
+        let maximumAge = found.fetchedAt < assessment.now ? assessment.request.options.maximumAge : nil
         return found.isFresh(at: clock(), maximumAge: maximumAge) ? found : nil
     }
 
-    private func ask(_ assessment: Assessment, _ key: CacheKey) async -> CachedResult {
+    private func fetchFromApple(_ assessment: Assessment, _ key: CacheKey) async -> CachedResult {
         let (start, purges) = (ContinuousClock.now, cache.purgePosition)
         let (result, status) = await client.result(
             about: UpstreamClient.Call(
@@ -92,11 +92,11 @@ final class UpstreamFetcher: Sendable {
         let now = clock()
         func known(until end: Timestamp) -> CachedResult {
             CachedResult(
-                result, status: status, askedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
+                result, status: status, fetchedAt: now, freshUntil: end, took: start.duration(to: .now), purges: purges)
         }
         let fresh = known(until: assessment.freshUntil(result, at: now))
         // A purge during the request: the answer may be older. Only the requests that wait get it.
-        guard cache.judge(fresh, naming: assessment.originalTransactionIDs) == .current else {
+        guard cache.purgeDecision(for: fresh, naming: assessment.originalTransactionIDs) == .current else {
             return known(until: now)
         }
         await keep(fresh, for: key, of: assessment)
@@ -108,7 +108,7 @@ final class UpstreamFetcher: Sendable {
         guard known.isLasting else { return }
         if case .unanswered = known.result,
             let before = await cache.lookUp(key, naming: assessment.originalTransactionIDs).result,
-            policy.answersWithoutUpstream(before, at: known.askedAt)
+            policy.answersWithoutUpstream(before, at: known.fetchedAt)
         {
             return
         }
@@ -120,7 +120,7 @@ extension CachedResult {
     /// Returns true if it comes from a later request. The time of the same result varies by some milliseconds when it
     /// is converted between clocks.
     fileprivate func isNewer(than other: CachedResult) -> Bool {
-        askedAt > other.askedAt.advanced(by: .milliseconds(100))
+        fetchedAt > other.fetchedAt.advanced(by: .milliseconds(100))
     }
 
     /// The reason why Apple gave no answer, if other nodes would get none either.

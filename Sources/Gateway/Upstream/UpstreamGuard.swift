@@ -1,35 +1,28 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import RateLimits
+package import RateLimits
 internal import Receipts
-public import Resilience
+package import Resilience
 internal import Synchronization
 
-/// The settings of a guard.
-public struct UpstreamGuardPolicy: Hashable, Sendable {
-    /// The thresholds of the circuit breaker.
-    public var breaker = CircuitBreaker.Policy()
-    /// The mode of the circuit breaker.
-    public var breakerMode = CircuitBreaker.Mode.auto
-    /// The limit for concurrent requests.
-    public var concurrency = ConcurrencyLimit.Policy()
+package struct UpstreamGuardPolicy: Hashable, Sendable {
+    package var breaker = CircuitBreaker.Policy()
+    package var breakerMode = CircuitBreaker.Mode.auto
+    package var concurrency = ConcurrencyLimit.Policy()
     /// The rate limit for requests; nil for none.
-    public var budget: RatePolicy?
+    package var budget: RatePolicy?
     /// The maximum number of requests that wait for a concurrency slot.
-    public var maximumWaiting = 2000
+    package var maximumWaiting = 2000
 
-    /// The default policy.
-    public init() {}
+    package init() {}
 }
 
-/// A guard for each of Apple's endpoints.
-public final class UpstreamGuards: Sendable {
+package final class UpstreamGuards: Sendable {
     private let production: UpstreamGuard
     private let sandbox: UpstreamGuard
 
-    /// - Parameter policy: the settings of each guard.
-    public init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
+    package init(_ policy: UpstreamGuardPolicy = UpstreamGuardPolicy()) {
         production = UpstreamGuard(policy, of: UpstreamEndpoint(.verifyReceipt, .production))
         sandbox = UpstreamGuard(policy, of: UpstreamEndpoint(.verifyReceipt, .sandbox))
     }
@@ -41,11 +34,10 @@ public final class UpstreamGuards: Sendable {
         }
     }
 
-    /// Pauses an endpoint because Apple asked another node for a pause. A longer pause stays in force.
-    public func pause(_ endpoint: UpstreamEndpoint, for span: Duration) { self[endpoint].pause(for: span) }
+    /// Pauses an endpoint because Apple requested a pause from another node. A longer pause stays in force.
+    package func pause(_ endpoint: UpstreamEndpoint, for span: Duration) { self[endpoint].pause(for: span) }
 
-    /// Returns the state of an endpoint's guard.
-    public func health(of endpoint: UpstreamEndpoint) -> UpstreamHealth { self[endpoint].health }
+    package func health(of endpoint: UpstreamEndpoint) -> UpstreamHealth { self[endpoint].health }
 }
 
 /// Protects one endpoint of Apple: pause, circuit breaker, budget and concurrency limit. At the moment of the call the
@@ -76,7 +68,6 @@ final class UpstreamGuard: Sendable {
     private let state: Mutex<State>
     private let budget: UpstreamBudget?
     private let maximumWaiting: Int
-    private let retryPolicy = RetryPolicy()
     private let timeouts = Timeouts()
 
     init(_ policy: UpstreamGuardPolicy, of endpoint: UpstreamEndpoint) {
@@ -133,13 +124,10 @@ extension UpstreamGuard {
         }
     }
 
-    /// Decides if a failed request is retried, and after which delay.
-    func retry(from start: Instant, until deadline: Instant) -> RetryPolicy.Decision {
+    /// Returns the delay before a failed request is retried; nil for no retry.
+    func retryDelay(from start: Instant, until deadline: Instant) -> Duration? {
         var generator = SystemRandomNumberGenerator()
-        return state.withLock { state in
-            retryPolicy.decision(
-                afterRetries: 0, from: start, until: deadline, at: .now, budget: &state.retries, using: &generator)
-        }
+        return state.withLock { $0.retries.delay(from: start, until: deadline, at: .now, using: &generator) }
     }
 }
 
@@ -150,7 +138,6 @@ extension UpstreamGuard.State {
         case rejected(DegradedReason)
     }
 
-    /// Returns the reason why no request may pass or wait now, if there is one.
     fileprivate mutating func rejectionReason(
         _ maximumWaiting: Int, at now: Instant, by deadline: Instant
     ) -> DegradedReason? {
@@ -234,24 +221,16 @@ extension UpstreamGuard {
     }
 }
 
-/// The state of the guard of one endpoint.
-public struct UpstreamHealth: Sendable {
-    /// The state of the circuit breaker.
-    public let breaker: CircuitBreaker.State.Name
-    /// The mode of the circuit breaker.
-    public let breakerMode: CircuitBreaker.Mode
+package struct UpstreamHealth: Sendable {
+    package let breaker: CircuitBreaker.State.Name
+    package let breakerMode: CircuitBreaker.Mode
     /// The minimum time until it closes; nil if it is not open, or if an operator opened it.
-    public let breakerOpensFor: Duration?
-    /// The rest of Apple's pause; nil without one.
-    public let pausedFor: Duration?
-    /// The number of requests in flight.
-    public let inFlight: Int
-    /// The limit for requests in flight.
-    public let concurrencyLimit: Int
-    /// The number of requests that wait for a slot.
-    public let waiting: Int
-    /// The rest of the budget; nil without one.
-    public let budgetRemaining: Int?
+    package let breakerOpensFor: Duration?
+    package let pausedFor: Duration?
+    package let inFlight: Int
+    package let concurrencyLimit: Int
+    package let waiting: Int
+    package let budgetRemaining: Int?
 }
 
 extension CircuitBreaker.State {
@@ -262,15 +241,37 @@ extension CircuitBreaker.State {
 }
 
 /// The state of the upstream, even if requests to Apple are switched off.
-public struct UpstreamState: Sendable {
-    /// The circuit breaker, limits and pause of each endpoint.
-    public let guards: UpstreamGuards
-    /// The announced end of each endpoint.
-    public let lifecycle: UpstreamLifecycle
+package struct UpstreamState: Sendable {
+    package let guards: UpstreamGuards
+    package let lifecycle: UpstreamLifecycle
 
-    /// Creates the state of both endpoints.
-    public init(guards: UpstreamGuards, lifecycle: UpstreamLifecycle) {
+    package init(guards: UpstreamGuards, lifecycle: UpstreamLifecycle) {
         self.guards = guards
         self.lifecycle = lifecycle
+    }
+}
+
+/// The rate limit for requests to one endpoint, shared by all nodes.
+final class UpstreamBudget: Sendable {
+    private let charge: RateCharge
+    /// The time when the bucket will be full, according to this node's last admission.
+    private let fullAt: Mutex<Instant?> = Mutex(nil)
+
+    init(_ policy: RatePolicy, of endpoint: UpstreamEndpoint) {
+        // No client has an empty name.
+        charge = RateCharge(RateBucket(client: "", policy: policy, subject: endpoint.storedName))
+    }
+
+    /// Takes one request from the budget; false if none is left.
+    func take(from limiter: any RateLimiter) async -> Bool {
+        let admission = await limiter.admit([charge])
+        if let span = admission.outcomes.first?.timeUntilFull { fullAt.withLock { $0 = .now + span } }
+        return admission.isAdmitted
+    }
+
+    func remaining(at now: Instant) -> Int {
+        let bucket = charge.bucket.policy.tokenBucket
+        guard let full = fullAt.withLock(\.self), now < full else { return bucket.capacity }
+        return max(0, Int((bucket.timeToFill - now.duration(to: full)) / bucket.emissionInterval))
     }
 }

@@ -1,11 +1,10 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+package import Receipts
 
 /// The outcome of a request to Apple about a genuine receipt.
-public enum UpstreamResult: Sendable {
-    /// Apple's answer.
+package enum UpstreamResult: Sendable {
     case answered(UpstreamAnswer)
     /// The customer's account does not exist, or no longer does.
     case accountNotFound
@@ -14,68 +13,62 @@ public enum UpstreamResult: Sendable {
 }
 
 /// A result of a request to Apple, with its times.
-public struct CachedResult: Sendable {
-    /// The outcome.
-    public let result: UpstreamResult
-    /// The time of the request.
-    public let askedAt: Timestamp
+package struct CachedResult: Sendable {
+    package let result: UpstreamResult
+    /// The time of Apple's reply.
+    package let fetchedAt: Timestamp
     /// The time until which the result is fresh. Subscription states are derived from its dates on each use, so that
     /// none lasts past its end.
-    public let freshUntil: Timestamp
-    /// The duration of the request.
-    public let took: Duration
+    package let freshUntil: Timestamp
+    package let took: Duration
     /// The position of the purges known before the request.
-    public let purges: PurgePosition
-    /// Apple's status code; nil if Apple gave none.
-    public let status: Int?
+    package let purges: PurgePosition
+    package let status: Int?
 
-    /// Creates a result.
-    public init(
-        _ result: UpstreamResult, status: Int? = nil, askedAt: Timestamp, freshUntil: Timestamp, took: Duration = .zero,
+    package init(
+        _ result: UpstreamResult, status: Int? = nil, fetchedAt: Timestamp, freshUntil: Timestamp,
+        took: Duration = .zero,
         purges: PurgePosition = .beginning
     ) {
         self.result = result
         self.status = status
-        self.askedAt = askedAt
+        self.fetchedAt = fetchedAt
         self.freshUntil = freshUntil
         self.took = took
         self.purges = purges
     }
 
     /// The original transaction IDs in Apple's answer; one with several transactions is listed several times.
-    public var originalTransactionIDs: some Sequence<String> {
+    package var originalTransactionIDs: some Sequence<String> {
         let transactions: [Transaction] = if case .answered(let answer) = result { answer.transactions } else { [] }
         return transactions.lazy.map(\.chainID)
     }
 
-    /// Apple's JSON; nil without an answer.
     var upstreamBody: [UInt8]? {
         if case .answered(let answer) = result { answer.body } else { nil }
     }
 
     /// True if the result may be repeated at all.
-    var isLasting: Bool { askedAt < freshUntil }
+    var isLasting: Bool { fetchedAt < freshUntil }
 
-    /// Returns true if the result is fresh at `now` and not older than the caller accepts.
     func isFresh(at now: Timestamp, maximumAge: Duration?) -> Bool {
-        now < freshUntil && askedAt.isAccepted(at: now, maximumAge: maximumAge)
+        now < freshUntil && fetchedAt.isAccepted(at: now, maximumAge: maximumAge)
     }
 
-    /// Returns true if the result is at most `span` past its freshness.
     func isStale(within span: Duration, at now: Timestamp) -> Bool {
-        now < freshUntil.advanced(by: span) && askedAt.isAccepted(at: now, maximumAge: nil)
+        now < freshUntil.advanced(by: span) && fetchedAt.isAccepted(at: now, maximumAge: nil)
     }
 
     /// Returns true for an answer of Apple that is at most `span` past its freshness. "Account not found" does not
     /// qualify: repeated too long, it would reject a paying customer.
-    func answerHolds(for span: Duration, at now: Timestamp) -> Bool {
+    func hasUsableAnswer(for span: Duration, at now: Timestamp) -> Bool {
         guard case .answered = result else { return false }
         return isStale(within: span, at: now)
     }
 
     /// True if a period of a subscription ended or began since the request: then Apple may know of another.
     func hasPassedBoundary(at now: Timestamp) -> Bool {
-        nextBoundary(after: askedAt).map { $0 <= now } ?? false
+        nextBoundary(after: fetchedAt).map { $0 <= now } ?? false
     }
 
     /// Returns the first end or start of a period after a time.
@@ -86,10 +79,10 @@ public struct CachedResult: Sendable {
 
     /// Returns the result in the time of another clock, which is ahead by `difference`. Periods are in Apple's time in
     /// either case, so the result is not fresh beyond the next end of one.
-    public func moved(by difference: Duration) -> CachedResult {
-        let askedAt = askedAt.advanced(by: difference), end = freshUntil.advanced(by: difference)
+    package func shifted(by difference: Duration) -> CachedResult {
+        let fetchedAt = fetchedAt.advanced(by: difference), end = freshUntil.advanced(by: difference)
         return CachedResult(
-            result, status: status, askedAt: askedAt, freshUntil: min(end, nextBoundary(after: askedAt) ?? end),
+            result, status: status, fetchedAt: fetchedAt, freshUntil: min(end, nextBoundary(after: fetchedAt) ?? end),
             took: took, purges: purges)
     }
 

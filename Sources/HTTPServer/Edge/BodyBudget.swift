@@ -11,7 +11,6 @@ internal import Synchronization
 /// Bytes are reserved as they arrive, not as announced: otherwise a few idle connections with a large `Content-Length`
 /// could use up the budget.
 package final class BodyBudget: Sendable {
-    /// The maximum number of bytes reserved at one time.
     package let capacity: Int
     private let reservedBytes = Mutex(0)
 
@@ -86,10 +85,8 @@ package final class BodyReservation: MemoryReservation {
     }
 }
 
-/// The body of a request with its memory reservation.
 package struct ReservedBody: Sendable {
     package let bytes: ByteBuffer
-    /// The reservation; nil for an empty body.
     package let reservation: BodyReservation?
 
     init(_ bytes: ByteBuffer?, _ reservation: BodyReservation?) {

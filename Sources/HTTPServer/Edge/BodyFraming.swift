@@ -11,25 +11,8 @@ struct BodyFraming {
         case chunked
     }
 
-    enum Field {
-        case contentLength
-        case transferEncoding
-
-        /// Returns nil for every other name.
-        init?(_ name: Span<UInt8>) {
-            if name.equalsIgnoringCase("content-length") {
-                self = .contentLength
-            } else if name.equalsIgnoringCase("transfer-encoding") {
-                self = .transferEncoding
-            } else {
-                return nil
-            }
-        }
-    }
-
     private enum ContentLength {
         case bytes(Int)
-        /// A number too large for `Int`.
         case overflow
     }
 
@@ -44,13 +27,13 @@ struct BodyFraming {
     private var contentLength: ContentLength?
     private var transferCoding: TransferCoding?
 
-    mutating func add(_ field: Field, _ value: Span<UInt8>) throws(EdgeRefusal) {
-        switch field {
-        case .contentLength:
+    /// Adds a field, if it is one of the two.
+    mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) throws(EdgeRefusal) {
+        if name.equalsIgnoringCase("content-length") {
             // RFC 9110 §8.6 lets two equal values be read as one or refused; no client of ours sends them.
             guard contentLength == nil else { throw .malformed }
             contentLength = try Self.contentLength(value)
-        case .transferEncoding:
+        } else if name.equalsIgnoringCase("transfer-encoding") {
             // Two fields are one list, in which `chunked` would stand twice or before another coding.
             transferCoding = transferCoding == nil ? Self.transferCoding(value) : .endless
         }

@@ -11,10 +11,8 @@ internal import Settings
 /// Handlers see only complete requests, one at a time. An incomplete request costs a connection and its bytes; no
 /// handler sees a refused one.
 struct EdgeConnection {
-    /// The next step for the handler.
     enum Action {
         case nothing
-        /// Answer `100 Continue`.
         case sendContinue
         case deliver(IncomingRequest)
         /// Answer with a problem, then close. The request is nil if its header was unreadable.
@@ -76,11 +74,9 @@ struct EdgeConnection {
         case .closed: nil
         }
     }
-}
 
-// MARK: - Arrivals
+    // MARK: - Arrivals
 
-extension EdgeConnection {
     /// Processes a part of a request. Must not be called while a request is being answered.
     mutating func receive(_ part: HTTPServerRequestPart, at now: NIODeadline) -> Action {
         switch (phase, part) {
@@ -136,7 +132,6 @@ extension EdgeConnection {
         }
     }
 
-    /// Handles the end of the client's input.
     mutating func inputClosed(at now: NIODeadline) -> Action {
         switch phase {
         case .awaitingHead: return finish(until: now + rules.idleDeadline)
@@ -146,11 +141,9 @@ extension EdgeConnection {
         }
         return .nothing
     }
-}
 
-// MARK: - Answers
+    // MARK: - Answers
 
-extension EdgeConnection {
     /// Begins an answer. Returns the request, and whether the answer is the connection's last; nil if it comes too
     /// late.
     /// - Parameter hasLength: true if the header tells the answer's end. In HTTP/1.0 the only other way is to end the
@@ -191,12 +184,9 @@ extension EdgeConnection {
         phase = .lingering(until: now + (isKnown ? rules.lingerDeadline : rules.unauthenticatedLingerDeadline))
         return .refuse(refusal, refused)
     }
-}
 
-// MARK: - Ends
+    // MARK: - Ends
 
-extension EdgeConnection {
-    /// Returns the action if the deadline has passed.
     mutating func deadlinePassed(at now: NIODeadline) -> Action {
         guard let deadline, deadline <= now else { return .nothing }
         switch phase {
@@ -223,7 +213,6 @@ extension EdgeConnection {
         return .nothing
     }
 
-    /// Records the end of the connection.
     mutating func ended() {
         forgetRequest()
         phase = .closed

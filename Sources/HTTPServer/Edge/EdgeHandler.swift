@@ -26,7 +26,6 @@ final class EdgeHandler: ChannelDuplexHandler {
     private let decoder: RequestDecoder?
     /// True if the latest request is for HEAD, whose answers have no body.
     private var isHead = false
-    /// The task that writes a streamed answer.
     private var streaming: Task<Void, Never>?
 
     init(_ edge: Edge, reading decoder: RequestDecoder? = nil) {
@@ -37,7 +36,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        edge.metrics?.connectionOpened()
+        edge.metrics?.connectionsChanged(by: 1)
         acquireSlot(context)
         useFreshReceiveBuffers(context)
         setTimer(context)
@@ -45,7 +44,7 @@ final class EdgeHandler: ChannelDuplexHandler {
 
     private func acquireSlot(_ context: ChannelHandlerContext) {
         guard let sources = edge.sources else { return }
-        source = sources.source(of: Peer(context.channel).address)
+        source = sources.source(of: context.channel.remoteAddress?.networkAddress)
         if source == .refused { edge.metrics?.connectionRefused() }
         connection.forwarded = ForwardedRequest(source, sources)
     }
@@ -67,7 +66,7 @@ final class EdgeHandler: ChannelDuplexHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        edge.metrics?.connectionClosed()
+        edge.metrics?.connectionsChanged(by: -1)
         edge.sources?.end(source)
         source = .unknown
         end()
@@ -88,17 +87,14 @@ final class EdgeHandler: ChannelDuplexHandler {
         streaming = nil
     }
 
-    /// Updates the count of requests in flight after the connection's state may have changed.
     private func countInFlight() {
         guard connection.isAnswering != isCountedInFlight else { return }
         isCountedInFlight.toggle()
         edge.metrics?.requestsInFlightChanged(by: isCountedInFlight ? 1 : -1)
     }
-}
 
-// MARK: - Inbound
+    // MARK: - Inbound
 
-extension EdgeHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
         guard !mustQueue(context) else { return queue(.part(part)) }
@@ -182,11 +178,9 @@ extension EdgeHandler {
             resume(context)
         }
     }
-}
 
-// MARK: - Actions
+    // MARK: - Actions
 
-extension EdgeHandler {
     private func perform(_ action: EdgeConnection.Action, _ context: ChannelHandlerContext) {
         switch action {
         case .nothing: break
@@ -258,14 +252,13 @@ extension EdgeHandler {
         let requestID = request?.header.requestID ?? RequestID(sent: nil)
         let reply = edge.pipeline.refuse(request, requestID, refusal, bodyLimit: edge.rules.bodyLimit)
         edge.metrics?.refused(request, refusal, reply.status)
-        let framing = ReplyFraming(requestID: requestID, isLast: true, isHead: isHead, isChunked: false)
-        writeLast(reply.bytes(framing, context.channel.allocator), context)
+        let bytes = reply.bytes(
+            to: requestID, isLast: true, isHead: isHead, isChunked: false, context.channel.allocator)
+        writeLast(bytes, context)
     }
-}
 
-// MARK: - Answers
+    // MARK: - Answers
 
-extension EdgeHandler {
     /// Writes a complete answer in one piece; nothing if the client has gone or has received a timeout.
     private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
         let answer = connection.beginAnswer(
@@ -273,13 +266,14 @@ extension EdgeHandler {
         guard let (request, isLast) = answer else { return }
         edge.metrics?.answered(request, reply.status, at: .now())
         hasAnswered = true
-        let framing = ReplyFraming(
-            requestID: request.header.requestID, isLast: isLast, isHead: isHead,
-            isChunked: !request.header.isHTTP10)
-        let bytes = reply.bytes(framing, context.channel.allocator)
+        // In HTTP/1.0 the end of the connection ends a stream.
+        let isChunked = !request.header.isHTTP10
+        let bytes = reply.bytes(
+            to: request.header.requestID, isLast: isLast, isHead: isHead, isChunked: isChunked,
+            context.channel.allocator)
         guard let stream = reply.stream, !isHead else { return end(with: bytes, context) }
         context.write(wrapOutboundOut(bytes), promise: nil)
-        send(stream, isChunked: framing.isChunked, context)
+        send(stream, isChunked: isChunked, context)
     }
 
     /// Writes the parts of a stream as they come, each after the system has taken the previous one.
@@ -339,11 +333,9 @@ extension EdgeHandler {
         }
         context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
     }
-}
 
-// MARK: - Time
+    // MARK: - Time
 
-extension EdgeHandler {
     /// Ensures that the timer fires no later than the connection's deadline. A timer that fires early is set again:
     /// most deadlines only move away, so a busy connection sets a timer every few seconds, not for each request.
     private func setTimer(_ context: ChannelHandlerContext) {

@@ -21,21 +21,15 @@ package enum EdgeRefusal: String, Error, SeriesLabels {
     case foreignOrigin = "foreign_origin"
     /// The address named by a trusted proxy has reached its limit of requests in flight.
     case tooManyOfAddress = "too_many_of_address"
-    /// No valid API key.
     case unauthenticated
     /// One field, or all fields together, beyond the limit.
     case headerTooLarge = "header_too_large"
-    /// A body beyond the limit.
     case bodyTooLarge = "body_too_large"
-    /// The body arrives in too many small parts.
     case bodyTooFragmented = "body_too_fragmented"
-    /// The first header did not arrive in time.
     case headersLate = "headers_late"
-    /// The body did not arrive in time.
     case bodyLate = "body_late"
     /// The bodies in flight take the whole budget.
     case overloaded
-    /// The gateway took too long to answer.
     case answerLate = "answer_late"
     /// `Expect` with a value other than `100-continue` (RFC 9110 §10.1.1).
     case expectation

@@ -60,15 +60,10 @@ struct CharacterSet128: Sendable {
 extension Span<UInt8> {
     /// Returns the index of a byte at or after `start`; nil if there is none.
     func firstIndex(of byte: UInt8, from start: Int) -> Int? {
-        var index = start
-        while index < count {
-            if self[index] == byte { return index }
-            index += 1
-        }
+        for index in start..<count where self[index] == byte { return index }
         return nil
     }
 
-    /// Returns the index after the token that begins at `start`.
     func tokenEnd(from start: Int) -> Int {
         var index = start
         while index < count, self[index].isTokenCharacter { index += 1 }
@@ -110,7 +105,6 @@ extension Span<UInt8> {
         return true
     }
 
-    /// Returns a range without the white space at its ends.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, self[start].isWhiteSpace { start += 1 }

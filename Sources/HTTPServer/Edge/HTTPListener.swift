@@ -8,30 +8,34 @@ internal import NIOPosix
 internal import ServiceLifecycle
 package import Settings
 
-/// The two listeners.
 package enum ListenerPlane: String, Sendable {
     case data, admin
 }
 
 /// One open port. It accepts connections until the graceful shutdown, then waits for the last of them to end.
 package struct HTTPListener: Service {
-    let plane: ListenerPlane
-    let address: ListenerConfiguration
-    let limits: HTTPLimits
-    let edge: Edge
-    let logger: Logger
-    /// Called with the port once it is open.
-    let onListening: @Sendable (Int) async -> Void
+    private let plane: ListenerPlane
+    private let address: ListenerConfiguration
+    private let limits: HTTPLimits
+    private let edge: Edge
+    private let logger: Logger
+    private let onListening: @Sendable (Int) async -> Void
 
     /// Creates a listener; `run` opens its port.
+    /// - Parameters:
+    ///   - metrics: the counters of requests and connections; nil for the admin plane.
+    ///   - onListening: called with the port once it is open.
     package init(
-        plane: ListenerPlane, address: ListenerConfiguration, limits: HTTPLimits, edge: Edge, logger: Logger,
-        onListening: @escaping @Sendable (Int) async -> Void
+        plane: ListenerPlane, address: ListenerConfiguration, http: HTTPConfiguration, rules: EdgeRules,
+        budget: BodyBudget, lifecycle: ServerLifecycle, pipeline: RequestPipeline, metrics: EdgeMetrics? = nil,
+        logger: Logger, onListening: @escaping @Sendable (Int) async -> Void
     ) {
         self.plane = plane
         self.address = address
-        self.limits = limits
-        self.edge = edge
+        limits = http.limits
+        edge = Edge(
+            rules: rules, budget: budget, lifecycle: lifecycle, pipeline: pipeline, metrics: metrics,
+            sources: SourceLimits(http.limits, http.remoteAddresses))
         self.logger = logger
         self.onListening = onListening
     }
@@ -64,7 +68,6 @@ package struct HTTPListener: Service {
     }
 
     private enum Event {
-        /// The port is closed.
         case closed
         /// The last connection has ended.
         case drained
@@ -83,12 +86,17 @@ package struct HTTPListener: Service {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .childChannelInitializer { edge.initialize($0, limits: limits) }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let decoder = RequestDecoder(limits)
+                    try channel.pipeline.syncOperations.addHandlers(
+                        ByteToMessageHandler(decoder), EdgeHandler(edge, reading: decoder))
+                }
+            }
             .bind(host: address.host, port: address.port).get()
     }
 }
 
-/// The error for a port that the system closed.
 struct ListenerClosed: Error, CustomStringConvertible {
     let plane: ListenerPlane
 

@@ -7,7 +7,6 @@ package import Settings
 struct RequestAuthority: Hashable, Sendable {
     /// As sent: `gateway.example:8080`, `[::1]:8080`, or nothing.
     let text: String
-    /// The number of bytes of the host in `text`.
     private let hostBytes: Int
 
     /// Parses `uri-host [ ":" port ]`; nil for anything else. Empty is allowed, for a target without an authority (RFC
@@ -89,7 +88,6 @@ extension Span<UInt8> {
 /// resolves to the gateway's address, and the request carries that name. So only addresses, `localhost` and the names
 /// set by the operator are served.
 package struct HostRule: Hashable, Sendable {
-    /// The names served besides addresses and `localhost`.
     var names = HostNames()
 
     package init(names: HostNames = HostNames()) {
@@ -103,18 +101,12 @@ package struct HostRule: Hashable, Sendable {
     /// - Parameter authority: nil for a request of HTTP/1.0 without `Host`, which no browser sends.
     func permits(_ authority: RequestAuthority?, path: String) -> Bool {
         guard let authority else { return true }
-        return authority.isAddress || authority.isLocalhost || names.contains(authority) || Self.isOpen(path)
+        return authority.isAddress || authority.isLocalhost || names.names.contains(where: authority.isName)
+            || Self.isOpen(path)
     }
 
     private static func isOpen(_ path: String) -> Bool {
         openPaths.contains { path.hasPrefix($0) && (path.utf8.count == $0.utf8.count || path.hasPrefix($0 + "?")) }
-    }
-}
-
-extension HostNames {
-    /// Returns true if the host of a request is one of them.
-    func contains(_ authority: RequestAuthority) -> Bool {
-        names.contains { authority.isName($0) }
     }
 }
 

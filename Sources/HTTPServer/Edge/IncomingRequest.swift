@@ -10,7 +10,6 @@ struct IncomingRequest: Sendable {
     let match: RouteMatch
     /// The client that sends it; nil without valid credentials.
     let client: Client?
-    /// The part of the body that has arrived.
     private(set) var body: ByteBuffer?
     /// The memory reserved for `body`; nil until bytes arrive.
     private(set) var reservation: BodyReservation?
@@ -19,7 +18,6 @@ struct IncomingRequest: Sendable {
 
     var bodyBytes: Int { body?.readableBytes ?? 0 }
 
-    /// The number of parts in which the body arrived.
     private(set) var bodyParts = 0
 
     /// Reserves memory for more bytes of the body. Returns false if the budget has no room.

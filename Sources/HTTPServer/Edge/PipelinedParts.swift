@@ -12,7 +12,6 @@ struct PipelinedParts {
     enum Element {
         case part(HTTPServerRequestPart)
         case failure(UnreadableRequest)
-        /// The client will send no more.
         case end
     }
 

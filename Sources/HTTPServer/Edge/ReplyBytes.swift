@@ -6,30 +6,23 @@ internal import NIOCore
 
 // A complete answer is written as one buffer with one system call, in the format of RFC 9112 §2.1 and §4.
 
-/// The parts of an answer's header that depend on the request and its connection.
-struct ReplyFraming {
-    /// The ID that joins the log lines and the answer of the request.
-    let requestID: RequestID
-    /// True if the answer is the last of its connection.
-    let isLast: Bool
-    /// True for an answer to HEAD, which has the header of an answer to GET and no body (RFC 9110 §9.3.2).
-    let isHead: Bool
-    /// True if the parts of a stream are sent as chunks (RFC 9112 §7.1); false in HTTP/1.0, where the end of the
-    /// connection ends the answer.
-    let isChunked: Bool
-}
-
 extension Reply {
     /// Returns the answer as it is sent: the header, and the body if there is one.
-    func bytes(_ framing: ReplyFraming, _ allocator: ByteBufferAllocator) -> ByteBuffer {
-        var bytes = allocator.buffer(capacity: 512 + (framing.isHead ? 0 : body.readableBytes))
+    /// - Parameters:
+    ///   - isLast: true if the answer is the last of its connection.
+    ///   - isHead: true for an answer to HEAD, which has the header of an answer to GET and no body (RFC 9110 §9.3.2).
+    ///   - isChunked: true if the parts of a stream are sent as chunks (RFC 9112 §7.1).
+    func bytes(
+        to requestID: RequestID, isLast: Bool, isHead: Bool, isChunked: Bool, _ allocator: ByteBufferAllocator
+    ) -> ByteBuffer {
+        var bytes = allocator.buffer(capacity: 512 + (isHead ? 0 : body.readableBytes))
         bytes.writeImmutableBuffer(head)
         for field in added { bytes.write(field) }
-        if stream != nil, framing.isChunked { bytes.writeString("Transfer-Encoding: chunked\r\n") }
+        if stream != nil, isChunked { bytes.writeString("Transfer-Encoding: chunked\r\n") }
         bytes.writeString("X-Request-Id: ")
-        bytes.write(framing.requestID)
-        bytes.writeString(framing.isLast ? "\r\nConnection: close\r\n\r\n" : "\r\n\r\n")
-        if !framing.isHead { bytes.writeImmutableBuffer(body) }
+        bytes.write(requestID)
+        bytes.writeString(isLast ? "\r\nConnection: close\r\n\r\n" : "\r\n\r\n")
+        if !isHead { bytes.writeImmutableBuffer(body) }
         return bytes
     }
 

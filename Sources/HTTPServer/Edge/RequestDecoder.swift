@@ -43,7 +43,6 @@ final class RequestDecoder: ByteToMessageDecoder {
     }
 }
 
-/// A request that the decoder refused.
 struct UnreadableRequest: Error, Hashable, Sendable {
     let refusal: EdgeRefusal
     /// True if its answer must have no body.

@@ -10,7 +10,6 @@ internal import Settings
 ///
 /// A class, because a header is passed on many times and never changes.
 package final class RequestHeader: Sendable {
-    /// The header as it was sent.
     let head: HTTPRequestHead
     let method: HTTPRequest.Method
     /// The path as sent, without scheme, authority and query. Nothing is decoded.
@@ -19,7 +18,6 @@ package final class RequestHeader: Sendable {
     let query: String?
     /// The ID that joins the log lines and the answer of this request.
     let requestID: RequestID
-    /// The fields that carry API keys.
     let credentials: Credentials
     /// The field `Content-Type`; nil for none or several.
     package let contentType: String?
@@ -102,7 +100,6 @@ private struct RequestTarget {
 
 // MARK: - Fields
 
-/// The fields of a header that the edge uses.
 private struct EdgeFields {
     private(set) var credentials = Credentials()
     private(set) var contentType = SingleValue.none
@@ -134,7 +131,8 @@ private struct EdgeFields {
         case "x-api-key": credentials.add(apiKey: value.trimmed)
         case "x-request-id": requestID = requestID == nil ? value.trimmed : ""
         // Two of them are one list, and no such list is known.
-        case "expect": expectsContinue = expectsContinue == false && value.trimmed.isContinue ? true : nil
+        case "expect":
+            expectsContinue = expectsContinue == false && value.trimmed.lowercased() == "100-continue" ? true : nil
         case "traceparent": traceparent.add(value.trimmed)
         case "transfer-encoding": announcesBody = true
         case "connection": addConnectionOptions(value)
@@ -177,7 +175,6 @@ package enum SingleValue: Hashable, Sendable {
     case one(String)
     case several
 
-    /// The value; nil for none or several.
     var only: String? {
         if case .one(let value) = self { value } else { nil }
     }
@@ -197,11 +194,24 @@ private struct FieldName {
 
 extension String {
     /// The text without the white space around it (RFC 9110 §5.5); the decoder leaves the trailing part.
-    fileprivate var trimmed: String {
+    var trimmed: String {
         guard let first = utf8.first, let last = utf8.last, first.isWhiteSpace || last.isWhiteSpace else { return self }
         let range = utf8.span.trimmed(0..<utf8.count)
         return String(Substring(utf8.dropFirst(range.lowerBound).prefix(range.count)))
     }
+}
 
-    fileprivate var isContinue: Bool { lowercased() == "100-continue" }
+/// The `Content-Type` of requests (RFC 9110 §8.3).
+package enum RequestMediaType {
+    /// Returns true for JSON in UTF-8: `application/json`, parameters allowed, `charset` only as `utf-8`.
+    package static func isJSON(_ contentType: String?) -> Bool {
+        guard let contentType, contentType != "application/json" else { return contentType != nil }
+        // Types, names and charsets ignore case.
+        let parts = contentType.lowercased().split(separator: ";", omittingEmptySubsequences: false)
+            .map { String($0).trimmed }
+        guard parts[0] == "application/json" else { return false }
+        return parts.dropFirst().allSatisfy { parameter in
+            !parameter.hasPrefix("charset=") || ["charset=utf-8", "charset=\"utf-8\""].contains(parameter)
+        }
+    }
 }

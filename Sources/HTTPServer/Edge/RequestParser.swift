@@ -12,7 +12,6 @@ internal import Settings
 /// Input that a proxy in front could read differently is refused. The limits bound memory: only an incomplete line
 /// waits in the buffer.
 struct RequestParser {
-    /// The limits beside those that operators set.
     enum Limits {
         /// The maximum bytes of a method, more than any in use has.
         static let method = 32
@@ -53,7 +52,6 @@ struct RequestParser {
         fields.reserveCapacity(16)
     }
 
-    /// Returns true if a request has begun and is incomplete.
     func isWithinRequest(before buffer: ByteBuffer) -> Bool {
         if case .requestLine = phase { buffer.readableBytes > 0 } else { true }
     }
@@ -66,8 +64,8 @@ struct RequestParser {
             case .requestLine:
                 guard try readRequestLine(&buffer) else { return nil }
             case .fields:
-                guard let field = try readField(&buffer) else { return nil }
-                if case .end = field { return .head(try finishHead()) }
+                guard let isField = try readField(&buffer) else { return nil }
+                if !isField { return .head(try finishHead()) }
             case .body(remaining: 0), .end:
                 phase = .requestLine
                 return .end(nil)
@@ -87,8 +85,8 @@ struct RequestParser {
                 buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
                 phase = .chunkSize
             case .trailers:
-                guard let field = try readField(&buffer) else { return nil }
-                if case .end = field { phase = .end }
+                guard let isField = try readField(&buffer) else { return nil }
+                if !isField { phase = .end }
             }
         }
     }
@@ -119,11 +117,9 @@ struct RequestParser {
         guard end > 0, bytes[end - 1] == UInt8(ascii: "\r") else { throw .malformed }
         return end - 1
     }
-}
 
-// MARK: - The request line
+    // MARK: - The request line
 
-extension RequestParser {
     /// Reads `method SP request-target SP HTTP-version` (RFC 9112 §3). Returns false until it is complete.
     private mutating func readRequestLine(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool {
         if searchedBytes < 5 { isHead = buffer.readableBytesUInt8Span.begins(with: "HEAD ") }
@@ -161,21 +157,14 @@ extension RequestParser {
     /// Returns a method of RFC 9110 §9.3 or RFC 5789, except CONNECT; nil for any other (RFC 9110 §9.1). Methods are
     /// case-sensitive.
     private static func method(_ name: String) -> HTTPMethod? {
-        switch name {
-        case "POST": .POST
-        case "GET": .GET
-        case "HEAD": .HEAD
-        case "DELETE": .DELETE
-        case "PUT": .PUT
-        case "OPTIONS": .OPTIONS
-        case "PATCH": .PATCH
-        case "TRACE": .TRACE
+        let method = HTTPMethod(rawValue: name)
+        return switch method {
+        case .POST, .GET, .HEAD, .DELETE, .PUT, .OPTIONS, .PATCH, .TRACE: method
         default: nil
         }
     }
 }
 
-/// The three parts of a request line.
 private struct RequestLine {
     let method: Range<Int>
     let target: Range<Int>
@@ -207,20 +196,15 @@ private struct RequestLine {
 // MARK: - Fields
 
 extension RequestParser {
-    private enum Field {
-        case field
-        /// The empty line after the last one.
-        case end
-    }
-
     /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5). A line that begins with white space is a folded one,
-    /// which a server refuses (§5.2).
-    private mutating func readField(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Field? {
+    /// which a server refuses (§5.2). Returns false for the empty line after the last field; nil until the line is
+    /// complete.
+    private mutating func readField(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool? {
         let longest = limits.headerField.bytes + ":".utf8.count + Limits.fieldWhiteSpace
         guard let length = try lineLength(in: buffer, upTo: longest, beyond: .headerTooLarge) else { return nil }
         if length > 0 { try addField(buffer, length) }
         buffer.moveReaderIndex(forwardBy: length + Self.lineEnd)
-        return length > 0 ? .field : .end
+        return length > 0
     }
 
     private mutating func addField(_ buffer: ByteBuffer, _ length: Int) throws(EdgeRefusal) {
@@ -234,7 +218,7 @@ extension RequestParser {
         // Trailers may be left out (RFC 9110 §6.5.1).
         guard case .fields = phase else { return }
         fields.append((buffer.text(in: name), buffer.text(in: value)))
-        if let field = BodyFraming.Field(line.extracting(name)) { try framing.add(field, line.extracting(value)) }
+        try framing.add(line.extracting(name), line.extracting(value))
     }
 
     /// Splits a field into a token and visible characters with white space between them (RFC 9110 §5.1, §5.5). Control
@@ -253,11 +237,9 @@ extension RequestParser {
         }
         return HTTPRequestHead(version: version, method: method, uri: target, headers: HTTPHeaders(fields))
     }
-}
 
-// MARK: - Chunks
+    // MARK: - Chunks
 
-extension RequestParser {
     /// Reads `chunk-size [ chunk-ext ]` (RFC 9112 §7.1); extensions are ignored. Returns false until the line is
     /// complete.
     private mutating func readChunkSize(_ buffer: inout ByteBuffer) throws(EdgeRefusal) -> Bool {

@@ -1,7 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import HTTPTypes
 package import Settings
 internal import Synchronization
 
@@ -19,7 +18,6 @@ struct SourceAddress: Hashable, Sendable {
 /// The number of limited items that each source holds, shared by all event loops. The lock is held for one dictionary
 /// access.
 final class SourceCounts: Sendable {
-    /// The maximum for one source.
     private let maximum: Int
     private let counts = Mutex<[SourceAddress: Int]>([:])
 
@@ -27,7 +25,6 @@ final class SourceCounts: Sendable {
         self.maximum = maximum
     }
 
-    /// The number of sources that hold something.
     var sources: Int { counts.withLock { $0.count } }
 
     /// Takes one item for a source. Returns false, and takes nothing, at the maximum.
@@ -49,7 +46,7 @@ final class SourceCounts: Sendable {
 }
 
 /// The limits for one source on one listener, so that one peer cannot take the connections of all others.
-package final class SourceLimits: Sendable {
+final class SourceLimits: Sendable {
     private let addresses: RemoteAddressRule
     /// The connections of each connecting address.
     let connections: SourceCounts
@@ -57,13 +54,12 @@ package final class SourceLimits: Sendable {
     let requests: SourceCounts
 
     /// - Parameter addresses: the proxies whose forwarding header is trusted.
-    package init(_ limits: HTTPLimits, _ addresses: RemoteAddressRule) {
+    init(_ limits: HTTPLimits, _ addresses: RemoteAddressRule) {
         self.addresses = addresses
         connections = SourceCounts(maximum: limits.connectionsOfOneAddress)
         requests = SourceCounts(maximum: limits.requestsOfOneAddress)
     }
 
-    /// Returns the source of an accepted connection.
     func source(of peer: NetworkAddress?) -> ConnectionSource {
         guard let peer else { return .unknown }
         if addresses.trustedProxies.contains(peer) { return .proxy(peer) }
@@ -71,7 +67,6 @@ package final class SourceLimits: Sendable {
         return connections.acquire(source) ? .address(source) : .refused
     }
 
-    /// Releases what a connection held.
     func end(_ source: ConnectionSource) {
         if case .address(let address) = source { connections.release(address) }
     }

@@ -61,10 +61,7 @@ final class VerificationScheduler: Sendable {
         (state.value.isPausing, state.value.spent) = (false, .zero)
         while !state.value.isPausing, let verification = state.value.waiting.popFirst() { make(verification) }
     }
-}
 
-extension VerificationScheduler {
-    /// The schedulers of all event loops.
     struct PerEventLoop: Sendable {
         private let ofThisThread = ThreadSpecificVariable<VerificationScheduler>()
 
@@ -75,5 +72,19 @@ extension VerificationScheduler {
             ofThisThread.currentValue = scheduler
             return scheduler
         }
+    }
+}
+
+/// A task executor that runs on one event loop. Most results that a request waits for arrive there: the loop has its
+/// own connection to Redis, and the client's connection. On any other thread each step of the task would wake a thread.
+final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        // SAFETY: a job must be run exactly once; the loop does so, and the task keeps this executor meanwhile.
+        let job = UnownedJob(job)
+        loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -10,17 +10,13 @@ internal import JSON
 /// one status apart; programs should evaluate it.
 package struct Problem: Error, Hashable, Sendable {
     let status: HTTPResponse.Status
-    /// The kind of problem within the status.
     let code: Code
     /// The fault of this request, for people. Never contains a part of a value that was sent.
     package let detail: String
-    /// The faulty field of the request body.
     package var field: String?
     /// The position of the fault in the body, in bytes from 0.
     var position: Int?
-    /// The name of the broken rule.
     package var fault: String?
-    /// The client's limits that are exceeded.
     var violatedPolicies: [String] = []
     /// Header fields of the answer: `Allow`, `Retry-After`, `WWW-Authenticate`.
     package var headerFields: HTTPFields
@@ -32,7 +28,6 @@ package struct Problem: Error, Hashable, Sendable {
         self.headerFields = headerFields
     }
 
-    /// The codes of all problems.
     package enum Code: String, CaseIterable, Sendable {
         case malformedRequest = "malformed_request"
         case versionNotSupported = "version_not_supported"
@@ -60,29 +55,27 @@ package struct Problem: Error, Hashable, Sendable {
         case storeUnreachable = "store_unreachable"
         case storeMisconfigured = "store_misconfigured"
     }
-}
 
-extension Problem {
-    /// The media type of problem details.
     static let contentType = "application/problem+json"
 
-    /// Returns the body of the answer.
     func json(requestID: String?) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
             json.member("type", code.type)
             json.member("title", status.reasonPhrase)
-            json.key("status")
-            json.integer(status.code)
+            json.member("status", Int64(status.code))
             json.member("detail", detail)
             json.member("code", code.rawValue)
             json.member("fault", fault)
             json.member("field", field)
-            if let position {
-                json.key("position")
-                json.integer(position)
+            json.member("position", position.map { Int64($0) })
+            // The member that IANA's registry defines for `quota-exceeded`.
+            if !violatedPolicies.isEmpty {
+                json.key("violated-policies")
+                json.array { json in
+                    for name in violatedPolicies { json.string(name) }
+                }
             }
-            json.violatedPolicies(violatedPolicies)
             json.member("request_id", requestID)
         }
         return json.bytes
@@ -97,17 +90,6 @@ extension Problem.Code {
         case .overloaded: "\(registry)#temporary-reduced-capacity"
         case .quotaExceeded: "\(registry)#quota-exceeded"
         default: "about:blank"
-        }
-    }
-}
-
-extension JSONWriter {
-    /// Writes the member that IANA's registry defines for `quota-exceeded`; nothing if no policy is violated.
-    fileprivate mutating func violatedPolicies(_ names: [String]) {
-        guard !names.isEmpty else { return }
-        key("violated-policies")
-        array { json in
-            for name in names { json.string(name) }
         }
     }
 }

@@ -5,7 +5,6 @@ internal import Gateway
 internal import HTTPTypes
 internal import JSON
 internal import RateLimits
-internal import Receipts
 internal import Settings
 
 // The status and problem for every error that reaches the edge of the gateway. No other file knows HTTP statuses of
@@ -47,11 +46,9 @@ extension Problem {
         violatedPolicies = admission.policies(where: \.isEnforcedRefusal)
         headerFields[.retryAfter] = admission.retryAfter.map { String(max(1, $0.secondsRoundedUp)) }
     }
-}
 
-// MARK: - Of the request
+    // MARK: - Of the request
 
-extension Problem {
     /// Has the same text for every fault of the key.
     static let unauthenticated = Problem(
         .unauthorized, .unauthenticated, "A valid API key is required.",
@@ -73,10 +70,9 @@ extension Problem {
     static let notFound = Problem(.notFound, .notFound, "There is no resource at this path.")
 
     /// `Allow` is required with 405 (RFC 9110 §15.5.6).
-    static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> Problem {
-        let names = allowed.map(\.rawValue).joined(separator: ", ")
-        return Problem(
-            .methodNotAllowed, .methodNotAllowed, "This path allows only \(names).", headerFields: [.allow: names])
+    static func methodNotAllowed(allowed: String) -> Problem {
+        Problem(
+            .methodNotAllowed, .methodNotAllowed, "This path allows only \(allowed).", headerFields: [.allow: allowed])
     }
 
     package static let unsupportedMediaType = Problem(
@@ -84,13 +80,10 @@ extension Problem {
 
     package static let notReady = Problem(
         .serviceUnavailable, .notReady, "The gateway is starting or stopping.", headerFields: [.retryAfter: "1"])
-}
 
-// MARK: - Of the connection
+    // MARK: - Of the connection
 
-extension Problem {
     /// Returns the problem for a refusal by the edge, before a request is complete.
-    /// - Parameter bodyLimit: the maximum size of a body.
     init(_ refusal: EdgeRefusal, bodyLimit: ByteCount) {
         switch refusal {
         case .unauthenticated: self = .unauthenticated
@@ -112,7 +105,6 @@ extension Problem {
         case .tooManyOfAddress:
             self.init(
                 .tooManyRequests, .quotaExceeded, "Too many requests of this address are in flight. Retry later.")
-            headerFields[.retryAfter] = "1"
         case .headerTooLarge:
             self.init(.requestHeaderFieldsTooLarge, .headerTooLarge, "The header is larger than this server accepts.")
         case .bodyTooLarge:
@@ -125,6 +117,6 @@ extension Problem {
         case .answerLate: self.init(.serviceUnavailable, .answerTimeout, "The answer took too long. Retry later.")
         case .expectation: self.init(.expectationFailed, .expectationFailed, "Expect supports only 100-continue.")
         }
-        if status == .serviceUnavailable { headerFields[.retryAfter] = "1" }
+        if [.serviceUnavailable, .tooManyRequests].contains(status) { headerFields[.retryAfter] = "1" }
     }
 }

@@ -1,25 +1,19 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Gateway
 package import HTTPTypes
 package import RateLimits
 
-/// The header fields that tell a client its limits: `RateLimit-Policy` and `RateLimit`
-/// (draft-ietf-httpapi-ratelimit-headers), lists of structured fields (RFC 9651). Policies in shadow mode are left out.
-package struct RateLimitFields {
-    private let shown: [RateAdmission.Outcome]
-
-    package init(_ admission: RateAdmission) {
-        shown = admission.outcomes.filter { !$0.charge.bucket.policy.isShadow }
-    }
-
-    /// Returns the fields; none if every policy is in shadow mode.
+extension RateAdmission {
+    /// Returns the header fields that tell a client its limits: `RateLimit-Policy` and `RateLimit`
+    /// (draft-ietf-httpapi-ratelimit-headers), lists of structured fields (RFC 9651). Policies in shadow mode are left
+    /// out.
     /// - Parameter withLegacy: adds the three older `X-RateLimit` fields, with the same values for one policy.
     package func fields(withLegacy: Bool) -> HTTPFields {
+        let shown = outcomes.filter { !$0.policy.isShadow }
         var fields: HTTPFields = [:]
-        if !shown.isEmpty { fields[.rateLimitPolicy] = shown.map(Self.policyItem).joined(separator: ", ") }
-        guard let tightest else { return fields }
+        if !shown.isEmpty { fields[.rateLimitPolicy] = shown.map(\.policyItem).joined(separator: ", ") }
+        guard let tightest = shown.tightest else { return fields }
         fields[.rateLimit] = "\"\(tightest.policy.name)\";r=\(tightest.remaining);t=\(tightest.secondsUntilReset)"
         guard withLegacy else { return fields }
         fields[.xRateLimitLimit] = String(tightest.policy.quota)
@@ -28,15 +22,17 @@ package struct RateLimitFields {
         return fields
     }
 
-    /// The name needs no escapes: the clients file accepts no others.
-    private static func policyItem(_ outcome: RateAdmission.Outcome) -> String {
-        "\"\(outcome.policy.name)\";q=\(outcome.policy.quota);w=\(outcome.policy.window.secondsRoundedUp)"
+    /// Returns the names of the policies with a matching outcome.
+    package func policies(where isMeant: (Outcome) -> Bool) -> [String] {
+        outcomes.filter(isMeant).map(\.policy.name)
     }
+}
 
+extension [RateAdmission.Outcome] {
     /// The policy that refused for the longest time, else the one with the fewest tokens left. A policy whose store
     /// failed and that lets everything pass is left out.
-    private var tightest: RateAdmission.Outcome? {
-        let known = shown.filter { $0.source != .open }
+    fileprivate var tightest: RateAdmission.Outcome? {
+        let known = filter { $0.source != .open }
         let refusals = known.filter(\.isEnforcedRefusal)
         if !refusals.isEmpty { return refusals.max { $0.secondsUntilReset < $1.secondsUntilReset } }
         return known.min { ($0.remaining, -$0.secondsUntilReset) < ($1.remaining, -$1.secondsUntilReset) }
@@ -45,14 +41,11 @@ package struct RateLimitFields {
 
 extension RateAdmission.Outcome {
     fileprivate var policy: RatePolicy { charge.bucket.policy }
-
     fileprivate var secondsUntilReset: Int { timeUntilReset.secondsRoundedUp }
-}
 
-extension RateAdmission {
-    /// Returns the names of the policies with a matching outcome.
-    package func policies(where isMeant: (Outcome) -> Bool) -> [String] {
-        outcomes.filter(isMeant).map(\.charge.bucket.policy.name)
+    /// The name needs no escapes: the clients file accepts no others.
+    fileprivate var policyItem: String {
+        "\"\(policy.name)\";q=\(policy.quota);w=\(policy.window.secondsRoundedUp)"
     }
 }
 

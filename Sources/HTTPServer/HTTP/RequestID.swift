@@ -9,12 +9,10 @@ internal import Synchronization
 /// The ID that joins the log lines and answers of one request: 1 to 64 characters of `[A-Za-z0-9._-]`, safe in headers
 /// and logs. The client's if it is valid, generated otherwise.
 enum RequestID: Hashable, Sendable {
-    /// The ID that the client sent.
     case sent(String)
     /// A number unique in this process. It becomes text only when it is written.
     case made(UInt64)
 
-    /// The maximum bytes of an ID from a client.
     static let maximumBytes = 64
 
     /// Takes the ID from `X-Request-Id`, or generates one.
@@ -26,7 +24,6 @@ enum RequestID: Hashable, Sendable {
         }
     }
 
-    /// The ID as in the log.
     var text: String {
         var bytes = ByteBuffer()
         bytes.write(self)

@@ -28,17 +28,13 @@ package final class EdgeMetrics: Sendable {
         refusals = registry.counters(MetricCatalogue.refusals)
     }
 
-    func connectionOpened() {
-        connections.increment(by: 1)
+    func connectionsChanged(by amount: Double) {
+        connections.increment(by: amount)
     }
 
     /// Counts a connection that was closed at once, because its address has too many.
     func connectionRefused() {
         connectionsRefused.increment()
-    }
-
-    func connectionClosed() {
-        connections.decrement(by: 1)
     }
 
     /// Changes the gauge when a request is complete, or its answer is over.

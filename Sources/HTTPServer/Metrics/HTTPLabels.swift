@@ -23,14 +23,7 @@ enum MethodLabel: String, CaseIterable, Sendable {
     case other
 
     init(_ method: HTTPRequest.Method?) {
-        switch method {
-        case .delete: self = .delete
-        case .get: self = .get
-        case .head: self = .head
-        case .options: self = .options
-        case .post: self = .post
-        default: self = .other
-        }
+        self = method.flatMap { Self(rawValue: $0.rawValue) } ?? .other
     }
 }
 
@@ -51,7 +44,6 @@ struct CodeLabel: CaseIterable, Hashable, Sendable {
     var rawValue: String { code.map { String($0) } ?? "other" }
 }
 
-/// The labels of one answer.
 package struct AnswerLabels: SeriesLabels {
     package let route: RouteLabel
     let method: MethodLabel
@@ -69,7 +61,6 @@ package struct AnswerLabels: SeriesLabels {
 
 /// The labels of an answer's duration. A histogram is many series, so only the class of the code is a label.
 package struct DurationLabels: SeriesLabels {
-    /// The first digit of a code, as a class.
     package enum CodeClass: String, CaseIterable, Sendable {
         case success = "2xx"
         case clientError = "4xx"

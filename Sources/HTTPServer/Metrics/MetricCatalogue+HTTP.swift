@@ -22,7 +22,7 @@ extension MetricCatalogue {
         "receipt_gateway_http_bodies_in_flight_limit_bytes", .gauge, "Memory limit of all request bodies.")
     package static let refusals = MetricFamily(
         "receipt_gateway_http_refusals_total", .counter,
-        "Requests refused by a limit of the edge, before routing.", by: EdgeRefusal.self)
+        "Requests that the HTTP server itself rejected.", by: EdgeRefusal.self)
     static let lifecycle = MetricFamily(
         "receipt_gateway_lifecycle_stage", .gauge, "1 for the current stage of the process, 0 for the others.",
         by: ServerLifecycle.Stage.self)

@@ -6,15 +6,14 @@ package import NIOCore
 
 /// The answer to a request, before the fields that every answer has.
 package struct Reply: Sendable {
-    package var status: HTTPResponse.Status = .ok { didSet { writtenHead = nil } }
-    package var fields: HTTPFields = [.contentType: "application/json"] { didSet { writtenHead = nil } }
+    package var status: HTTPResponse.Status { didSet { writtenHead = nil } }
+    package var fields: HTTPFields { didSet { writtenHead = nil } }
     /// The body; empty for a stream.
     package var body: ByteBuffer { didSet { writtenHead = nil } }
     /// The fields that differ each time the reply is sent.
     package var added: [HTTPField] = []
     /// The parts that follow the header in place of `body`; nil for a complete answer.
     var stream: ReplyStream? { didSet { writtenHead = nil } }
-    /// The cached value of `head`.
     private var writtenHead: ByteBuffer?
 
     /// The status line, `fields` and the framing of the body, as sent.
@@ -41,9 +40,7 @@ package struct Reply: Sendable {
     }
 }
 
-/// The parts of a streamed answer.
 package final class ReplyStream: Sendable {
-    /// The first part, which is sent with the header.
     let first: ByteBuffer
     /// The later parts. The stream is terminated when the client has gone.
     let parts: AsyncStream<ByteBuffer>
@@ -67,11 +64,5 @@ extension Reply {
 
     package init(json body: [UInt8]) {
         self.init(body: ByteBuffer(bytes: body))
-    }
-
-    /// Creates the answer to OPTIONS (RFC 9110 §9.3.7).
-    init(allowing methods: [HTTPRequest.Method]) {
-        let allow = methods.map(\.rawValue).joined(separator: ", ")
-        self.init(status: .noContent, fields: [.allow: allow], body: ByteBuffer())
     }
 }

@@ -11,7 +11,7 @@ internal import Synchronization
 internal import Telemetry
 internal import Tracing
 
-/// One request from its header to its answer. Handlers read the request here and record facts; the log, traces and
+/// One request from its header to its answer. Handlers read the request here and record details; the log, traces and
 /// header fields of the answer are made from them.
 ///
 /// A class, because it is passed on many times.
@@ -20,66 +20,67 @@ package final class RequestContext: Sendable {
     /// and Redis, find it here.
     @TaskLocal static var current: RequestContext?
 
-    /// The header, as the edge accepted it.
     package let header: RequestHeader
-    /// The result of the route search.
     package let match: RouteMatch
     package let client: Client
-    /// The other end of the connection, which may be a proxy.
-    package let peer: Peer
-    /// The time at which the work began.
+    /// The other end of the connection, which may be a proxy. A closed channel has no address.
+    private let socketAddress: SocketAddress?
     let start = ContinuousClock.now
 
     private let isLogged: Bool
     private let record = Mutex(Record())
 
     private struct Record {
-        var facts = RequestFacts()
+        var details = RequestDetails()
         var rateLimitFields: [HTTPField] = []
-        var traceIDs: TraceIDs?
+        var traceIDs: TraceContext?
         var span: (any Span)?
     }
 
-    /// - Parameter isLogged: false if facts need not be recorded, because no log line or span is made of them.
-    init(header: RequestHeader, match: RouteMatch, client: Client, peer: Peer, isLogged: Bool = true) {
+    /// - Parameter isLogged: false if details need not be recorded, because no log line or span is made of them.
+    init(
+        header: RequestHeader, match: RouteMatch, client: Client, socketAddress: SocketAddress?, isLogged: Bool = true
+    ) {
         self.header = header
         self.match = match
         self.client = client
-        self.peer = peer
+        self.socketAddress = socketAddress
         self.isLogged = isLogged
     }
 
-    /// The ID that joins the log lines and the answer of this request.
     var requestID: RequestID { header.requestID }
+    package var peer: NetworkAddress? { socketAddress?.networkAddress }
+}
+
+extension SocketAddress {
+    var networkAddress: NetworkAddress? { ipAddress.flatMap { NetworkAddress($0) } }
 }
 
 // MARK: - Record
 
 extension RequestContext {
-    package func record(_ change: (inout RequestFacts) -> Void) {
-        if isLogged { record.withLock { change(&$0.facts) } }
+    package func record(_ change: (inout RequestDetails) -> Void) {
+        if isLogged { record.withLock { change(&$0.details) } }
     }
 
-    var facts: RequestFacts { record.withLock { $0.facts } }
+    var details: RequestDetails { record.withLock { $0.details } }
 
-    /// The header fields that tell the client its limits.
     package var rateLimitFields: [HTTPField] {
         get { record.withLock { $0.rateLimitFields } }
         set { record.withLock { $0.rateLimitFields = newValue } }
     }
 
-    /// The request's span; nil without a tracer.
     var span: (any Span)? {
         get { record.withLock { $0.span } }
         set { record.withLock { $0.span = newValue } }
     }
 
-    /// The trace that log lines name. Without one from the sender, a trace begins here on first use, because most
+    /// The trace that log lines name. Without one from the client, a trace begins here on first use, because most
     /// requests are answered without needing it.
-    var traceIDs: TraceIDs {
+    var traceIDs: TraceContext {
         get {
             record.withLock { record in
-                let ids = record.traceIDs ?? TraceIDs(following: TraceContext(header))
+                let ids = record.traceIDs ?? TraceContext(following: TraceContext(header))
                 record.traceIDs = ids
                 return ids
             }
@@ -91,15 +92,13 @@ extension RequestContext {
     package static func recording(
         _ endpoint: UpstreamEndpoint, _ request: () async -> UpstreamResponse
     ) async -> UpstreamResponse {
-        let context = current, environment = endpoint.environment.rawValue
-        context?.record { $0.upstream = UpstreamFacts(environment: environment) }
+        guard let context = current else { return await request() }
+        var details = UpstreamDetails(environment: endpoint.environment.rawValue)
+        context.record { $0.upstream = details }
         let start = ContinuousClock.now
         let response = await request()
-        let took = ContinuousClock.now - start
-        context?.record {
-            $0.upstream = UpstreamFacts(
-                environment: environment, outcome: UpstreamOutcome(response.reply).name, took: took)
-        }
+        (details.outcome, details.took) = (UpstreamOutcome(response.reply).name, .now - start)
+        context.record { $0.upstream = details }
         return response
     }
 
@@ -111,7 +110,6 @@ extension RequestContext {
         }
     }
 
-    /// Runs asynchronous work with this request as the current one.
     func run<Value>(_ work: () async throws -> Value) async rethrows -> Value {
         try await Self.$current.withValue(self) {
             guard let span else { return try await work() }
@@ -131,32 +129,14 @@ extension Logger.MetadataProvider {
 
 // MARK: - Parts
 
-/// The other end of a connection.
-package struct Peer: Sendable {
-    private let socketAddress: SocketAddress?
-
-    /// Creates the peer of a channel, which drops the address when it is closed.
-    init(_ channel: any Channel) {
-        socketAddress = channel.remoteAddress
-    }
-
-    package var address: NetworkAddress? {
-        socketAddress?.ipAddress.flatMap { NetworkAddress($0) }
-    }
-}
-
-/// The facts of a log line beside status and duration.
-package struct RequestFacts: Sendable {
-    /// The client's name from the clients file.
+/// The details of a log line beside status and duration.
+package struct RequestDetails: Sendable {
     var client: String?
-    /// The number of bytes of the body.
     var bodyBytes: Int?
-    package var answer: AnswerFacts?
+    package var answer: AnswerDetails?
     /// The last request to Apple for it. A coalesced request has none.
-    var upstream: UpstreamFacts?
-    /// The problem that was answered.
+    var upstream: UpstreamDetails?
     var problem: Problem.Code?
-    /// The limits that were exceeded.
     var limitedBy: [String] = []
     /// The limits in shadow mode that would have been exceeded.
     package var limitedInShadowBy: [String] = []
@@ -167,19 +147,17 @@ package struct RequestFacts: Sendable {
     }
 }
 
-/// The facts of an answer.
-package struct AnswerFacts: Sendable {
+package struct AnswerDetails: Sendable {
     let verdict: String
     let reason: String?
     let environment: String?
     let source: String
-    /// The cache that held it.
     let cache: String
     /// The reason why the preferred source did not answer.
     let degraded: String?
 }
 
-extension AnswerFacts {
+extension AnswerDetails {
     package init(_ answer: Answer) {
         self.init(
             verdict: answer.verdict.name, reason: answer.verdict.reason,
@@ -188,11 +166,9 @@ extension AnswerFacts {
     }
 }
 
-/// The facts of a request to Apple, with the same values as in the metrics.
-package struct UpstreamFacts: Sendable {
+/// The details of a request to Apple, with the same values as in the metrics.
+package struct UpstreamDetails: Sendable {
     let environment: String
-    /// The outcome; nil while there is none.
     var outcome: String?
-    /// The duration; nil while there is no outcome.
     var took: Duration?
 }

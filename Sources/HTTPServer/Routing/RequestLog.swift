@@ -17,7 +17,6 @@ package struct RequestLog: Sendable {
     private let settings: LogSettings
     private let sampler: RequestSampler
     private let clock: @Sendable () -> Timestamp
-    /// The members common to all lines.
     private let fixedMembers: ArraySlice<UInt8>
     /// The tracing of the same requests.
     let tracing: RequestTracing
@@ -49,10 +48,9 @@ package struct RequestLog: Sendable {
         return json.bytes.dropFirst().dropLast()
     }
 
-    /// The log line of one request.
     struct Line: Sendable {
         var requestID: RequestID?
-        var trace: TraceIDs?
+        var trace: TraceContext?
         var method: String?
         /// The route's template, from a closed set; nil without a route.
         var route: String?
@@ -60,21 +58,22 @@ package struct RequestLog: Sendable {
         /// The time from the end of the request to the beginning of the answer.
         var duration: Duration
         var answerBytes: Int?
-        var facts = RequestFacts()
+        var details = RequestDetails()
         /// Nil if every request is logged.
         var sampling: Sampling?
     }
 
     /// The reason why this line was written, if requests are sampled.
     struct Sampling: Sendable {
-        let occasion: RequestSampler.Occasion
+        /// Nil for an ordinary request.
+        let kind: NotableRequest?
         /// The number of requests that this one stands for; nil for one logged for another reason.
         let oneIn: Int?
         /// The number of lines of this kind left out since the last one.
         let suppressed: Int
     }
 
-    /// True if facts of requests are needed, for the log or for traces.
+    /// True if details of requests are needed, for the log or for traces.
     var isKept: Bool { isOn || tracing.isOn }
 
     private var isOn: Bool {
@@ -89,12 +88,12 @@ package struct RequestLog: Sendable {
         guard let lines, isOn else { return }
         let took = took()
         guard settings.requests == .sampled else { return write(line(took), to: lines) }
-        guard case .write(let occasion, let suppressed) = sampler.decide(status: status, took: took, at: .now) else {
+        guard case .write(let kind, let suppressed) = sampler.decide(status: status, took: took, at: .now) else {
             return
         }
         var chosen = line(took)
         chosen.sampling = Sampling(
-            occasion: occasion, oneIn: occasion == .sampled ? sampler.rules.oneIn : nil, suppressed: suppressed)
+            kind: kind, oneIn: kind == nil ? sampler.rules.oneIn : nil, suppressed: suppressed)
         write(chosen, to: lines)
     }
 
@@ -112,16 +111,17 @@ package struct RequestLog: Sendable {
 // MARK: - Members
 
 extension RequestLog.Line {
-    /// The text members of the line.
     var texts: [String: String] {
         let texts = [
             "request_id": requestID?.text, "trace_id": trace?.traceID, "span_id": trace?.spanID, "method": method,
-            "route": route, "client": facts.client, "verdict": facts.answer?.verdict, "reason": facts.answer?.reason,
-            "environment": facts.answer?.environment, "source": facts.answer?.source, "cache": facts.answer?.cache,
-            "degraded": facts.answer?.degraded, "upstream": facts.upstream?.environment,
-            "upstream_outcome": facts.upstream?.outcome, "problem": facts.problem?.rawValue,
-            "limited_by": facts.limitedBy.joinedIfAny,
-            "limited_in_shadow_by": facts.limitedInShadowBy.joinedIfAny,
+            "route": route, "client": details.client, "verdict": details.answer?.verdict,
+            "reason": details.answer?.reason,
+            "environment": details.answer?.environment, "source": details.answer?.source,
+            "cache": details.answer?.cache,
+            "degraded": details.answer?.degraded, "upstream": details.upstream?.environment,
+            "upstream_outcome": details.upstream?.outcome, "problem": details.problem?.rawValue,
+            "limited_by": details.limitedBy.joinedIfAny,
+            "limited_in_shadow_by": details.limitedInShadowBy.joinedIfAny,
         ]
         return texts.compactMapValues(\.self)
     }
@@ -130,30 +130,30 @@ extension RequestLog.Line {
     fileprivate func writeMembers(to json: inout JSONWriter) {
         let names = MemberNames.all
         json.member(names.answerBytes, answerBytes)
-        json.member(names.bodyBytes, facts.bodyBytes)
-        json.member(names.cache, facts.answer?.cache)
-        json.member(names.client, facts.client)
-        json.member(names.degraded, facts.answer?.degraded)
+        json.member(names.bodyBytes, details.bodyBytes)
+        json.member(names.cache, details.answer?.cache)
+        json.member(names.client, details.client)
+        json.member(names.degraded, details.answer?.degraded)
         json.member(names.duration, duration)
-        json.member(names.environment, facts.answer?.environment)
-        json.member(names.limitedBy, facts.limitedBy.joinedIfAny)
-        json.member(names.limitedInShadowBy, facts.limitedInShadowBy.joinedIfAny)
-        json.member(names.loggedBecause, sampling?.occasion.description)
+        json.member(names.environment, details.answer?.environment)
+        json.member(names.limitedBy, details.limitedBy.joinedIfAny)
+        json.member(names.limitedInShadowBy, details.limitedInShadowBy.joinedIfAny)
+        json.member(names.loggedBecause, sampling.map { $0.kind?.rawValue ?? "sampled" })
         json.member(names.method, method)
         json.member(names.oneIn, sampling?.oneIn)
-        json.member(names.problem, facts.problem?.rawValue)
-        json.member(names.reason, facts.answer?.reason)
+        json.member(names.problem, details.problem?.rawValue)
+        json.member(names.reason, details.answer?.reason)
         json.member(names.requestID, requestID)
         json.member(names.route, route)
-        json.member(names.source, facts.answer?.source)
+        json.member(names.source, details.answer?.source)
         json.member(names.spanID, trace) { $0.appendSpanID }
         json.member(names.status, status)
         json.member(names.suppressedLines, sampling.flatMap { $0.suppressed > 0 ? $0.suppressed : nil })
         json.member(names.traceID, trace) { $0.appendTraceID }
-        json.member(names.upstream, facts.upstream?.environment)
-        json.member(names.upstreamDuration, facts.upstream?.took)
-        json.member(names.upstreamOutcome, facts.upstream?.outcome)
-        json.member(names.verdict, facts.answer?.verdict)
+        json.member(names.upstream, details.upstream?.environment)
+        json.member(names.upstreamDuration, details.upstream?.took)
+        json.member(names.upstreamOutcome, details.upstream?.outcome)
+        json.member(names.verdict, details.answer?.verdict)
     }
 }
 
@@ -209,7 +209,8 @@ extension JSONWriter {
     fileprivate mutating func member(_ name: JSONKey, _ value: Duration?) {
         guard let value else { return }
         key(name)
-        decimal(max(0, value.nanoseconds), places: 6)
+        let (seconds, attoseconds) = value.components
+        decimal(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000), places: 6)
     }
 
     fileprivate mutating func member(_ name: JSONKey, _ value: RequestID?) {
@@ -221,15 +222,8 @@ extension JSONWriter {
     }
 
     fileprivate mutating func member(
-        _ name: JSONKey, _ trace: TraceIDs?, _ append: (TraceIDs) -> (inout [UInt8]) -> Void
+        _ name: JSONKey, _ trace: TraceContext?, _ append: (TraceContext) -> (inout [UInt8]) -> Void
     ) {
         if let trace { member(name, appending: append(trace)) }
-    }
-}
-
-extension Duration {
-    fileprivate var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

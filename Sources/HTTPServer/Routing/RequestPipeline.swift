@@ -11,7 +11,6 @@ internal import Telemetry
 
 /// The path of every request that the edge accepts: dispatch, handler, problem, log, trace, common header fields.
 package final class RequestPipeline: Sendable {
-    /// The limits of the work on an event loop.
     enum Limits {
         /// The largest body read on the event loop. Reading takes about one step per byte (`JSONReader.work`), so this
         /// bounds the delay for other connections: about a millisecond for the worst body, a tenth of that for an
@@ -35,7 +34,8 @@ package final class RequestPipeline: Sendable {
     func context(of request: IncomingRequest, over channel: any Channel) -> RequestContext? {
         guard let client = request.client else { return nil }
         return RequestContext(
-            header: request.header, match: request.match, client: client, peer: Peer(channel), isLogged: log.isKept)
+            header: request.header, match: request.match, client: client, socketAddress: channel.remoteAddress,
+            isLogged: log.isKept)
     }
 
     func begin(_ context: RequestContext, _ body: ReservedBody) -> Step<Reply, Never> {
@@ -51,7 +51,8 @@ package final class RequestPipeline: Sendable {
         if let route = context.match.route { return try route.handler(context, body) }
         guard let path = context.match.path else { throw Problem.notFound }
         guard context.header.method == .options else { throw Problem.methodNotAllowed(allowed: path.allowed) }
-        return .done(Reply(allowing: path.allowed))
+        // RFC 9110 §9.3.7.
+        return .done(Reply(status: .noContent, fields: [.allow: path.allowed], body: ByteBuffer()))
     }
 
     /// Takes one step, and turns its outcome or error into a reply.
@@ -100,7 +101,13 @@ package final class RequestPipeline: Sendable {
         var reply = Reply(problem, requestID: requestID.text)
         let took = request.map { Duration(NIODeadline.now() - $0.arrival) } ?? .zero
         log.write(reply.status.code, took: took) {
-            RequestLog.Line(problem, to: request, requestID, took: $0, answerBytes: reply.body.readableBytes)
+            var line = RequestLog.Line(
+                requestID: requestID, trace: TraceContext(following: request.flatMap { TraceContext($0.header) }),
+                method: request?.header.method.rawValue, status: reply.status.code, duration: $0,
+                answerBytes: reply.body.readableBytes)
+            line.details.bodyBytes = request?.bodyBytes
+            line.details.problem = problem.code
+            return line
         }
         if let date = date.field(at: .now()) { reply.added.append(date) }
         return reply
@@ -121,20 +128,6 @@ extension RequestContext {
     fileprivate func line(_ status: Int, _ answerBytes: Int, took: Duration) -> RequestLog.Line {
         RequestLog.Line(
             requestID: requestID, trace: traceIDs, method: header.method.rawValue, route: match.template,
-            status: status, duration: took, answerBytes: answerBytes, facts: facts)
-    }
-}
-
-extension RequestLog.Line {
-    /// Creates the line of a request that the edge refused.
-    fileprivate init(
-        _ problem: Problem, to request: IncomingRequest?, _ requestID: RequestID, took: Duration, answerBytes: Int
-    ) {
-        let context = request.flatMap { TraceContext($0.header) }
-        self.init(
-            requestID: requestID, trace: TraceIDs(following: context), method: request?.header.method.rawValue,
-            status: problem.status.code, duration: took, answerBytes: answerBytes)
-        facts.bodyBytes = request?.bodyBytes
-        facts.problem = problem.code
+            status: status, duration: took, answerBytes: answerBytes, details: details)
     }
 }

@@ -18,7 +18,7 @@ extension RequestTracing {
         isOn ? try context.run(work) : try work()
     }
 
-    /// Begins the span of a request, as a child of the sender's.
+    /// Begins the span of a request, as a child of the client's.
     private func start(_ tracer: any Tracer, _ context: RequestContext) {
         var parent = InstrumentationContext.topLevel
         tracer.extract(TraceCarrier.sent(context.header), into: &parent, using: TraceCarrier())
@@ -28,10 +28,9 @@ extension RequestTracing {
         var carrier: [String: String] = [:]
         tracer.inject(span.context, into: &carrier, using: TraceCarrier())
         guard let own = carrier[TraceCarrier.traceparent].flatMap({ TraceContext(traceparent: $0) }) else { return }
-        context.traceIDs = TraceIDs(span: own)
+        context.traceIDs = own
     }
 
-    /// Ends the span of an answered request.
     func end(_ context: RequestContext, _ line: () -> RequestLog.Line) {
         guard isOn, let span = context.span else { return }
         let line = line()
@@ -42,13 +41,13 @@ extension RequestTracing {
             attributes["url.scheme"] = "http"
             attributes["http.response.status_code"] = line.status
             if let route = line.route { attributes["http.route"] = route }
-            if let count = line.facts.bodyBytes { attributes["http.request.body.size"] = count }
+            if let count = line.details.bodyBytes { attributes["http.request.body.size"] = count }
             for (name, text) in line.texts where !Self.conventionalAttributes.contains(name) {
                 attributes["receipt_gateway.\(name)"] = text
             }
         }
         if line.status >= 500 {
-            span.attributes["error.type"] = line.facts.problem?.rawValue ?? String(line.status)
+            span.attributes["error.type"] = line.details.problem?.rawValue ?? String(line.status)
             span.setStatus(SpanStatus(code: .error))
         }
         span.end()

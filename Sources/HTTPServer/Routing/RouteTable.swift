@@ -8,10 +8,8 @@ package import HTTPTypes
 ///
 /// A class, because each request refers to its route and never changes it.
 package final class Route: Sendable {
-    /// Answers a request, step by step.
     package typealias Handler = @Sendable (RequestContext, ReservedBody) throws -> Step<Reply, any Error>
 
-    /// The credentials that a request must have.
     package enum Authentication: Sendable {
         /// A client's API key, in `Authorization: Bearer`, `X-API-Key` or `Authorization: Basic`.
         case apiKey
@@ -19,7 +17,6 @@ package final class Route: Sendable {
         case none
     }
 
-    /// The threads on which a handler runs.
     package enum Executor: Sendable {
         /// The connection's event loop, unless the body is large.
         case eventLoop
@@ -61,12 +58,10 @@ package final class Route: Sendable {
 
 /// The routes of one path, at least one.
 final class RoutePath: Sendable {
-    /// The path as in the table.
     let template: String
-    /// The routes, one per method.
     let routes: [Route]
-    /// The methods that are answered (RFC 9110 §10.2.1).
-    let allowed: [HTTPRequest.Method]
+    /// The methods that are answered, as in `Allow` (RFC 9110 §10.2.1).
+    let allowed: String
     /// The part of the template before `{id}`; nil for a path without parameter.
     private let prefix: String?
 
@@ -74,7 +69,8 @@ final class RoutePath: Sendable {
         self.template = template
         self.routes = routes
         let methods = routes.map(\.method)
-        allowed = methods + (methods.contains(.get) ? [.head] : []) + [.options]
+        let others: [HTTPRequest.Method] = methods.contains(.get) ? [.head, .options] : [.options]
+        allowed = (methods + others).map(\.rawValue).joined(separator: ", ")
         prefix = template.hasSuffix("{id}") ? String(template.dropLast(4)) : nil
     }
 
@@ -98,7 +94,6 @@ package struct RouteTable: Sendable {
     /// The credentials for paths without a route, so that a client without a key does not learn which paths exist.
     private let authenticationElsewhere: Route.Authentication
 
-    /// - Parameter authenticationElsewhere: the credentials for paths without a route.
     package init(_ routes: [Route], authenticationElsewhere: Route.Authentication = .apiKey) {
         self.authenticationElsewhere = authenticationElsewhere
         var templates: [String] = []
@@ -106,7 +101,6 @@ package struct RouteTable: Sendable {
         paths = templates.map { template in RoutePath(template, routes.filter { $0.path == template }) }
     }
 
-    /// The templates of all routes.
     var templates: [String] { paths.map(\.template) }
 
     /// Returns the route for a request.

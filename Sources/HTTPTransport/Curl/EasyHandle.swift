@@ -3,7 +3,6 @@
 
 internal import CCurl
 
-/// libcurl's result of a transfer.
 typealias CurlCode = CURLcode
 
 /// One transfer of libcurl: the owner of one `CURL` handle and of everything that it points to.
@@ -19,7 +18,6 @@ typealias CurlCode = CURLcode
     fileprivate let allowsPrivateAddresses: Bool
     fileprivate var hasMetForbiddenAddress = false
 
-    /// Creates a handle that is ready to be added to a multi handle.
     init(for pending: PendingRequest, _ configuration: TransportConfiguration) throws(TransportError) {
         slot = pending.slot
         collector = ResponseCollector(
@@ -102,7 +100,6 @@ typealias CurlCode = CURLcode
         unsafe try check(headers.withList { unsafe CCurl_set_list(handle, CURLOPT_HTTPHEADER, $0) })
         guard request.method != .get else { return }
         try set(CURLOPT_POST, 1)
-        try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         // The size first: it limits libcurl's copy. With the copy, no pointer of ours is kept.
         unsafe try check(CCurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
         let code = unsafe request.body.withUnsafeBytes { bytes in
@@ -136,9 +133,7 @@ typealias CurlCode = CURLcode
         unsafe TransportResponse(
             status: collector.status, headers: collector.fields, body: collector.body,
             httpVersion: httpVersion, connectionWasReused: CCurl_get_long(handle, CURLINFO_NUM_CONNECTS) == 0,
-            timings: TransportTimings(
-                connected: time(CURLINFO_PRETRANSFER_TIME_T), firstByte: time(CURLINFO_STARTTRANSFER_TIME_T),
-                total: time(CURLINFO_TOTAL_TIME_T)))
+            took: time(CURLINFO_TOTAL_TIME_T))
     }
 
     private func error(_ code: CurlCode) -> TransportError? {
@@ -168,6 +163,11 @@ typealias CurlCode = CURLcode
 
     private func time(_ wanted: CURLINFO) -> Duration {
         .microseconds(unsafe CCurl_get_size(handle, wanted))
+    }
+
+    /// SAFETY: `setCallbacks` set the context to the object itself, which lives as long as its handle.
+    fileprivate static func borrowed(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
+        unsafe context.map { unsafe Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
     }
 }
 
@@ -205,13 +205,6 @@ private func openSocket(
         return CURL_SOCKET_BAD
     }
     return unsafe SocketAddress.openSocket(for: address)
-}
-
-extension EasyHandle {
-    /// SAFETY: `setCallbacks` set the context to the object itself, which lives as long as its handle.
-    fileprivate static func borrowed(_ context: UnsafeMutableRawPointer?) -> EasyHandle? {
-        unsafe context.map { unsafe Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
-    }
 }
 
 extension TransportError {

@@ -9,7 +9,6 @@ internal import CCurl
 @safe final class HeaderList {
     private var list: UnsafeMutablePointer<curl_slist>?
 
-    /// Creates a list of these lines; throws if memory is short.
     init(_ lines: [String]) throws(TransportError) {
         for line in lines {
             guard let longer = unsafe curl_slist_append(list, line) else { throw .internal(code: 0) }

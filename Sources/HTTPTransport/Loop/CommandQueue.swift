@@ -3,7 +3,6 @@
 
 internal import Synchronization
 
-/// A command to the loop.
 enum LoopCommand: Sendable {
     case start(PendingRequest)
     /// Cancel a request, which may have ended or not have begun.
@@ -69,7 +68,6 @@ final class CommandQueue: Sendable {
     }
 }
 
-/// Limits the number of concurrent requests.
 final class RequestSlots: Sendable {
     fileprivate let taken = Mutex(0)
     private let maximum: Int

@@ -27,7 +27,7 @@ struct AppleCheck {
         let name: String
         let url: UpstreamURL
         let result: Result<VerifyReceiptReply, VerifyReceiptFailure>
-        let times: (asked: Timestamp, answered: Timestamp)
+        let times: (sent: Timestamp, answered: Timestamp)
     }
 
     func run() async {
@@ -40,54 +40,51 @@ struct AppleCheck {
         guard let transport = try? HTTPTransport(transport) else {
             return report.fail("endpoints", "the system allows no further thread", do: "Raise its limits (ulimit -u).")
         }
-        async let production = ask("production", apple.productionURL, transport)
-        async let sandbox = ask("sandbox", apple.sandboxURL, transport)
+        async let production = check("production", apple.productionURL, transport)
+        async let sandbox = check("sandbox", apple.sandboxURL, transport)
         let answers = await [production, sandbox]
-        for answer in answers { note(answer) }
-        noteClock(answers)
+        for answer in answers { record(answer) }
+        checkClock(answers)
     }
 
-    private func ask(_ name: String, _ url: UpstreamURL, _ transport: HTTPTransport) async -> Answer {
+    private func check(_ name: String, _ url: UpstreamURL, _ transport: HTTPTransport) async -> Answer {
         let endpoint = VerifyReceiptEndpoint(url: url.text, transport: transport, now: clock)
-        let asked = clock()
+        let sent = clock()
         let result: Result<VerifyReceiptReply, VerifyReceiptFailure>
         do throws(VerifyReceiptFailure) {
             result = .success(
-                try await endpoint.ask(VerifyReceiptRequest(receipt: []), deadline: .now + Limits.timeout))
+                try await endpoint.send(VerifyReceiptRequest(receipt: []), deadline: .now + Limits.timeout))
         } catch {
             result = .failure(error)
         }
-        return Answer(name: name, url: url, result: result, times: (asked, clock()))
+        return Answer(name: name, url: url, result: result, times: (sent, clock()))
     }
 
-    private func note(_ answer: Answer) {
+    private func record(_ answer: Answer) {
+        let name = answer.name, url = answer.url.text
         switch answer.result {
         case .success(let reply):
             let took = reply.head.took.rounded, code = reply.response.status.code
             let way = answer.url.isPlain ? "" : ", trusted certificate"
-            report.ok(answer.name, "\(answer.url.text): status \(code) to an empty receipt within \(took)\(way)")
+            report.ok(name, "\(url): status \(code) to an empty receipt within \(took)\(way)")
         case .failure(.throttled):
             report.warn(
-                answer.name, "\(answer.url.text): reached, and answers 429, too many requests",
+                name, "\(url): reached, and answers 429, too many requests",
                 do: "Wait, or lower gateway.apple.max_requests_per_second; the connection works.")
         case .failure(.serverError(let head)):
             report.warn(
-                answer.name, "\(answer.url.text): reached, and answers HTTP \(head.httpStatus)",
-                do:
-                    "If Apple sent this (see developer.apple.com/system-status), wait; otherwise check the proxy."
-            )
+                name, "\(url): reached, and answers HTTP \(head.httpStatus)",
+                do: "If Apple sent this (see developer.apple.com/system-status), wait; otherwise check the proxy.")
         case .failure(.unexpectedStatus(let head)):
             report.fail(
-                answer.name, "\(answer.url.text): HTTP \(head.httpStatus), which is not Apple's answer",
-                do:
-                    "Correct the URL, or the proxy that answers instead: it may require a login or block the host."
-            )
+                name, "\(url): HTTP \(head.httpStatus), which is not Apple's answer",
+                do: "Correct the URL, or the proxy that answers instead: it may require a login or block the host.")
         case .failure(.unusable):
             report.fail(
-                answer.name, "\(answer.url.text): HTTP 200, but not Apple's answer",
+                name, "\(url): HTTP 200, but not Apple's answer",
                 do: "Correct the URL, or find what answers instead: a proxy's page or a captive portal.")
         case .failure(.transport(let error)):
-            report.fail(answer.name, "\(answer.url.text): \(error.seen(through: proxy))", do: advice(for: error))
+            report.fail(name, "\(url): \(error.seen(through: proxy))", do: advice(for: error))
         }
     }
 
@@ -104,15 +101,14 @@ struct AppleCheck {
         return error.advice
     }
 
-    /// Checks the clock by the first answer with a date.
-    private func noteClock(_ answers: [Answer]) {
+    private func checkClock(_ answers: [Answer]) {
         let seen = answers.lazy.compactMap { answer -> Duration? in
             let head =
                 switch answer.result {
                 case .success(let reply): reply.head
                 case .failure(let failure): failure.head
                 }
-            return (head?.date).map { answer.times.asked.midpoint(to: answer.times.answered).duration(to: $0) }
+            return (head?.date).map { answer.times.sent.midpoint(to: answer.times.answered).duration(to: $0) }
         }
         guard let difference = seen.first else { return }
         let skew = configuration.verification.clockSkew
@@ -171,7 +167,6 @@ extension TransportError {
         }
     }
 
-    /// True if no connection was possible at all.
     fileprivate var isMissingWay: Bool {
         switch self {
         case .resolve, .connect, .timeout(.connecting), .forbiddenAddress: true

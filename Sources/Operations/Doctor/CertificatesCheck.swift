@@ -17,11 +17,11 @@ struct CertificatesCheck {
     func run() {
         // Loading the configuration has tried the algorithms.
         report.ok("openssl", "\(ReceiptVerifier.openSSLVersion), with SHA-1, SHA-256, SHA-384, RSA and ECDSA")
-        noteRoots()
-        if configuration.apple.isEnabled { noteAuthorities() }
+        checkRoots()
+        if configuration.apple.isEnabled { checkAuthorities() }
     }
 
-    private func noteRoots() {
+    private func checkRoots() {
         let added = configuration.trustRoots.flatMap { root -> [(path: String, end: Timestamp)] in
             let anchors = (try? TrustStore(adding: [root]))?.anchors ?? []
             return anchors.compactMap { anchor in anchor.expires.map { (root.path, $0) } }
@@ -32,13 +32,13 @@ struct CertificatesCheck {
             return report.ok("roots", "Apple's three" + (added.isEmpty ? "" : ", and \(others)"))
         }
         let names = ending.map { "\($0.path) on \($0.end.day)" }.listed
-        report.note(
+        report.record(
             "roots", ending.contains { $0.end <= now } ? .failed : .warning,
             "trust roots expire, and receipts created later will be rejected: \(names)",
             "Put a newer certificate into gateway.trust_roots.")
     }
 
-    private func noteAuthorities() {
+    private func checkAuthorities() {
         guard let path = configuration.apple.caFile ?? HTTPTransport.systemCAFile else {
             return report.ok("authorities", "libcurl's built-in CA certificates")
         }

@@ -15,19 +15,19 @@ struct ClientsCheck {
     private static let notice: Duration = .seconds(30 * 86_400)
 
     func run() {
-        let file = configuration.clientsFile.flatMap { try? ClientsFile(at: $0, now: now) }
+        let file = try? ClientsFile(configuration, at: now)
         if let file {
             let secrets = file.sharedSecrets.count
             report.ok("file", "clients: \(file.clients.count); apps with their own shared secret: \(secrets)")
-            noteKeys(of: file.clients)
-            noteLimits(of: file.clients)
+            checkKeys(of: file.clients)
+            checkLimits(of: file.clients)
         } else {
             report.ok("file", "none: only clients on this machine are served, without a key")
         }
-        if configuration.apple.isEnabled { noteSecrets(for: file) }
+        if configuration.apple.isEnabled { checkSecrets(for: file) }
     }
 
-    private func noteKeys(of clients: [Client]) {
+    private func checkKeys(of clients: [Client]) {
         let keys = clients.flatMap { client in client.keys.map { (client, $0) } }
         let locked = clients.filter { client in !client.keys.contains { $0.isActive(at: now) } }
         let ending = keys.compactMap { client, key -> String? in
@@ -49,7 +49,7 @@ struct ClientsCheck {
         }
     }
 
-    private func noteLimits(of clients: [Client]) {
+    private func checkLimits(of clients: [Client]) {
         let free = clients.filter { $0.limits.policies.isEmpty && $0.limits.concurrency == nil }
         if free.isEmpty { return report.ok("limits", "each client has limits") }
         report.warn(
@@ -57,7 +57,7 @@ struct ClientsCheck {
             do: "Give them `limits`, or set `defaults`, so that one client cannot use up the capacity of all.")
     }
 
-    private func noteSecrets(for file: ClientsFile?) {
+    private func checkSecrets(for file: ClientsFile?) {
         let secrets = SharedSecrets(configuration, file)
         if secrets.primary != nil {
             return report.ok("secrets", "the account's shared secret is set, for all apps without their own")

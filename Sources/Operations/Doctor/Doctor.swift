@@ -3,13 +3,13 @@
 
 package import Receipts
 package import Settings
+internal import Synchronization
 
 /// Checks the environment of a gateway: its configuration, the services it uses and the system's limits.
 ///
 /// All areas are checked in parallel within a time limit, with the components that `serve` would use. The only changes
 /// are a few keys in Redis that expire within a second.
 package struct Doctor: Sendable {
-    /// The configuration, already validated.
     let configuration: GatewayConfiguration
     /// The environment variables; only those for proxies are read.
     let environment: [String: String]
@@ -52,7 +52,7 @@ package struct Doctor: Sendable {
 
     private func check(_ area: CheckResult.Area, _ report: CheckReport) async {
         switch area {
-        case .configuration: noteSettings(report)
+        case .configuration: checkSettings(report)
         case .clients: ClientsCheck(configuration: configuration, report: report, now: clock()).run()
         case .redis: await RedisCheck(configuration: configuration, report: report, clock: clock)?.run()
         case .apple:
@@ -65,10 +65,89 @@ package struct Doctor: Sendable {
         }
     }
 
-    private func noteSettings(_ report: CheckReport) {
+    private func checkSettings(_ report: CheckReport) {
         let set = ConfigurationKeys.all.count { $0.text(configuration) != $0.defaultText }
         report.ok(
             "settings",
             "\(ConfigurationKeys.all.count) settings, \(set) of them changed; check-config lists them")
+    }
+}
+
+/// The observations of one area. Closed at the time limit; later ones are dropped.
+final class CheckReport: Sendable {
+    private struct State {
+        var observations: [CheckResult] = []
+        var isClosed = false
+    }
+
+    private let area: CheckResult.Area
+    private let state = Mutex(State())
+
+    init(_ area: CheckResult.Area) { self.area = area }
+
+    func ok(_ subject: String, _ seen: String) { record(subject, .ok, seen, nil) }
+    func warn(_ subject: String, _ seen: String, do advice: String) { record(subject, .warning, seen, advice) }
+    func fail(_ subject: String, _ seen: String, do advice: String) { record(subject, .failed, seen, advice) }
+
+    func record(_ subject: String, _ level: CheckResult.Level, _ seen: String, _ advice: String?) {
+        let observation = CheckResult(area: area, subject: subject, level: level, seen: seen, advice: advice)
+        state.withLock { if !$0.isClosed { $0.observations.append(observation) } }
+    }
+
+    func close() -> [CheckResult] {
+        state.withLock { state in
+            state.isClosed = true
+            return state.observations
+        }
+    }
+}
+
+/// Returns the result of an operation; nil if it exceeds a time limit. It is then cancelled, and not awaited.
+func value<Value: Sendable>(
+    within limit: Duration, of body: @escaping @Sendable () async -> Value
+) async -> Value? {
+    let (ends, end) = AsyncStream.makeStream(of: Value?.self)
+    let work = Task { end.yield(await body()) }
+    let timer = Task {
+        try? await Task.sleep(for: limit)
+        end.yield(nil)
+    }
+    defer {
+        work.cancel()
+        timer.cancel()
+    }
+    return await ends.first { _ in true } ?? nil
+}
+
+package struct CheckResult: Hashable, Sendable {
+    package enum Level: String, Sendable {
+        case ok
+        /// It works, but needs attention.
+        case warning
+        /// It does not work, or will stop working.
+        case failed
+    }
+
+    /// The areas, in the order of the report.
+    enum Area: String, CaseIterable, Sendable {
+        case configuration, clients, redis, apple, certificates, limits, ports
+    }
+
+    let area: Area
+    /// The subject, in a word; unique within its area except for `configuration`.
+    let subject: String
+    let level: Level
+    /// The observation and its meaning. Never a secret.
+    let seen: String
+    let advice: String?
+}
+
+extension ConfigurationProblems {
+    /// The problems as observations. One sentence already contains the fault and what to do.
+    package var observations: [CheckResult] {
+        problems.prefix(Self.maximumShown).map {
+            CheckResult(
+                area: .configuration, subject: "settings", level: .failed, seen: $0.description, advice: nil)
+        }
     }
 }

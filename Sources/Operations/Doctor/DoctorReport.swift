@@ -12,7 +12,6 @@ package struct DoctorReport: Sendable {
     }
 
     package enum Format: String, CaseIterable, Sendable {
-        /// One line per observation, for people.
         case text
         case json
     }
@@ -29,7 +28,6 @@ package struct DoctorReport: Sendable {
 // MARK: - For people
 
 extension DoctorReport {
-    /// Returns a heading for each area and a line for each observation.
     package func text(hasColours: Bool) -> String {
         let areas = CheckResult.Area.allCases.compactMap { area in
             let lines = observations.filter { $0.area == area }.map { "  \($0.line(hasColours: hasColours))\n" }
@@ -77,7 +75,7 @@ extension String {
         self + String(repeating: " ", count: max(1, width - count))
     }
 
-    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }
 
 // MARK: - For programs

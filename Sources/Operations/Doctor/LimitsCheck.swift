@@ -14,7 +14,6 @@ struct LimitsCheck {
         /// Open files besides connections: libraries, event loops, the log.
         static let otherFiles = 64
         static let adminConnections = 256
-        /// The minimum for an idle gateway.
         static let fewestFiles = 256
         static let idleMemory = ByteCount.mebibytes(64)
         /// The share of the allowed memory above which load may exceed it.
@@ -22,28 +21,28 @@ struct LimitsCheck {
     }
 
     func run() {
-        noteFiles()
-        noteMemory()
-        noteCores()
+        checkFiles()
+        checkMemory()
+        checkCores()
     }
 
-    private func noteFiles() {
+    private func checkFiles() {
         guard let maximum = ProcessStatistics.maximumFiles.flatMap({ Int(exactly: $0) }) else {
             return report.ok("files", "unlimited")
         }
         let connections = configuration.http.limits.connections
-        let asking = configuration.apple.isEnabled ? 2 * configuration.apple.concurrency : 0
-        let needed = connections + asking + Limits.adminConnections + Limits.otherFiles
+        let forApple = configuration.apple.isEnabled ? 2 * configuration.apple.concurrency : 0
+        let needed = connections + forApple + Limits.adminConnections + Limits.otherFiles
         let seen =
             "\(maximum) may be open; \(connections) connections (gateway.http.limits.connections) and the rest take \(needed)"
         guard maximum < needed else { return report.ok("files", seen) }
-        report.note(
+        report.record(
             "files", maximum < Limits.fewestFiles ? .failed : .warning,
             "\(seen): at the limit no connection is accepted",
             "Raise the limit (ulimit -n, LimitNOFILE= of systemd), or lower the setting.")
     }
 
-    private func noteMemory() {
+    private func checkMemory() {
         let parts = [
             configuration.nearCacheSize, configuration.apple.cacheSize, configuration.http.limits.bodiesInFlight,
             Limits.idleMemory,
@@ -53,14 +52,14 @@ struct LimitsCheck {
         guard let allowed = SystemLimits.memory else { return report.ok("memory", "\(seen); no limit is known") }
         let share = Double(needed) / Double(allowed), allowedText = StatusValue.bytes(allowed).text
         guard share > Limits.comfort else { return report.ok("memory", "\(seen) of \(allowedText) allowed") }
-        report.note(
+        report.record(
             "memory", share > 1 ? .failed : .warning,
             "\(seen) of \(allowedText) allowed: the system may kill the gateway",
             "Allow more, or lower gateway.cache.near.size, gateway.cache.apple.size or gateway.http.limits.bodies_in_flight."
         )
     }
 
-    private func noteCores() {
+    private func checkCores() {
         guard let cores = ProcessStatistics.allowedCores else { return report.ok("cores", "no limit is known") }
         guard let quota = SystemLimits.cores, quota < Double(cores) else {
             return report.ok("cores", "\(cores), with an event loop on each")
@@ -80,7 +79,6 @@ enum SystemLimits {
         return (groups + [machineMemory].compactMap(\.self)).min()
     }
 
-    /// The CPU quota in cores; nil for none.
     static var cores: Double? {
         values("cpu.max").compactMap(quota).min()
     }

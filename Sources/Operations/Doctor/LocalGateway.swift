@@ -18,7 +18,6 @@ package struct LocalGateway: Sendable {
 
     package enum Condition: Hashable, Sendable {
         case healthy
-        /// Another status, with its detail.
         case unhealthy(status: Int, detail: String)
         case unreachable(TransportError)
     }

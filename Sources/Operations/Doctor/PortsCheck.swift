@@ -12,8 +12,8 @@ struct PortsCheck {
 
     func run() async {
         let running = await runningVersion()
-        await note("data", configuration.http.listener, setting: "GATEWAY_HTTP_PORT", running)
-        await note("admin", configuration.admin, setting: "GATEWAY_ADMIN_PORT", running)
+        await record("data", configuration.http.listener, setting: "GATEWAY_HTTP_PORT", running)
+        await record("admin", configuration.admin, setting: "GATEWAY_ADMIN_PORT", running)
     }
 
     private func runningVersion() async -> String? {
@@ -21,7 +21,7 @@ struct PortsCheck {
         return await gateway.version()
     }
 
-    private func note(
+    private func record(
         _ plane: String, _ listener: ListenerConfiguration, setting: String, _ running: String?
     ) async {
         let location = "\(listener.host.printable()) port \(listener.port)"

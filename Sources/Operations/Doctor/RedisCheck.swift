@@ -21,13 +21,11 @@ struct RedisCheck {
     enum Limits {
         /// The time limit of a command and of an attempt to connect.
         static let timeout: Duration = .seconds(2)
-        /// The time limit for connecting to each master.
         static let connecting: Duration = .seconds(6)
         /// The interval of polling for it.
         static let pace: Duration = .milliseconds(2)
         /// The number of consecutive pings; the median counts.
         static let pings = 9
-        /// The largest accepted clock difference.
         static let clockDifference: Duration = .seconds(2)
     }
 
@@ -50,14 +48,14 @@ struct RedisCheck {
     func run() async {
         redis.start()
         await connect()
-        noteTopology()
-        if noteConnection() {
-            noteAnnouncements()
-            await noteLatency()
-            await noteClock()
-            await noteServer()
+        checkTopology()
+        if checkConnection() {
+            checkAnnouncements()
+            await checkLatency()
+            await checkClock()
+            await checkServer()
             // Last, because a replica's refusal to write makes the client disconnect.
-            await noteCommands()
+            await checkCommands()
         }
         await redis.shutdown()
     }
@@ -78,7 +76,7 @@ struct RedisCheck {
         return recorder[.subscriber] != nil
     }
 
-    private func noteTopology() {
+    private func checkTopology() {
         let masters = redis.masters
         let away = masters.filter { if case .connected = $0.value { false } else { true } }.keys.map(\.description)
         switch client.url.topology {
@@ -102,7 +100,7 @@ struct RedisCheck {
         }
     }
 
-    private func noteConnection() -> Bool {
+    private func checkConnection() -> Bool {
         switch recorder[.commands] {
         case .connected(let span) where span > configuration.connectDeadline:
             report.warn(
@@ -124,7 +122,7 @@ struct RedisCheck {
         return false
     }
 
-    private func noteAnnouncements() {
+    private func checkAnnouncements() {
         switch recorder[.subscriber] {
         case .connected: report.ok("announcements", "changes of keys are announced (CLIENT TRACKING, SUBSCRIBE)")
         case .failed(let fault):
@@ -139,7 +137,7 @@ struct RedisCheck {
 
     // MARK: - Using it
 
-    private func noteCommands() async {
+    private func checkCommands() async {
         let probes = RedisProbes().commands
         let faults = zip(probes, await redis.send(probes)).compactMap { command, result -> (String, RedisError)? in
             guard case .failure(let error) = result, !error.isUnknownScript else { return nil }
@@ -153,7 +151,7 @@ struct RedisCheck {
         report.fail("commands", "\(names.listed): \(first.seen)", do: first.advice)
     }
 
-    private func noteLatency() async {
+    private func checkLatency() async {
         var spans: [Duration] = []
         for _ in 0..<Limits.pings {
             let began = ContinuousClock.now
@@ -179,7 +177,7 @@ struct RedisCheck {
         }
     }
 
-    private func noteClock() async {
+    private func checkClock() async {
         let before = clock()
         guard let theirs = (try? await redis.send(RedisCommand("TIME"))).flatMap(Timestamp.init(redis:)) else { return }
         let difference = before.midpoint(to: clock()).duration(to: theirs)
@@ -191,10 +189,10 @@ struct RedisCheck {
             do: "Limits use Redis's clock, receipts this machine's: synchronise both (NTP).")
     }
 
-    private func noteServer() async {
+    private func checkServer() async {
         do throws(RedisError) {
             guard case .string(let text) = try await redis.send(RedisCommand("INFO")) else { return }
-            RedisServerInfo(String(decoding: text, as: UTF8.self)).note(on: report)
+            RedisServerInfo(String(decoding: text, as: UTF8.self)).record(on: report)
         } catch {
             report.ok("server", "version and memory were not checked: \(error.seen); the ACL rule +info allows it")
         }
@@ -202,7 +200,6 @@ struct RedisCheck {
 }
 
 extension RedisError {
-    /// True for an unknown script: the gateway then sends the whole script.
     fileprivate var isUnknownScript: Bool {
         if case .refused(let refusal) = self { refusal.kind == .noScript } else { false }
     }
@@ -233,19 +230,80 @@ final class ConnectionRecorder: RedisObserver {
     /// Records an event. A success is final; of failures the last one counts.
     func observe(_ event: RedisEvent) {
         switch event {
-        case .connected(let role): note(.connected(after: began.duration(to: .now)), role)
-        case .connectFailed(let role, let fault): note(.failed(fault), role)
+        case .connected(let role): record(.connected(after: began.duration(to: .now)), role)
+        case .connectFailed(let role, let fault): record(.failed(fault), role)
         default: break
         }
     }
 
-    /// The outcome for a role; nil while there is none.
     subscript(role: RedisConnectionRole) -> Outcome? { outcomes.withLock { $0[role] } }
 
-    private func note(_ outcome: Outcome, _ role: RedisConnectionRole) {
+    private func record(_ outcome: Outcome, _ role: RedisConnectionRole) {
         outcomes.withLock { outcomes in
             if case .connected? = outcomes[role] { return }
             outcomes[role] = outcome
         }
+    }
+}
+
+/// All commands of the gateway, on the doctor's own keys, which expire within a second. Their prefixes are the
+/// gateway's, because an ACL may be limited to those. Commands used only in scripts are also sent alone: Redis does not
+/// name a command it refuses within a script.
+struct RedisProbes: Sendable {
+    let commands: [RedisCommand]
+
+    /// The lifetime of all keys in milliseconds.
+    private static let life: RedisWord = 1000
+
+    /// - Parameter token: makes the keys unique.
+    init(token: String = .randomName()) {
+        commands =
+            Self.results(RedisWord("\(SharedCacheNames.resultPrefix)doctor-\(token)"))
+            + Self.nodes(RedisWord("gw:doctor:nodes-\(token)")) + Self.purges(RedisWord("gw:doctor:purges-\(token)"))
+            + [RedisCommand("TIME")] + Self.scripts(token)
+    }
+
+    private static func results(_ key: RedisWord) -> [RedisCommand] {
+        [
+            RedisCommand("SET", key: key, "", "PX", life), RedisCommand("GET", key: key),
+            RedisCommand("PTTL", key: key), RedisCommand("DEL", key: key),
+        ]
+    }
+
+    private static func nodes(_ key: RedisWord) -> [RedisCommand] {
+        [
+            RedisCommand("ZADD", key: key, 1, "doctor"), RedisCommand("PEXPIRE", key: key, life),
+            RedisCommand("ZCARD", key: key), RedisCommand("ZREMRANGEBYSCORE", key: key, 2, 3),
+            RedisCommand("ZREM", key: key, "doctor"),
+        ]
+    }
+
+    private static func purges(_ key: RedisWord) -> [RedisCommand] {
+        [
+            RedisCommand("RPUSH", key: key, "doctor"), RedisCommand("PEXPIRE", key: key, life),
+            RedisCommand("LTRIM", key: key, -1, -1), RedisCommand("LLEN", key: key),
+            RedisCommand("LRANGE", key: key, 0, -1),
+        ]
+    }
+
+    /// Returns each script once by its hash, and one of them whole, as after `SCRIPT FLUSH`.
+    private static func scripts(_ token: String) -> [RedisCommand] {
+        let lease = RedisWord("\(RedisFlightLeases.prefix)doctor-\(token)"), bucket = RedisWord("rl:{doctor-\(token)}")
+        let node = RedisWord("gw:doctor:\(token)")
+        return [
+            RedisFlightLeases.acquisition.call(keys: [lease], [RedisWord(token), life, ""]),
+            RedisFlightLeases.release.call(keys: [lease], [RedisWord(token), "", life]),
+            // One token from a bucket of one, which is full again after a millisecond.
+            RedisTokenBuckets.script.call(keys: [bucket], [1, 1, 1000, 1, 0, 0, 0, 0]),
+            RedisFleetState.pause.call(keys: [RedisWord("\(RedisFleetState.pausePrefix)doctor-\(token)")], [life, 0]),
+            // No announcement: it would not expire.
+            RedisFleetState.lifecycle.call(
+                keys: [RedisWord("\(RedisFleetState.lifecyclePrefix)doctor-\(token)")], ["", 0, life]),
+            // A missing history stays missing.
+            RedisPurges.restart.call(
+                keys: [RedisWord("gw:{doctor-\(token)}:head"), RedisWord("gw:{doctor-\(token)}:log")], ["none", "1"]),
+            NodeRegistry.beat.call(keys: [node], ["doctor", life]),
+            NodeRegistry.beat.wholeCall(keys: [node], ["doctor", life]),
+        ]
     }
 }

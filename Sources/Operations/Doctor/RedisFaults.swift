@@ -73,12 +73,12 @@ struct RedisServerInfo {
         fields = Dictionary(pairs) { first, _ in first }
     }
 
-    func note(on report: CheckReport) {
-        noteVersion(on: report)
-        noteMemory(on: report)
+    func record(on report: CheckReport) {
+        checkVersion(on: report)
+        checkMemory(on: report)
     }
 
-    private func noteVersion(on report: CheckReport) {
+    private func checkVersion(on report: CheckReport) {
         let version = String(fields["valkey_version"] ?? fields["redis_version"] ?? "").printable()
         let name = fields["valkey_version"] == nil ? "Redis" : "Valkey"
         let major = (fields["redis_version"] ?? "").prefix { $0 != "." }
@@ -88,7 +88,7 @@ struct RedisServerInfo {
         report.fail("server", "\(name) \(version) is too old", do: "The gateway needs Redis 6 or later.")
     }
 
-    private func noteMemory(on report: CheckReport) {
+    private func checkMemory(on report: CheckReport) {
         let policy = String(fields["maxmemory_policy"] ?? "").printable()
         guard let maximum = fields["maxmemory"].flatMap({ Int($0) }), !policy.isEmpty else {
             return report.ok("memory", "INFO does not report it")

@@ -19,7 +19,6 @@ package struct LogLevelRoute: Sendable {
     let clock: @Sendable () -> Timestamp
 
     enum Limits {
-        /// The duration of a change.
         static let span: ClosedRange<Duration> = .seconds(1) ... .seconds(86_400)
         static let textBytes = 32
     }
@@ -44,7 +43,7 @@ package struct LogLevelRoute: Sendable {
     /// Changes the settings. The admin plane requires no key, and may be open to a network for readers of metrics: only
     /// loopback clients may change the log level.
     private func change(_ context: RequestContext, _ body: ReservedBody) throws -> Reply {
-        guard let peer = context.peer.address, Loopback.contains(peer) else { throw Problem.onlyFromThisMachine }
+        guard let peer = context.peer, Loopback.contains(peer) else { throw Problem.onlyFromThisMachine }
         // A browser on this machine sends requests for pages from elsewhere, with their `Origin`.
         guard context.header.origin == .none else { throw Problem.onlyFromThisMachine }
         guard RequestMediaType.isJSON(context.header.contentType) else { throw Problem.unsupportedMediaType }

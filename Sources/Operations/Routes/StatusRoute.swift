@@ -51,7 +51,6 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the state of an endpoint at `now`.
     mutating func upstream(
         isEnabled: Bool, _ health: UpstreamHealth, _ state: UpstreamLifecycle.State, at now: Timestamp
     ) {

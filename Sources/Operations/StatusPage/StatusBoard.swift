@@ -144,7 +144,6 @@ extension StatusBoard {
         ]
     }
 
-    /// Streams events until the viewer leaves or the node stops.
     @Sendable private func events(_ context: RequestContext) throws -> Reply {
         guard let stream = admit(after: context.header.lastEvent) else { throw Problem.tooManyViewers }
         return Reply(fields: [.contentType: "text/event-stream", .cacheControl: "no-store"], stream: stream)

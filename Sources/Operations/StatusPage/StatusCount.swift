@@ -21,7 +21,6 @@ enum StatusCount: Int, CaseIterable, Sendable {
     case storeDone, storeFailed, storeRejected, invalidations
 }
 
-/// The durations on the status page.
 enum StatusTiming: Int, CaseIterable, Sendable {
     case answers, production, sandbox, store
 }
@@ -52,7 +51,6 @@ struct StatusInstruments: Sendable {
 
 // MARK: - Series of counters
 
-/// Some series of a family.
 private struct CountedSeries {
     let family: MetricFamily
     let labelSets: [[String]]
@@ -73,19 +71,15 @@ extension CountedSeries {
         .init(MetricCatalogue.verifications, where: isMeant)
     }
 
-    static func degraded(_ isMeant: (DegradedReason) -> Bool) -> Self {
-        .init(MetricCatalogue.degraded, where: isMeant)
-    }
-
     static func requests(to environment: UpstreamEnvironment, _ isMeant: (UpstreamOutcome) -> Bool) -> Self {
         .init(MetricCatalogue.upstreamRequests) { (labels: EndpointLabels<UpstreamOutcome>) in
-            labels.endpoint == UpstreamEndpoint(.verifyReceipt, environment) && isMeant(labels.detail)
+            labels.first == UpstreamEndpoint(.verifyReceipt, environment) && isMeant(labels.second)
         }
     }
 
     static func rejected(_ environment: UpstreamEnvironment) -> Self {
         .init(MetricCatalogue.upstreamRejected) { (labels: EndpointLabels<LocalRejection>) in
-            labels.endpoint == UpstreamEndpoint(.verifyReceipt, environment)
+            labels.first == UpstreamEndpoint(.verifyReceipt, environment)
         }
     }
 
@@ -97,20 +91,8 @@ extension CountedSeries {
         .init(MetricCatalogue.limitDecisions, where: isMeant)
     }
 
-    static func limited(_ limit: LimitedRequestLabel) -> Self {
-        .init(MetricCatalogue.limitedRequests, limit.labelValues)
-    }
-
     static func answers(_ isMeant: (AnswerLabels) -> Bool = { _ in true }) -> Self {
         .init(MetricCatalogue.requests) { (labels: AnswerLabels) in labels.route.isVerification && isMeant(labels) }
-    }
-
-    static func refusals(_ isMeant: (EdgeRefusal) -> Bool) -> Self {
-        .init(MetricCatalogue.refusals, where: isMeant)
-    }
-
-    static func faults(_ isMeant: (SharedCacheFault) -> Bool) -> Self {
-        .init(MetricCatalogue.sharedCacheFaults, where: isMeant)
     }
 
     static func commands(_ isMeant: (StoreCommandOutcome) -> Bool) -> Self {
@@ -133,8 +115,9 @@ extension StatusCount {
         case .fromSharedCache: .verdicts { $0.cache == .shared || $0.cache == .stale }
         case .fromReceipts: .verdicts { $0.cache == .miss && $0.source == .local }
         case .fromApple: .verdicts { $0.cache == .miss && $0.source == .apple }
-        case .degraded: .degraded { $0 != .stopping && $0 != .sharedStoreUnreachable }
-        case .secretRejected: .degraded { $0 == .sharedSecretRejected }
+        case .degraded:
+            .init(MetricCatalogue.degraded) { $0 != DegradedReason.stopping && $0 != .sharedStoreUnreachable }
+        case .secretRejected: .init(MetricCatalogue.degraded, DegradedReason.sharedSecretRejected.labelValues)
         case .contradicted: .init(MetricCatalogue.contradictions) { (_: Contradiction) in true }
         case .unreachableForCallers:
             .init(MetricCatalogue.undecided, UndecidedReason.upstreamDidNotAnswer.labelValues)
@@ -151,17 +134,17 @@ extension StatusCount {
         case .cacheMisses: .lookups(.miss)
         case .coalescedRequests: .init(MetricCatalogue.coalescedRequests)
         case .leasesFound: .init(MetricCatalogue.flightLeases, LeaseOutcome.found.labelValues)
-        case .cacheFaults: .faults { _ in true }
-        case .cacheForgeries: .faults { $0 == .sealInvalid }
+        case .cacheFaults: .init(MetricCatalogue.sharedCacheFaults) { (_: SharedCacheFault) in true }
+        case .cacheForgeries: .init(MetricCatalogue.sharedCacheFaults, SharedCacheFault.sealInvalid.labelValues)
         case .limitsAdmitted: .decisions { $0.decision == .admitted }
         case .limitsAlone: .decisions { [.localShare, .open, .closed].contains($0.source) }
         case .limitsInShadow: .decisions { $0.decision == .refusedInShadow }
-        case .refusedByRate: .limited(.rate)
-        case .refusedByConcurrency: .limited(.concurrency)
+        case .refusedByRate: .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.rate.labelValues)
+        case .refusedByConcurrency: .init(MetricCatalogue.limitedRequests, LimitedRequestLabel.concurrency.labelValues)
         case .answers: .answers()
         case .serverErrors: .answers { DurationLabels($0).codeClass == .serverError }
-        case .refusedAtEdge: .refusals { _ in true }
-        case .overloaded: .refusals { $0 == .overloaded || $0 == .answerLate }
+        case .refusedAtEdge: .init(MetricCatalogue.refusals) { (_: EdgeRefusal) in true }
+        case .overloaded: .init(MetricCatalogue.refusals) { $0 == EdgeRefusal.overloaded || $0 == .answerLate }
         case .storeDone: .commands { $0 == .ok }
         case .storeFailed: .commands { $0 != .ok && $0 != .rejected }
         case .storeRejected: .commands { $0 == .rejected }
@@ -197,7 +180,6 @@ extension StatusTiming {
 }
 
 extension UpstreamOutcome {
-    /// True if Apple answered, whatever the answer.
     fileprivate var isAnswer: Bool { !isFailure && self != .throttled }
 
     fileprivate var isFailure: Bool {
@@ -206,6 +188,5 @@ extension UpstreamOutcome {
 }
 
 extension RouteLabel {
-    /// True for the routes that verify receipts.
     fileprivate var isVerification: Bool { self == .verify || self == .verifyReceipt }
 }

@@ -3,7 +3,6 @@
 
 internal import Receipts
 
-/// The counts at one moment.
 struct StatusReading: Sendable {
     /// The wall-clock time, for people.
     let time: Timestamp
@@ -16,7 +15,6 @@ struct StatusReading: Sendable {
     let processorSeconds: Double
 }
 
-/// The difference between two readings.
 struct StatusWindow: Sendable {
     private let from, to: StatusReading
 
@@ -32,7 +30,6 @@ struct StatusWindow: Sendable {
     /// Returns the rate of several counts per second; nil for an empty window.
     func rate(_ counts: [StatusCount]) -> Double? { seconds.map { Double(count(counts)) / $0 } }
 
-    /// Returns the rate of a count per second; nil for an empty window.
     func rate(_ count: StatusCount) -> Double? { rate([count]) }
 
     /// Returns a count's share of several; nil if all of them are 0.
@@ -41,7 +38,6 @@ struct StatusWindow: Sendable {
         return sum > 0 ? Double(count(part)) / Double(sum) : nil
     }
 
-    /// The number of busy cores.
     var cores: Double? { seconds.map { max(0, to.processorSeconds - from.processorSeconds) / $0 } }
 
     /// Returns a quantile in seconds, interpolated within its bucket; nil without values. Values beyond the last bound
@@ -71,7 +67,6 @@ extension UInt64 {
 /// The readings of the last minutes, in a ring buffer.
 struct StatusHistory: Sendable {
     enum Limits {
-        /// The interval of readings.
         static let tick: Duration = .seconds(2)
         /// Ten minutes of them, and one to begin with.
         static let readings = 301
@@ -85,14 +80,12 @@ struct StatusHistory: Sendable {
 
     init(first: StatusReading) { readings = [first] }
 
-    /// Adds a reading, and drops the oldest if the ring is full.
     mutating func append(_ reading: StatusReading) {
         guard readings.count == Limits.readings else { return readings.append(reading) }
         readings[next] = reading
         next = (next + 1) % Limits.readings
     }
 
-    /// The readings from the oldest to the newest.
     var inOrder: [StatusReading] { Array(readings[next...] + readings[..<next]) }
 
     var newest: StatusReading { readings[(next + readings.count - 1) % readings.count] }
@@ -104,7 +97,6 @@ struct StatusHistory: Sendable {
     }
 }
 
-/// The windows shown on the page.
 struct StatusWindows: Sendable {
     let now, minute, all: StatusWindow
 

@@ -16,7 +16,6 @@ struct StatusIssue: Hashable, Sendable {
     }
 
     let severity: Severity
-    /// The problem, in one sentence.
     let text: String
     /// The advice, or the automatic reaction.
     let advice: String
@@ -79,22 +78,22 @@ enum StatusThresholds {
 extension StatusSources {
     /// Returns all issues, the most severe first.
     func issues(_ windows: StatusWindows, at now: Timestamp) -> [StatusIssue] {
-        let all = health.issues + reloadIssues + appleIssues(windows) + answerIssues(windows) + sunsetIssues(at: now)
-        return [.critical, .warning, .info].flatMap { severity in all.filter { $0.severity == severity } }
+        let all = health.issues + [reloadIssue] + appleIssues(windows) + answerIssues(windows) + [sunsetIssue(at: now)]
+        return [.critical, .warning, .info].flatMap { severity in
+            all.compactMap { $0?.severity == severity ? $0 : nil }
+        }
     }
 
-    private var reloadIssues: [StatusIssue] {
-        guard reloads.last?.result == .refused else { return [] }
-        return [
-            StatusIssue(
-                .warning, "The new configuration was rejected; the previous one stays in force.",
-                "The log names the problems.", .configurationReloadFailed)
-        ]
+    private var reloadIssue: StatusIssue? {
+        StatusIssue(
+            if: reloads.last?.result == .refused, .warning,
+            "The new configuration was rejected; the previous one stays in force.", "The log names the problems.",
+            .configurationReloadFailed)
     }
 
-    private func appleIssues(_ windows: StatusWindows) -> [StatusIssue] {
+    private func appleIssues(_ windows: StatusWindows) -> [StatusIssue?] {
         guard isAppleEnabled else { return [] }
-        let endpoints = UpstreamEndpoint.allCases.compactMap { endpoint in
+        let endpoints = UpstreamEndpoint.allCases.map { endpoint in
             appleIssue(endpoint, upstreams.guards.health(of: endpoint), windows.minute)
         }
         return endpoints + trustIssues(windows.all)
@@ -110,11 +109,11 @@ extension StatusSources {
                 "Answers rest on the receipts alone. To send less, lower gateway.apple.max_requests_per_second.",
                 .appleThrottling)
         }
-        let failed = minute.count(endpoint.failed), asked = failed + minute.count(endpoint.answered)
+        let failed = minute.count(endpoint.failed), requests = failed + minute.count(endpoint.answered)
         return StatusIssue(
-            if: asked >= StatusThresholds.fewestVerdicts
-                && Double(failed) > StatusThresholds.failedShare * Double(asked),
-            .warning, "\(failed) of \(asked) requests to \(endpoint.title) failed in the last minute.",
+            if: requests >= StatusThresholds.fewestVerdicts
+                && Double(failed) > StatusThresholds.failedShare * Double(requests),
+            .warning, "\(failed) of \(requests) requests to \(endpoint.title) failed in the last minute.",
             "Answers rest on the receipts alone where possible. The metrics count failures by outcome.",
             .appleErrorRateHigh)
     }
@@ -142,7 +141,7 @@ extension StatusSources {
             if: health.breaker != .closed, .warning, "\(endpoint.title) \(text)", advice, .circuitBreakerOpen)
     }
 
-    private func trustIssues(_ window: StatusWindow) -> [StatusIssue] {
+    private func trustIssues(_ window: StatusWindow) -> [StatusIssue?] {
         [
             StatusIssue(
                 if: window.count(.contradicted) > 0, .critical,
@@ -156,10 +155,10 @@ extension StatusSources {
                 if: window.count(.secretRejected) > 0, .warning,
                 "Apple does not accept the shared secret of an app.",
                 "Its renewals are unknown. Compare the secret with App Store Connect.", .sharedSecretRejected),
-        ].compactMap { $0 }
+        ]
     }
 
-    private func answerIssues(_ windows: StatusWindows) -> [StatusIssue] {
+    private func answerIssues(_ windows: StatusWindows) -> [StatusIssue?] {
         let minute = windows.minute, answers = minute.count(.answers), verdicts = minute.count(.verdicts)
         let slowest = verdicts >= StatusThresholds.fewestVerdicts ? minute.quantile(0.99, of: .answers) ?? 0 : 0
         func exceeds(_ count: StatusCount, _ share: Double, of whole: Int) -> Bool {
@@ -187,27 +186,22 @@ extension StatusSources {
                 if: slowest > StatusThresholds.slowestHundredth, .warning,
                 "The p99 of the time to answer is \(StatusValue.latency(slowest).text).",
                 "Check Apple, Redis and the load of this machine.", .latencyBurnsFast),
-        ].compactMap { $0 }
+        ]
     }
 
-    private func sunsetIssues(at now: Timestamp) -> [StatusIssue] {
+    private func sunsetIssue(at now: Timestamp) -> StatusIssue? {
         let ends = UpstreamEndpoint.allCases.compactMap { upstreams.lifecycle.state(of: $0).dates.sunset }
-        guard isAppleEnabled, let left = ends.min()?.since(now) else { return [] }
+        guard isAppleEnabled, let end = ends.min() else { return nil }
+        let left = now.duration(to: end)
         guard left > .zero else {
-            return [
-                StatusIssue(
-                    .critical, "verifyReceipt has reached its end date.",
-                    "Clients that need Apple's answer must have migrated.", .sunsetApproaching)
-            ]
+            return StatusIssue(
+                .critical, "verifyReceipt has reached its end date.",
+                "Clients that need Apple's answer must have migrated.", .sunsetApproaching)
         }
-        let step = StatusThresholds.sunsetDays.first { left <= .seconds($0.days * 86_400) }
-        return step.map { step in
-            [
-                StatusIssue(
-                    step.severity, "verifyReceipt ends in \(StatusValue.span(left).text).",
-                    "In the last thirty days a growing share of answers rests on the receipt alone.",
-                    .sunsetApproaching)
-            ]
-        } ?? []
+        return StatusThresholds.sunsetDays.first { left <= .seconds($0.days * 86_400) }.map { step in
+            StatusIssue(
+                step.severity, "verifyReceipt ends in \(StatusValue.span(left).text).",
+                "In the last thirty days a growing share of answers rests on the receipt alone.", .sunsetApproaching)
+        }
     }
 }

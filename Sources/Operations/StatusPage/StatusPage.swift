@@ -31,7 +31,6 @@ struct StatusPage: Sendable {
         ].joined(separator: "; "),
     ]
 
-    /// Returns the policy's source expression for a text.
     private static func source(_ text: String) -> String {
         "sha256-" + Data(HashFunction.sha256.digest(of: Array(text.utf8))).base64EncodedString()
     }

@@ -5,12 +5,10 @@ internal import JSON
 internal import Receipts
 internal import Settings
 
-/// The content of the status page at one moment.
 struct StatusReport: Sendable {
     let time: Timestamp
     let host: String
     let issues: [StatusIssue]
-    /// The tables, those with a plot first.
     let tables: [StatusTable]
     /// One sentence below the title.
     let summary: String
@@ -34,13 +32,7 @@ struct StatusReport: Sendable {
 enum StatusSummary: String, Sendable {
     case healthy, degraded, failing
 
-    var title: String {
-        switch self {
-        case .healthy: "Healthy"
-        case .degraded: "Degraded"
-        case .failing: "Failing"
-        }
-    }
+    var title: String { rawValue.capitalizedFirst }
 
     var tone: StatusTone {
         switch self {
@@ -65,7 +57,6 @@ extension StatusReport {
 // MARK: - For programs
 
 extension StatusReport {
-    /// Returns the answer to `GET /status.json`.
     func json(_ history: StatusHistory) -> [UInt8] {
         var json = JSONWriter(reservingCapacity: 32_768)
         json.object { json in

@@ -6,7 +6,6 @@ internal import Receipts
 
 /// A table of the status page. Names are those of `/status.json` and of the page's elements; titles are for people.
 struct StatusTable: Sendable {
-    /// The name and title of a row or column.
     struct Heading: Hashable, Sendable {
         let name: String
         let title: String
@@ -53,7 +52,6 @@ extension StatusTable {
 }
 
 extension StatusTable.Row {
-    /// Creates a row of a table with one column.
     init(_ name: String, _ title: String, _ value: StatusValue, _ tone: StatusTone = .plain) {
         self.init(heading: .init(name, title), cells: [.init(value: value, tone: tone)])
     }
@@ -63,7 +61,6 @@ extension StatusTable.Row {
 struct StatusPlot: Sendable {
     struct Line: Sendable {
         let heading: StatusTable.Heading
-        /// The line's value in a window.
         let value: @Sendable (StatusWindow) -> StatusValue
 
         fileprivate init(_ name: String, _ title: String, _ value: @escaping @Sendable (StatusWindow) -> StatusValue) {
@@ -80,7 +77,6 @@ struct StatusPlot: Sendable {
     /// One sentence below the title.
     let note: String
     var unit = "rate"
-    /// The lines, in the order of the table.
     let lines: [Line]
 
     static let all = [

@@ -11,11 +11,9 @@ enum StatusValue: Hashable, Sendable {
     /// No value: null for programs.
     case none(shown: String = StatusValue.nothing)
     case count(Int)
-    /// A number of a maximum.
     case part(Int, of: Int)
     case number(Double?)
     case rate(Double?)
-    /// A share, from 0 to 1.
     case share(Double?)
     /// A latency in seconds.
     case latency(Double?)
@@ -30,10 +28,8 @@ enum StatusValue: Hashable, Sendable {
 // MARK: - For people
 
 extension StatusValue {
-    /// The text for an unknown value.
     static let nothing = "–"
 
-    /// The text on the page.
     var text: String {
         switch self {
         case .word(_, let shown), .none(let shown): shown

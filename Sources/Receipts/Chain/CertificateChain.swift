@@ -6,7 +6,6 @@ struct CertificateChain: Sendable {
     let key: PublicKey
     /// The period in which every certificate of the chain is valid, the anchor included.
     let validity: Validity
-    /// The environments whose receipts the signer may sign.
     let environments: Set<Environment>
     let info: VerifiedChainInfo
 

@@ -6,7 +6,6 @@
 //     critical   BOOLEAN DEFAULT FALSE,
 //     extnValue  OCTET STRING }                                  -- RFC 5280 §4.1
 
-/// The certificate extensions that matter for a receipt.
 struct CertificateExtensions: Sendable {
     /// Basic constraints (RFC 5280 §4.2.1.9): true if the certificate may issue others.
     private(set) var isCA = false
@@ -42,11 +41,11 @@ struct CertificateExtensions: Sendable {
         let isCritical = try fields.isTrueIfPresent()
         let value = try fields.next(.octetString)
         try fields.finish()
-        try note(list.bytes.extracting(identifier), isCritical: isCritical, fields.reader(of: value))
+        try record(list.bytes.extracting(identifier), isCritical: isCritical, fields.reader(of: value))
         return identifier
     }
 
-    private mutating func note(
+    private mutating func record(
         _ identifier: Span<UInt8>, isCritical: Bool, _ value: consuming DERReader
     ) throws(ReceiptError) {
         if identifier.equals(ObjectIdentifier.basicConstraints) {

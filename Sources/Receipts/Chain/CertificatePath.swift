@@ -19,7 +19,9 @@ struct CertificatePath {
         let bytes = certificates.bytes
         let all = try read(certificates)
         var path = [try signer(certificates.signer, among: all, in: bytes)]
-        while let last = path.last, !last.isSelfIssued(in: bytes), let issuer = issuer(of: last, all, bytes) {
+        while let last = path.last, !last.isSelfIssued(in: bytes),
+            let issuer = all.first(where: { bytes.equals($0.subject, last.issuer) })
+        {
             guard path.count < maximumLength || issuer.isSelfIssued(in: bytes) else {
                 throw ReceiptError(.pathLengthExceeded)
             }
@@ -56,12 +58,6 @@ struct CertificatePath {
         return match
     }
 
-    private static func issuer(of certificate: Certificate, _ all: [Certificate], _ bytes: Span<UInt8>)
-        -> Certificate?
-    {
-        all.first { bytes.equals($0.subject, certificate.issuer) }
-    }
-
     /// Removes the root from the path, or finds the anchors whose known certificates come next.
     private static func anchors(
         endingOf path: inout [Certificate], in bytes: Span<UInt8>, _ trustStore: TrustStore
@@ -78,5 +74,37 @@ struct CertificatePath {
         let anchors = trustStore.anchors(withSubject: bytes.extracting(last.issuer))
         guard !anchors.isEmpty else { throw ReceiptError(.issuerCertificateMissing) }
         return anchors
+    }
+}
+
+/// The certificates sent with a signature, and the name of the signer's. Not yet parsed, not yet trusted.
+///
+/// They come from the set of a PKCS #7 container or the x5c of a JWS header (RFC 7515 §4.1.6).
+struct SignerCertificates: ~Escapable {
+    let bytes: Span<UInt8>
+    let encodings: [Range<Int>]
+    let signer: SignerIdentifier
+
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>, at encodings: [Range<Int>], signer: SignerIdentifier) {
+        self.bytes = bytes
+        self.encodings = encodings
+        self.signer = signer
+    }
+}
+
+enum SignerIdentifier: Hashable, Sendable {
+    /// The one with this issuer, a Name's whole encoding, and these adjacent contents of the serial number (RFC 5652
+    /// §5.3).
+    case issuerAndSerialNumber(issuer: Range<Int>, serialNumber: Range<Int>)
+    /// The first one, as in x5c (RFC 7515 §4.1.6).
+    case first
+
+    /// The bytes that name the signer; empty for the first one.
+    var name: Range<Int> {
+        switch self {
+        case .issuerAndSerialNumber(let issuer, let serialNumber): issuer.lowerBound..<serialNumber.upperBound
+        case .first: 0..<0
+        }
     }
 }

@@ -29,7 +29,6 @@ struct DERReader: ~Escapable {
     /// The next element's tag, without reading it; nil at the end.
     var nextTag: DERTag? { isAtEnd ? nil : DERTag(byte: bytes[position]) }
 
-    /// Reads the next element of any tag.
     @inline(__always)
     mutating func next() throws(ReceiptError) -> DERElement {
         guard end - position >= 2 else { throw broken(.derTruncated) }
@@ -55,7 +54,6 @@ struct DERReader: ~Escapable {
         return try next()
     }
 
-    /// Reads the next element if it has this tag.
     mutating func nextIfPresent(_ tag: DERTag) throws(ReceiptError) -> DERElement? {
         nextTag == tag ? try next() : nil
     }
@@ -119,14 +117,12 @@ extension DERReader {
         return try bytes.derInteger(in: element.contents)
     }
 
-    /// Reads an OBJECT IDENTIFIER and returns the range of its contents.
     mutating func objectIdentifier() throws(ReceiptError) -> Range<Int> {
         try next(.objectIdentifier).contents
     }
 }
 
 extension Span<UInt8> {
-    /// Decodes the contents of an INTEGER.
     @inline(__always)
     func derInteger(in contents: Range<Int>) throws(ReceiptError) -> Int64 {
         if contents.count == 1 { return Int64(Int8(bitPattern: self[contents.lowerBound])) }
@@ -155,4 +151,39 @@ extension Span<UInt8> {
             throw ReceiptError(.derNonMinimalInteger, at: .offset(first))
         }
     }
+}
+
+/// The identifier byte of an element (X.690 §8.1.2); all tag numbers in receipts are below 31 and fit one byte.
+struct DERTag: Hashable, Sendable {
+    let byte: UInt8
+
+    static let boolean = DERTag(byte: 0x01)
+    static let integer = DERTag(byte: 0x02)
+    static let bitString = DERTag(byte: 0x03)
+    static let octetString = DERTag(byte: 0x04)
+    static let null = DERTag(byte: 0x05)
+    static let objectIdentifier = DERTag(byte: 0x06)
+    static let utf8String = DERTag(byte: 0x0C)
+    static let ia5String = DERTag(byte: 0x16)
+    static let utcTime = DERTag(byte: 0x17)
+    static let generalizedTime = DERTag(byte: 0x18)
+    static let sequence = DERTag(byte: 0x30)
+    static let set = DERTag(byte: 0x31)
+
+    /// `[number]`, EXPLICIT or around a constructed type.
+    static func context(_ number: UInt8) -> DERTag { DERTag(byte: 0xA0 | number) }
+
+    private static let constructedBit: UInt8 = 0x20
+    var isConstructed: Bool { byte & Self.constructedBit != 0 }
+    /// The constructed form of a string type, which BER allows and DER forbids.
+    var segmented: DERTag { DERTag(byte: byte | Self.constructedBit) }
+}
+
+/// One element. Offsets refer to the bytes read.
+struct DERElement: Hashable, Sendable {
+    let tag: DERTag
+    let start: Int
+    let contents: Range<Int>
+
+    var encoding: Range<Int> { start..<contents.upperBound }
 }

@@ -19,7 +19,6 @@ struct AttributeSlice {
 struct AttributeReader: ~Escapable {
     private var reader: DERReader
 
-    /// Reads the SET that fills `range`.
     @_lifetime(copy receipt)
     init(_ receipt: Span<UInt8>, in range: Range<Int>) throws(ReceiptError) {
         var outer = DERReader(receipt, in: range)

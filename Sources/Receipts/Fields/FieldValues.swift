@@ -17,7 +17,6 @@ struct TextRange: Sendable {
     var range: Range<Int> { Int(lowerBound)..<Int(upperBound) }
     var isAbsent: Bool { lowerBound == upperBound }
 
-    /// Returns a copy of the text; nil if absent.
     func text(in receipt: [UInt8]) -> String? {
         isAbsent ? nil : String(decoding: receipt[range], as: UTF8.self)
     }

@@ -2,6 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Timestamp {
+    /// Reads an RFC 3339 date in UTC, `YYYY-MM-DDThh:mm:ssZ`; nil if it is none.
+    public init?(rfc3339 text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 20 else { return nil }
+        self.init(plainRFC3339: bytes.span, at: 0)
+    }
+
     /// Reads the 20 bytes `YYYY-MM-DDThh:mm:ssZ` (RFC 3339 §5.6, the form Apple writes); nil if they are no date.
     ///
     /// Eight bytes at a time: XOR with the form leaves the value of each digit and zero for each separator.
@@ -62,14 +69,5 @@ extension FixedWidthInteger where Self: UnsignedInteger {
     fileprivate func pair(at index: Int) -> Self {
         let tens = (self >> Self(8 * index)) & 0xFF, ones = (self >> Self(8 * index + 8)) & 0xFF
         return tens * 10 + ones
-    }
-}
-
-extension Timestamp {
-    /// Reads an RFC 3339 date in UTC, `YYYY-MM-DDThh:mm:ssZ`; nil if it is none.
-    public init?(rfc3339 text: String) {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 20 else { return nil }
-        self.init(plainRFC3339: bytes.span, at: 0)
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import COpenSSL
+internal import Synchronization
 
 /// A reusable `EVP_MD_CTX` for one digest, and the DigestInfo (RFC 8017 §9.2) it writes its digests into.
 ///
@@ -86,7 +87,6 @@ extension DigestAlgorithm {
         }
     }
 
-    /// True if OpenSSL, as configured, offers the digest.
     var isOffered: Bool {
         guard let algorithm = unsafe EVP_MD_fetch(nil, opensslName, nil) else {
             ERR_clear_error()
@@ -94,5 +94,20 @@ extension DigestAlgorithm {
         }
         unsafe EVP_MD_free(algorithm)
         return true
+    }
+}
+
+/// A pool of reusable objects, each lent to one borrower at a time.
+///
+/// It never holds more than were lent at once, which is the number of threads that verify.
+final class Pool<Element: Sendable>: Sendable {
+    private let idle = Mutex<[Element]>([])
+
+    /// Lends an idle object, or a new one if all are lent.
+    @inline(__always)
+    func lend<Value>(orMake make: @autoclosure () -> Element, _ body: (Element) -> Value) -> Value {
+        let element = idle.withLock { $0.popLast() } ?? make()
+        defer { idle.withLock { $0.append(element) } }
+        return body(element)
     }
 }

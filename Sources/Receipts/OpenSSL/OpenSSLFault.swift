@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import COpenSSL
+
 /// An algorithm that receipts need and OpenSSL, as configured on this machine, does not offer.
 public enum OpenSSLFault: String, Error, Hashable, Sendable {
     /// Apple signed receipts with it until January 2024, and the device hash is made with it.
@@ -34,5 +36,11 @@ extension ReceiptVerifier {
         guard DigestAlgorithm.sha384.isOffered else { throw .sha384Missing }
         guard VerificationContext.isRSAOffered else { throw .rsaMissing }
         guard VerificationContext.isECDSAOffered else { throw .ecdsaMissing }
+    }
+
+    /// The version that OpenSSL reports: `OpenSSL 3.0.17 1 Jul 2025`.
+    public static var openSSLVersion: String {
+        // SAFETY: OpenSSL returns a constant.
+        unsafe OpenSSL_version(OPENSSL_VERSION).map { unsafe String(cString: $0) } ?? "OpenSSL"
     }
 }

@@ -6,7 +6,6 @@
 /// Each context has its own `EVP_PKEY`: OpenSSL locks the key for each verification, and the lock of a shared key would
 /// bounce between the threads' caches.
 final class PublicKey: Sendable {
-    /// The numbers that make a key.
     enum Material: Sendable {
         /// RFC 8017 §3.1. The modulus is in the machine's order, as in OSSL_PARAM: little-endian wherever we run.
         case rsa(modulus: [UInt8], exponent: UInt64)

@@ -12,8 +12,8 @@ final class ClusterClient: RedisClient {
         static let maximumRounds = 12
         /// The wait before a command is sent again.
         static let pause = Duration.milliseconds(4)
-        /// The nodes asked for the map in one refresh.
-        static let maximumSeedsAsked = 4
+        /// The nodes queried for the map in one refresh.
+        static let maximumSeedsQueried = 4
     }
 
     private let configuration: RedisClientConfiguration
@@ -126,7 +126,7 @@ final class ClusterClient: RedisClient {
 
     private func learn(from hints: ClusterPipeline.TopologyHints) {
         for redirection in hints.redirections {
-            observer.observe(.topology(.redirected(redirection.kind)))
+            observer.observe(.redirected(redirection.kind))
             if case .moved(let slot, let master) = redirection { map.withLock { $0.move(slot, to: master) } }
         }
         if hints.isMapInDoubt { refresher.request() }
@@ -137,19 +137,19 @@ final class ClusterClient: RedisClient {
     /// Requests the map from some nodes, masters first, until one of them returns a usable one.
     private func refresh() async -> Bool {
         let masters = map.withLock { $0.masters }.shuffled().compactMap { nodes.existing(at: $0) }
-        var asked = 0
-        for seed in masters + seeds.shuffled() where asked < Limits.maximumSeedsAsked && seed.health.isConnected {
-            asked += 1
-            guard let found = await ask(seed) else { continue }
+        var queried = 0
+        for seed in masters + seeds.shuffled() where queried < Limits.maximumSeedsQueried && seed.health.isConnected {
+            queried += 1
+            guard let found = await query(seed) else { continue }
             await adopt(found)
             return found.isComplete && self.masters.values.allSatisfy(\.isConnected)
         }
-        observer.observe(.topology(.mastersUnknown))
+        observer.observe(.mastersUnknown)
         return false
     }
 
     /// Requests the map from a node. The map of a node that was removed from its cluster has no master.
-    private func ask(_ seed: RedisNode) async -> SlotMap? {
+    private func query(_ seed: RedisNode) async -> SlotMap? {
         guard let reply = try? await seed.send(RedisCommand("CLUSTER", "SLOTS")),
             let map = try? SlotMap(reply, from: seed.configuration.address), !map.masters.isEmpty
         else { return nil }
@@ -164,7 +164,7 @@ final class ClusterClient: RedisClient {
         let masters = Set(found.masters)
         // All masters, also those without commands so far: each announces only changes of its own keys.
         for master in masters { _ = nodes.node(at: master) }
-        if old != masters { observer.observe(.topology(.mastersChanged(masters))) }
+        if old != masters { observer.observe(.mastersChanged(masters)) }
         for node in nodes.removeAll(except: masters) { await node.shutdown() }
     }
 }

@@ -14,7 +14,7 @@ struct ClusterPipeline {
         var isForRedirectTarget: Bool { steps.contains { $0 == nil } }
 
         fileprivate mutating func append(_ command: RedisCommand, _ step: Step) {
-            if step.way != .byMap {
+            if step.redirectTarget != nil {
                 commands.append(RedisCommand("ASKING"))
                 steps.append(nil)
             }
@@ -34,28 +34,22 @@ struct ClusterPipeline {
     /// One command to send, or to send again.
     fileprivate struct Step {
         var position: Int
-        var way = Way.byMap
-    }
-
-    fileprivate enum Way: Equatable {
-        case byMap
-        case asking(RedisAddress)
+        /// The node that another one named for this command only; nil for the master in the map.
+        var redirectTarget: RedisAddress?
     }
 
     private let commands: [RedisCommand]
-    private var outcomes: RedisResults
+    /// One result for each command; for one not finished, its last redirection.
+    private(set) var results: RedisResults
     private var waiting: [Step]
     /// True if the next batches should be sent a moment later.
     private(set) var wantsPause = false
 
     init(_ commands: [RedisCommand]) {
         self.commands = commands
-        outcomes = Array(repeating: .failure(.notConnected), count: commands.count)
+        results = Array(repeating: .failure(.notConnected), count: commands.count)
         waiting = commands.indices.map { Step(position: $0) }
     }
-
-    /// One result for each command; for one not finished, its last redirection.
-    var results: RedisResults { outcomes }
 
     var isDone: Bool { waiting.isEmpty }
 
@@ -65,7 +59,7 @@ struct ClusterPipeline {
         var batches: [Batch] = []
         for step in waiting {
             guard let node = node(for: step, map, batches.first?.node ?? fallbackNode) else {
-                outcomes[step.position] = .failure(.notConnected)
+                results[step.position] = .failure(.notConnected)
                 continue
             }
             let index = batches.firstIndex { $0.node == node } ?? batches.endIndex
@@ -79,7 +73,7 @@ struct ClusterPipeline {
 
     /// Returns the node for a command. One without a key joins the others.
     private func node(for step: Step, _ map: SlotMap, _ usual: RedisAddress?) -> RedisAddress? {
-        if case .asking(let node) = step.way { return node }
+        if let target = step.redirectTarget { return target }
         guard let key = commands[step.position].key else { return usual ?? map.masters.randomElement() }
         return map.master(of: HashSlot(of: key))
     }
@@ -90,7 +84,7 @@ struct ClusterPipeline {
         var hints = TopologyHints()
         for (step, reply) in zip(batch.steps, replies) {
             guard let step else { continue }
-            outcomes[step.position] = reply
+            results[step.position] = reply
             guard case .failure(let error) = reply else { continue }
             if isRedirected, error == .notConnected {
                 // The target of a redirection is alive: the connection is being made, and nothing was sent.
@@ -111,7 +105,7 @@ struct ClusterPipeline {
         hints.redirections.append(redirection)
         switch redirection {
         case .moved(_, _), .again: waiting.append(Step(position: position))
-        case .ask(let target): waiting.append(Step(position: position, way: .asking(target)))
+        case .ask(let target): waiting.append(Step(position: position, redirectTarget: target))
         case .unavailable: break
         }
         wantsPause = wantsPause || redirection == .again
@@ -130,14 +124,14 @@ enum Redirection: Hashable, Sendable {
     case unavailable
 
     /// Creates the redirection of an error reply; nil if that is the command's result.
-    /// - Parameter asked: the node that replied; its host applies if the reply leaves it out.
-    init?(_ refusal: RedisRefusal, from asked: RedisAddress) {
+    /// - Parameter replier: the node that replied; its host applies if the reply leaves it out.
+    init?(_ refusal: RedisRefusal, from replier: RedisAddress) {
         switch refusal.kind {
         case .moved:
-            guard let (slot, address) = Self.target(of: refusal.line, from: asked) else { return nil }
+            guard let (slot, address) = Self.target(of: refusal.line, from: replier) else { return nil }
             self = .moved(slot, to: address)
         case .ask:
-            guard let (_, address) = Self.target(of: refusal.line, from: asked) else { return nil }
+            guard let (_, address) = Self.target(of: refusal.line, from: replier) else { return nil }
             self = .ask(address)
         case .tryAgain: self = .again
         case .clusterDown, .loading, .masterDown, .readOnly: self = .unavailable
@@ -146,12 +140,12 @@ enum Redirection: Hashable, Sendable {
     }
 
     /// Parses `MOVED 3999 127.0.0.1:6381`; the host may be missing, or an IPv6 address without brackets.
-    private static func target(of line: String, from asked: RedisAddress) -> (HashSlot, RedisAddress)? {
+    private static func target(of line: String, from replier: RedisAddress) -> (HashSlot, RedisAddress)? {
         let words = line.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3, let slot = Int(words[1]).flatMap(HashSlot.init),
             let colon = words[2].lastIndex(of: ":"),
             let port = Int(words[2][words[2].index(after: colon)...]),
-            let address = asked.sibling(host: words[2][..<colon], port: port)
+            let address = replier.sibling(host: words[2][..<colon], port: port)
         else { return nil }
         return (slot, address)
     }

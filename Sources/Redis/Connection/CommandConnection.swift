@@ -51,21 +51,11 @@ struct CommandConnection<Waiter>: ConnectionMachine {
     mutating func receive(_ reply: RedisValue, at now: NIODeadline) -> ConnectionAction<Waiter> {
         switch phase {
         case .loggingIn(var login, let until):
-            let progress = login.receive(reply)
-            phase = .loggingIn(login, until: until)
-            return follow(progress)
+            let action: ConnectionAction<Waiter>? = login.receive(reply)
+            phase = action == nil ? .ready : .loggingIn(login, until: until)
+            return action ?? .becomeReady
         case .ready, .leaving: return deliver(reply)
         case .ended: return .nothing
-        }
-    }
-
-    private mutating func follow(_ progress: Login.Progress) -> ConnectionAction<Waiter> {
-        switch progress {
-        case .going: return .nothing
-        case .refused(let refusal): return .end(.refused(refusal))
-        case .done:
-            phase = .ready
-            return .becomeReady
         }
     }
 

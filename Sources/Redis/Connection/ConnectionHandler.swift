@@ -98,22 +98,9 @@ final class ConnectionHandler<Machine: ConnectionMachine>: ChannelInboundHandler
         setTimer()
         return nil
     }
-}
 
-struct Request<Caller> {
-    /// The commands in RESP.
-    let bytes: ByteBuffer
-    let commands: Int
-    /// The time of the caller's request.
-    let since: NIODeadline
-    let caller: Caller
-}
+    // MARK: - Actions
 
-extension Request: Sendable where Caller: Sendable {}
-
-// MARK: - Actions
-
-extension ConnectionHandler {
     private func carryOut(_ action: ConnectionAction<Machine.Waiter>) {
         switch action {
         case .nothing: break
@@ -156,6 +143,15 @@ extension ConnectionHandler {
         while fault == nil, let due = machine.deadline, due <= now { carryOut(machine.deadlinePassed(at: now)) }
         setTimer()
     }
+}
+
+struct Request<Caller: Sendable>: Sendable {
+    /// The commands in RESP.
+    let bytes: ByteBuffer
+    let commands: Int
+    /// The time of the caller's request.
+    let since: NIODeadline
+    let caller: Caller
 }
 
 extension RedisConnectionFault {

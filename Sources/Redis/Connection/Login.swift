@@ -3,12 +3,6 @@
 
 /// The commands that a new connection sends at once before it is used, and their replies.
 struct Login {
-    enum Progress: Equatable {
-        case going
-        case done
-        case refused(RedisRefusal)
-    }
-
     private enum Step {
         case authenticate, select, setName, loadScript
         /// The last step. Redis replies with an error while it loads its data or has no master.
@@ -41,12 +35,13 @@ struct Login {
     }
 
     /// Handles the next reply.
-    mutating func receive(_ reply: RedisValue) -> Progress {
-        guard let step = remaining.popFirst() else { return .done }
+    /// - Returns: nil when the login is done.
+    mutating func receive<Waiter>(_ reply: RedisValue) -> ConnectionAction<Waiter>? {
+        guard let step = remaining.popFirst() else { return nil }
         // The name is only for diagnosis: a user without permission to set it can do everything else.
         if case .error(let refusal) = reply, step != .setName || refusal.kind != .noPermission {
-            return .refused((step == .authenticate ? refusal.ofLogin : refusal).hiding(password))
+            return .end(.refused((step == .authenticate ? refusal.ofLogin : refusal).hiding(password)))
         }
-        return remaining.isEmpty ? .done : .going
+        return remaining.isEmpty ? nil : .nothing
     }
 }

@@ -51,25 +51,23 @@ struct SubscriberConnection: ConnectionMachine {
     mutating func receive(_ reply: RedisValue, at now: NIODeadline) -> ConnectionAction<Never> {
         lastReceived = now
         if case .loggingIn(var login) = phase {
-            let progress = login.receive(reply)
-            phase = .loggingIn(login)
-            return follow(progress)
+            if let action: ConnectionAction<Never> = login.receive(reply) {
+                phase = .loggingIn(login)
+                return action
+            }
+            return loggedIn()
         }
         if case .error(let refusal) = reply { return .end(.refused(refusal)) }
         return take(reply, at: now)
     }
 
-    private mutating func follow(_ progress: Login.Progress) -> ConnectionAction<Never> {
-        switch progress {
-        case .going: return .nothing
-        case .refused(let refusal): return .end(.refused(refusal))
-        case .done where prefixes.isEmpty:
+    private mutating func loggedIn() -> ConnectionAction<Never> {
+        if prefixes.isEmpty {
             phase = .subscribing(missing: channels.count)
             return .send([subscription])
-        case .done:
-            phase = .requestingID
-            return .send([RedisCommand("CLIENT", "ID")])
         }
+        phase = .requestingID
+        return .send([RedisCommand("CLIENT", "ID")])
     }
 
     private mutating func take(_ reply: RedisValue, at now: NIODeadline) -> ConnectionAction<Never> {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Receives events, for metrics, logs and cache invalidation.
-public protocol RedisObserver: Sendable {
+package protocol RedisObserver: Sendable {
     /// Handles an event. Called from any thread, mostly on an event loop: must be fast and never block.
     func observe(_ event: RedisEvent)
 }
 
 /// An event of one node.
-public enum RedisEvent: Hashable, Sendable {
+package enum RedisEvent: Hashable, Sendable {
     /// A connection has logged in and is usable.
     case connected(RedisConnectionRole)
     case connectFailed(RedisConnectionRole, RedisConnectionFault)
@@ -22,12 +22,16 @@ public enum RedisEvent: Hashable, Sendable {
     case flushed(RedisFlush)
     /// A message was published on one of `channels`.
     case published(channel: String, message: [UInt8])
-    /// A change of the topology.
-    case topology(RedisTopologyEvent)
+    /// A cluster's node redirected a command to another.
+    case redirected(RedisRefusal.Kind)
+    /// The masters have changed to these.
+    case mastersChanged(Set<RedisAddress>)
+    /// None of the queried nodes knows the masters.
+    case mastersUnknown
 }
 
 /// The reason why everything known about tracked keys may be out of date.
-public enum RedisFlush: Hashable, Sendable {
+package enum RedisFlush: Hashable, Sendable {
     /// Redis executed `FLUSHALL` or `FLUSHDB`.
     case told
     /// Announcements have stopped.
@@ -37,7 +41,7 @@ public enum RedisFlush: Hashable, Sendable {
 }
 
 /// The purpose of a connection.
-public enum RedisConnectionRole: String, CaseIterable, Hashable, Sendable {
+package enum RedisConnectionRole: String, CaseIterable, Hashable, Sendable {
     /// Commands and replies.
     case commands
     /// Announcements.
@@ -45,7 +49,7 @@ public enum RedisConnectionRole: String, CaseIterable, Hashable, Sendable {
 }
 
 /// The reason why there is no connection.
-public enum RedisConnectionFault: Error, Hashable, Sendable {
+package enum RedisConnectionFault: Error, Hashable, Sendable {
     /// No server accepted, the name is unknown, or connecting timed out; with a reason for logs.
     case unreachable(String)
     /// The TLS handshake failed; with the library's text for logs.
@@ -63,7 +67,7 @@ public enum RedisConnectionFault: Error, Hashable, Sendable {
 }
 
 /// The state of one node.
-public enum RedisHealth: Hashable, Sendable {
+package enum RedisHealth: Hashable, Sendable {
     /// The number of connections that take commands, at least one.
     case connected(Int)
     /// No connection takes commands; nil before the first attempt has ended.
@@ -71,9 +75,7 @@ public enum RedisHealth: Hashable, Sendable {
     /// Redis rejects the login, or recently a command that the user has no permission for: the operator must fix it.
     /// Also with usable connections.
     case misconfigured(RedisRefusal)
-}
 
-extension RedisHealth {
     /// Combines the states of several nodes: faults for the operator first, then connections.
     static func combined(_ all: some Sequence<RedisHealth>) -> RedisHealth {
         all.reduce(.disconnected(nil)) { sum, next in
@@ -102,14 +104,4 @@ extension RedisError {
             }
         }
     }
-}
-
-/// A change of the topology.
-public enum RedisTopologyEvent: Hashable, Sendable {
-    /// A cluster's node redirected a command to another.
-    case redirected(RedisRefusal.Kind)
-    /// The masters have changed to these.
-    case mastersChanged(Set<RedisAddress>)
-    /// None of the queried nodes knows the masters.
-    case mastersUnknown
 }

@@ -1,7 +1,7 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import NIOCore
+package import NIOCore
 internal import Synchronization
 
 /// One Redis server: a pipelined connection on every event loop, and a subscriber connection if keys are tracked. Each
@@ -10,12 +10,11 @@ internal import Synchronization
 /// Commands do not wait for a connection: without one they fail at once with `.notConnected`. The commands of one
 /// `send` use one connection, in order, without others between them. Commands that change how a connection replies
 /// (`SUBSCRIBE`, `MONITOR`, `CLIENT REPLY`, `QUIT`) must not be sent.
-public final class RedisNode: RedisCommands {
+package final class RedisNode: RedisCommands {
     typealias Caller = CheckedContinuation<RedisResults, Never>
     typealias Connection = ConnectionKeeper<CommandConnection<Caller>>
 
-    /// The node's configuration.
-    public let configuration: RedisNodeConfiguration
+    package let configuration: RedisNodeConfiguration
     private let eventLoops: any EventLoopGroup
     private let connections: [Connection]
     private let subscriber: ConnectionKeeper<SubscriberConnection>?
@@ -26,7 +25,7 @@ public final class RedisNode: RedisCommands {
     /// - Parameters:
     ///   - eventLoops: each gets a connection. A caller on one of them uses its own; others rotate.
     ///   - observer: receives the node's events.
-    public init(_ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver) {
+    package init(_ configuration: RedisNodeConfiguration, eventLoops: any EventLoopGroup, observer: any RedisObserver) {
         let status = NodeStatus(observer)
         self.configuration = configuration
         self.eventLoops = eventLoops
@@ -37,21 +36,18 @@ public final class RedisNode: RedisCommands {
             ? nil : ConnectionKeeper(on: eventLoops.next(), .subscriber(configuration, status))
     }
 
-    /// Connects, and retries until it succeeds. A second call does nothing.
-    public func start() {
+    package func start() {
         for connection in connections { connection.start() }
         subscriber?.start()
     }
 
-    /// Ends all connections permanently and fails waiting commands with `.shutDown`; returns when they are closed.
-    public func shutdown() async {
+    package func shutdown() async {
         isShutDown.store(true, ordering: .relaxed)
         let ends = connections.map { $0.shutdown() } + (subscriber.map { [$0.shutdown()] } ?? [])
         for end in ends { try? await end.get() }
     }
 
-    /// The node's present state.
-    public var health: RedisHealth {
+    package var health: RedisHealth {
         let faults = connections.map(\.fault) + [subscriber?.fault]
         for case .refused(let refusal) in faults where !refusal.isPassing { return .misconfigured(refusal) }
         if let refusal = status.forbiddenCommand { return .misconfigured(refusal) }
@@ -59,9 +55,8 @@ public final class RedisNode: RedisCommands {
         return ready > 0 ? .connected(ready) : .disconnected(connections.lazy.compactMap(\.fault).first)
     }
 
-    /// Sends the commands together, and returns one result for each, in order, within the command deadline. An empty
-    /// command, to which Redis would not reply, fails all of them with `.protocolViolation`.
-    public func send(_ commands: [RedisCommand]) async -> RedisResults {
+    /// An empty command, to which Redis would not reply, fails all of them with `.protocolViolation`.
+    package func send(_ commands: [RedisCommand]) async -> RedisResults {
         guard !commands.isEmpty else { return [] }
         let since = NIODeadline.now()
         guard let connection = readyConnection else {
@@ -111,5 +106,59 @@ extension ConnectionKeeper.Parts where Machine == SubscriberConnection {
                 default: break
                 }
             })
+    }
+}
+
+/// Reports a node's events to the observer, and keeps state for `RedisNode.health`.
+final class NodeStatus: Sendable {
+    private let observer: any RedisObserver
+    private let lastForbidden = Mutex<(refusal: RedisRefusal, until: NIODeadline)?>(nil)
+
+    init(_ observer: any RedisObserver) { self.observer = observer }
+
+    /// The time for which a forbidden command affects the node's health.
+    private static let memory = TimeAmount.seconds(60)
+
+    func observe(_ event: RedisEvent) { observer.observe(event) }
+
+    /// Reports the outcomes of commands.
+    func count(_ results: RedisResults, since: NIODeadline) {
+        let now = NIODeadline.now()
+        let took = Duration(now - since)
+        for result in results {
+            switch result {
+            case .success: observe(.commandDone(nil, took: took))
+            case .failure(let error):
+                remember(error, at: now)
+                observe(.commandDone(error, took: took))
+            }
+        }
+    }
+
+    /// Reports commands that were not sent.
+    func refuse(_ commands: Int, _ error: RedisError) -> RedisResults {
+        let results = Array(repeating: Result<RedisValue, RedisError>.failure(error), count: commands)
+        count(results, since: .now())
+        return results
+    }
+
+    /// The most recent error reply about a forbidden command.
+    var forbiddenCommand: RedisRefusal? {
+        lastForbidden.withLock { $0.flatMap { NIODeadline.now() < $0.until ? $0.refusal : nil } }
+    }
+
+    private func remember(_ error: RedisError, at now: NIODeadline) {
+        guard case .refused(let refusal) = error, refusal.isConfigurationFault else { return }
+        lastForbidden.withLock { $0 = (refusal, now + Self.memory) }
+    }
+}
+
+extension RedisRefusal {
+    /// True if a login may succeed a moment later without the operator.
+    var isPassing: Bool {
+        switch kind {
+        case .loading, .masterDown, .busy, .tryAgain, .clusterDown, .readOnly, .outOfMemory, .misconfigured: true
+        default: line.hasPrefix("ERR max number of clients reached")
+        }
     }
 }

@@ -5,9 +5,9 @@ internal import NIOCore
 internal import NIOSSL
 
 /// The TLS settings: trusted authorities, and our certificate. Shared by any number of nodes.
-public struct RedisTLS: Sendable {
+package struct RedisTLS: Sendable {
     /// The file that is unusable.
-    public enum Fault: Error, Hashable, Sendable {
+    package enum Fault: Error, Hashable, Sendable {
         /// The authorities cannot be read, or there are none.
         case authorities(path: String)
         case certificate(path: String)
@@ -17,7 +17,7 @@ public struct RedisTLS: Sendable {
     }
 
     /// The end of our certificate chain's validity, in seconds since 1970; nil without a certificate.
-    public let certificateEnd: Int?
+    package let certificateEnd: Int?
     private let context: NIOSSLContext
 
     /// Reads the files once.
@@ -25,7 +25,7 @@ public struct RedisTLS: Sendable {
     ///   - caFile: PEM of the trusted authorities; nil for those of the system.
     ///   - certificateFile: PEM of our certificate and its intermediates; nil for none.
     ///   - keyFile: PEM of its private key.
-    public init(caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) throws(Fault) {
+    package init(caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) throws(Fault) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         // Close even if the other side does not confirm it in time.

@@ -80,7 +80,8 @@ final class SentinelClient: RedisClient {
         let (master, candidate, refusal) = state.withLock { ($0.master, $0.candidate, $0.refusal) }
         if let master { return master.health }
         if let refusal { return .misconfigured(refusal) }
-        return .combined([candidate].compactMap { $0?.health } + sentinels.map(\.health).filter(\.isMisconfigured))
+        let faults = sentinels.map(\.health).filter { if case .misconfigured = $0 { true } else { false } }
+        return .combined([candidate].compactMap { $0?.health } + faults)
     }
 
     var masters: [RedisAddress: RedisHealth] {
@@ -94,17 +95,17 @@ final class SentinelClient: RedisClient {
         let turn = state.withLock { $0.turn }
         for offset in sentinels.indices {
             let sentinel = (turn + offset) % sentinels.count
-            guard let address = await ask(sentinels[sentinel]) else { continue }
+            guard let address = await query(sentinels[sentinel]) else { continue }
             let isInOrder = await settle(on: address)
             // A sentinel that names a node without the master role may be outdated.
             state.withLock { $0.turn = isInOrder ? sentinel : sentinel + 1 }
             return isInOrder
         }
-        observer.observe(.topology(.mastersUnknown))
+        observer.observe(.mastersUnknown)
         return false
     }
 
-    private func ask(_ sentinel: RedisNode) async -> RedisAddress? {
+    private func query(_ sentinel: RedisNode) async -> RedisAddress? {
         let question = RedisCommand("SENTINEL", "GET-MASTER-ADDR-BY-NAME", RedisWord(name))
         guard let reply = try? await sentinel.send(question) else { return nil }
         let address = Self.address(in: reply, from: sentinel.configuration.address)
@@ -130,7 +131,7 @@ final class SentinelClient: RedisClient {
             let known = [state.master, state.candidate].compactMap(\.self)
             return (known.filter { $0 !== node }, state.master !== node)
         }
-        if isNew { observer.observe(.topology(.mastersChanged([address]))) }
+        if isNew { observer.observe(.mastersChanged([address])) }
         for node in old { await node.shutdown() }
         return true
     }
@@ -155,11 +156,5 @@ final class SentinelClient: RedisClient {
     private func isMaster(_ node: RedisNode) async -> Bool {
         guard case .array(let role) = try? await node.send(RedisCommand("ROLE")) else { return false }
         return role.first == .string(Array("master".utf8))
-    }
-}
-
-extension RedisHealth {
-    fileprivate var isMisconfigured: Bool {
-        if case .misconfigured = self { true } else { false }
     }
 }

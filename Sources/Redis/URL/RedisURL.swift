@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Secrets
+
 /// The addresses and topology of Redis as a URL:
 ///
 /// ```
@@ -12,9 +14,8 @@
 ///
 /// `rediss` instead of `redis` uses TLS. User, password, path and master name may have percent-encoding such as `%40`;
 /// an IPv6 host needs brackets. The user of a sentinel URL is for Redis; sentinels have their own or none.
-public struct RedisURL: Hashable, Sendable {
-    /// The kind of installation.
-    public enum Topology: Hashable, Sendable {
+package struct RedisURL: Hashable, Sendable {
+    package enum Topology: Hashable, Sendable {
         /// One Redis, or a server that acts like one.
         case standalone
         /// The addresses are sentinels that know this master.
@@ -23,46 +24,34 @@ public struct RedisURL: Hashable, Sendable {
         case cluster
     }
 
-    /// The login of Redis.
-    public struct Credentials: Hashable, Sendable {
+    package struct Credentials: Hashable, Sendable {
         /// The Redis ACL user name; nil for `default`.
-        public var user: String?
-        /// The password; nil if there is none.
-        public var password: String?
-
-        /// Creates credentials.
-        public init(user: String? = nil, password: String? = nil) { (self.user, self.password) = (user, password) }
+        package var user: String?
+        package var password: String?
     }
 
-    /// The kind of installation.
-    public let topology: Topology
+    package let topology: Topology
     /// The addresses to connect to first: at least one, all different.
-    public let addresses: [RedisAddress]
+    package let addresses: [RedisAddress]
     /// True if all connections use TLS, including those to sentinels.
-    public let usesTLS: Bool
-    /// The login for Redis itself.
-    public let credentials: Credentials
-    /// The login for the sentinels.
-    public let sentinelCredentials: Credentials
+    package let usesTLS: Bool
+    package let credentials: Credentials
+    package let sentinelCredentials: Credentials
     /// The number of the database; 0 in a cluster.
-    public let database: Int
+    package let database: Int
 
-    /// The limits of a URL.
-    public enum Limits {
-        /// The bytes of the URL.
-        public static let maximumBytes = 4096
+    enum Limits {
+        static let maximumBytes = 4096
         /// The sentinels, or the first nodes of a cluster.
-        public static let maximumHosts = 16
+        static let maximumHosts = 16
         /// The bytes of user and password, each, after decoding.
-        public static let maximumCredentialBytes = 512
-        /// The bytes of a sentinel's master name, after decoding.
-        public static let maximumMasterNameBytes = 128
+        static let maximumCredentialBytes = 512
+        static let maximumMasterNameBytes = 128
         /// Redis has 16 by default; a larger number than this is a typing error.
-        public static let databases = 0...9999
+        static let databases = 0...9999
     }
 
-    /// Parses a URL.
-    public init(_ text: String) throws(RedisURLError) {
+    package init(_ text: String) throws(RedisURLError) {
         var parser = try RedisURLParser(text)
         (topology, addresses, database) = try parser.target()
         usesTLS = parser.scheme.usesTLS
@@ -71,9 +60,9 @@ public struct RedisURL: Hashable, Sendable {
     }
 }
 
-extension RedisURL: CustomStringConvertible, CustomReflectable {
+extension RedisURL: Redacted {
     /// The URL without users, passwords and options.
-    public var description: String {
+    package var description: String {
         let scheme = usesTLS ? "rediss" : "redis"
         let places = addresses.map(\.description).joined(separator: ",")
         switch topology {
@@ -84,14 +73,50 @@ extension RedisURL: CustomStringConvertible, CustomReflectable {
         case .cluster: return "\(scheme)+cluster://\(places)"
         }
     }
-
-    /// Empty: a dump shows no password.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension RedisURL.Credentials: CustomStringConvertible, CustomReflectable {
-    /// No part of them.
-    public var description: String { "credentials" }
-    /// Empty: a dump shows no password.
-    public var customMirror: Mirror { Mirror(self, children: []) }
+extension RedisURL.Credentials: Redacted {
+    package var description: String { "credentials" }
+}
+
+/// The reason why a text is not a URL of Redis, without any part of the text, which may hold a password.
+package enum RedisURLError: String, Error, Hashable, Sendable, CaseIterable {
+    /// More bytes than `RedisURL.Limits.maximumBytes`.
+    case tooLong = "the URL is too long"
+    /// A space, a control character, or a character beyond ASCII.
+    case invalidCharacter = "the URL has a character that must be written as %XX"
+    case unknownScheme =
+        "the URL must begin with redis://, redis+unix://, redis+sentinel:// or redis+cluster:// (rediss for TLS)"
+    case fragment = "the URL has a fragment"
+    /// `%` without two hexadecimal digits, or bytes that are not UTF-8.
+    case invalidPercentEncoding = "a % in the URL must be followed by two hexadecimal digits, of UTF-8"
+    /// More than one `@`, or more than one `:` in front of it.
+    case invalidUserInfo = "write an @ or a : in the user or password as %40 or %3A"
+    /// User or password, of Redis or of the sentinels, is longer than `RedisURL.Limits.maximumCredentialBytes`.
+    case credentialsTooLong = "user or password is too long"
+    case noHost = "the URL names no host"
+    /// More hosts than `RedisURL.Limits.maximumHosts`.
+    case tooManyHosts = "the URL names too many hosts"
+    case severalHosts = "the URL has several hosts: use redis+sentinel:// for sentinels, redis+cluster:// for a cluster"
+    case repeatedHost = "the URL names a host twice"
+    case invalidHost = "a host in the URL is neither a name nor an address"
+    case invalidPort = "a port in the URL is not a number from 1 to 65535"
+    /// Not a plain number within `RedisURL.Limits.databases`.
+    case invalidDatabase = "the database in the URL is not a number from 0 to 9999"
+    case databaseInCluster = "a cluster only has database 0"
+    case noMasterName = "the URL of sentinels must name the master, as in /mymaster"
+    /// A character that sentinels do not accept.
+    case invalidMasterName =
+        "the master's name is too long or has characters other than letters, digits, '.', '-' and '_'"
+    case unexpectedPath = "the URL's path has too many parts"
+    /// A host before a socket, which is always on this machine.
+    case hostOfSocket = "the URL of a Unix socket must have three slashes after the scheme"
+    case invalidSocketPath = "the path of the Unix socket is missing or too long"
+    /// An option that is unknown, or unknown for this scheme.
+    case unknownOption = "the URL has an unknown option"
+    case repeatedOption = "the URL has an option twice"
+}
+
+extension RedisURLError: CustomStringConvertible {
+    package var description: String { rawValue }
 }

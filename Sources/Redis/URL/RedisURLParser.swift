@@ -14,6 +14,10 @@ struct RedisURLParser {
         case clusterTLS = "rediss+cluster"
 
         var usesTLS: Bool { self == .rediss || self == .sentinelTLS || self == .clusterTLS }
+
+        var isSentinel: Bool { self == .sentinel || self == .sentinelTLS }
+        var isCluster: Bool { self == .cluster || self == .clusterTLS }
+        var port: Int { isSentinel ? 26379 : 6379 }
     }
 
     let scheme: Scheme
@@ -48,17 +52,9 @@ struct RedisURLParser {
         guard options.isEmpty else { throw .unknownOption }
         return target
     }
-}
 
-extension RedisURLParser.Scheme {
-    fileprivate var isSentinel: Bool { self == .sentinel || self == .sentinelTLS }
-    fileprivate var isCluster: Bool { self == .cluster || self == .clusterTLS }
-    fileprivate var port: Int { isSentinel ? 26379 : 6379 }
-}
+    // MARK: - Targets
 
-// MARK: - Targets
-
-extension RedisURLParser {
     private mutating func socket() throws(RedisURLError) -> (RedisURL.Topology, [RedisAddress], database: Int) {
         guard hosts.isEmpty else { throw .hostOfSocket }
         let path = try Self.decoded(path.joined(separator: "/"))

@@ -25,7 +25,7 @@ extension MetricCatalogue {
     )
     static let storeConnects = MetricFamily(
         "receipt_gateway_store_connects_total", .counter, "Attempts to connect to Redis, including the login.",
-        by: StoreConnectLabels.self)
+        by: LabelPair<RedisConnectionRole, StoreConnectResult>.self)
     static let storeDisconnects = MetricFamily(
         "receipt_gateway_store_disconnects_total", .counter, "Connections to Redis that ended.",
         by: RedisConnectionRole.self)
@@ -42,7 +42,7 @@ extension MetricCatalogue {
         "Live nodes, including this one.")
     static let fleetUpdates = MetricFamily(
         "receipt_gateway_fleet_state_updates_total", .counter, "Updates about Apple's endpoints that nodes share.",
-        by: FleetUpdateLabels.self)
+        by: LabelPair<FleetUpdateKind, FleetUpdateResult>.self)
     package static let sharedCacheFaults = MetricFamily(
         "receipt_gateway_shared_cache_faults_total", .counter,
         "Values in Redis that could not be read, written or used.",

@@ -13,11 +13,11 @@ package final class StoreMetrics: Sendable {
     private let refusals: [RedisRefusal.Kind: PrometheusCounter]
     private let roundTrips: PrometheusHistogram
     private let connections: [RedisConnectionRole: PrometheusGauge]
-    private let connects: [StoreConnectLabels: PrometheusCounter]
+    private let connects: [LabelPair<RedisConnectionRole, StoreConnectResult>: PrometheusCounter]
     private let disconnects: [RedisConnectionRole: PrometheusCounter]
     private let transitions: [CircuitBreaker.Transition: PrometheusCounter]
     private let invalidations: PrometheusCounter
-    private let fleetState: [FleetUpdateLabels: PrometheusCounter]
+    private let fleetUpdates: [LabelPair<FleetUpdateKind, FleetUpdateResult>: PrometheusCounter]
     private let cacheFaults: [SharedCacheFault: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry) {
@@ -32,7 +32,7 @@ package final class StoreMetrics: Sendable {
         disconnects = registry.counters(MetricCatalogue.storeDisconnects)
         transitions = registry.counters(MetricCatalogue.storeBreakerTransitions)
         invalidations = registry.counter(MetricCatalogue.storeInvalidations)
-        fleetState = registry.counters(MetricCatalogue.fleetUpdates)
+        fleetUpdates = registry.counters(MetricCatalogue.fleetUpdates)
         cacheFaults = registry.counters(MetricCatalogue.sharedCacheFaults)
     }
 
@@ -49,7 +49,7 @@ package final class StoreMetrics: Sendable {
     func countRejected(_ count: Int) { commands[.rejected]?.increment(by: Int64(count)) }
 
     /// Counts transitions of the circuit breaker.
-    func breakerMoved(_ transition: CircuitBreaker.Transition, _ times: Int) {
+    func breakerChanged(_ transition: CircuitBreaker.Transition, _ times: Int) {
         transitions[transition]?.increment(by: Int64(times))
     }
 
@@ -58,21 +58,21 @@ package final class StoreMetrics: Sendable {
         switch event {
         case .connected(let role):
             connections[role]?.increment(by: 1)
-            connects[StoreConnectLabels(role: role, result: .connected)]?.increment()
+            connects[LabelPair(role, .connected)]?.increment()
         case .connectFailed(let role, let fault):
-            connects[StoreConnectLabels(role: role, result: .init(fault))]?.increment()
+            connects[LabelPair(role, StoreConnectResult(fault))]?.increment()
         case .disconnected(let role, _):
             connections[role]?.decrement(by: 1)
             disconnects[role]?.increment()
         case .invalidated(let names): invalidations.increment(by: Int64(names.count))
-        case .topology(.redirected(let kind)): refusals[kind]?.increment()
-        case .commandDone, .flushed, .published, .topology: break
+        case .redirected(let kind): refusals[kind]?.increment()
+        case .commandDone, .flushed, .published, .mastersChanged, .mastersUnknown: break
         }
     }
 
     /// Counts an update of the fleet's state that was received, lost or unreadable.
-    func count(_ note: FleetUpdateLabels.Note, _ result: FleetUpdateLabels.Result) {
-        fleetState[FleetUpdateLabels(note: note, result: result)]?.increment()
+    func count(_ update: FleetUpdateKind, _ result: FleetUpdateResult) {
+        fleetUpdates[LabelPair(update, result)]?.increment()
     }
 
     /// Counts a fault of the shared cache.
@@ -87,7 +87,7 @@ package enum StoreCommandOutcome: String, SeriesLabels {
     case pipelineFull = "pipeline_full"
     case protocolViolation = "protocol_violation"
     case shutDown = "shut_down"
-    case rejected = "rejected"
+    case rejected
 
     static let labelNames = ["outcome"]
 
@@ -105,54 +105,37 @@ package enum StoreCommandOutcome: String, SeriesLabels {
     }
 }
 
-/// The labels of an attempt to connect.
-struct StoreConnectLabels: SeriesLabels {
-    enum Result: String, CaseIterable, Sendable {
-        case connected, unreachable, tls, stalled, refused, closed
-        case protocolViolation = "protocol_violation"
+/// The result of an attempt to connect.
+enum StoreConnectResult: String, SeriesLabels {
+    case connected, unreachable, tls, stalled, refused, closed
+    case protocolViolation = "protocol_violation"
 
-        init(_ fault: RedisConnectionFault) {
-            switch fault {
-            case .unreachable: self = .unreachable
-            case .tls: self = .tls
-            case .stalled: self = .stalled
-            case .refused: self = .refused
-            case .protocolViolation: self = .protocolViolation
-            case .closed, .shutDown: self = .closed
-            }
+    static let labelNames = ["result"]
+
+    init(_ fault: RedisConnectionFault) {
+        switch fault {
+        case .unreachable: self = .unreachable
+        case .tls: self = .tls
+        case .stalled: self = .stalled
+        case .refused: self = .refused
+        case .protocolViolation: self = .protocolViolation
+        case .closed, .shutDown: self = .closed
         }
-    }
-
-    let role: RedisConnectionRole
-    let result: Result
-
-    static let labelNames = ["connection", "result"]
-    var labelValues: [String] { [role.rawValue, result.rawValue] }
-
-    static let allCases = RedisConnectionRole.allCases.flatMap { role in
-        Result.allCases.map { StoreConnectLabels(role: role, result: $0) }
     }
 }
 
-/// The labels of an update of the fleet's state.
-struct FleetUpdateLabels: SeriesLabels {
-    enum Note: String, CaseIterable, Sendable {
-        case pause, lifecycle
-    }
+/// The kind of an update of the fleet's state.
+enum FleetUpdateKind: String, SeriesLabels {
+    case pause, lifecycle
 
-    enum Result: String, CaseIterable, Sendable {
-        case received, lost, unreadable
-    }
+    static let labelNames = ["update"]
+}
 
-    let note: Note
-    let result: Result
+/// The result of reading the fleet's state.
+enum FleetUpdateResult: String, SeriesLabels {
+    case received, lost, unreadable
 
-    static let labelNames = ["update", "result"]
-    var labelValues: [String] { [note.rawValue, result.rawValue] }
-
-    static let allCases = Note.allCases.flatMap { note in
-        Result.allCases.map { FleetUpdateLabels(note: note, result: $0) }
-    }
+    static let labelNames = ["result"]
 }
 
 extension RedisConnectionRole: SeriesLabels {

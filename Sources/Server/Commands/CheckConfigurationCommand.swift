@@ -5,7 +5,6 @@ internal import ArgumentParser
 internal import Logging
 internal import Settings
 
-/// `receipt-gateway check-config`
 struct CheckConfigurationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",

@@ -20,9 +20,8 @@ struct ConfigurationOptions: ParsableArguments {
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var config: String?
 
-    var source: ConfigurationSource {
-        ConfigurationSource(environment: ProcessInfo.processInfo.environment, filePath: config)
-    }
+    var environment: [String: String] { ProcessInfo.processInfo.environment }
+    var source: ConfigurationSource { ConfigurationSource(environment: environment, filePath: config) }
 
     /// Loads the configuration; otherwise prints every problem on standard error, and exits with status 78 (EX_CONFIG).
     /// - Parameter files: reads the files, and remembers them.

@@ -4,13 +4,7 @@
 internal import ArgumentParser
 internal import Operations
 internal import Settings
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
 
-/// `receipt-gateway doctor`
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -53,14 +47,14 @@ struct DoctorCommand: AsyncParsableCommand {
 
     /// True for a terminal without `NO_COLOR` (<https://no-color.org>).
     private var hasColours: Bool {
-        CLibrary.isStandardOutputTerminal && ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+        CLibrary.isStandardOutputTerminal && options.environment["NO_COLOR", default: ""].isEmpty
     }
 
     private func report() async -> DoctorReport {
         do throws(ConfigurationProblems) {
             let configuration = try options.source.load()
             try configuration.tryOut()
-            let doctor = Doctor(configuration: configuration, environment: ProcessInfo.processInfo.environment)
+            let doctor = Doctor(configuration: configuration, environment: options.environment)
             return DoctorReport(observations: await doctor.check())
         } catch {
             return DoctorReport(observations: error.observations)

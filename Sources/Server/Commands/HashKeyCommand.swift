@@ -3,11 +3,9 @@
 
 internal import ArgumentParser
 internal import JSON
-internal import Secrets
 internal import Settings
 internal import Telemetry
 
-/// `receipt-gateway hash-key`
 struct HashKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hash-key",
@@ -41,7 +39,6 @@ struct HashKeyCommand: AsyncParsableCommand {
 }
 
 extension APIKey {
-    /// Returns the lines to paste into the clients file.
     func clientsFileSnippet(hasher: KeyHasher) -> String {
         """
               - id: \(id)

@@ -6,7 +6,6 @@ internal import HTTPTransport
 internal import Operations
 internal import Settings
 
-/// `receipt-gateway health`
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",

@@ -9,9 +9,7 @@ internal import NIOCore
 internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
-internal import Tracing
 
-/// `receipt-gateway serve`
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -55,7 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
         var dependencies = Dependencies(
             logger: logger, logSettings: settings, requestLines: requestLines,
             droppedLogLines: { StandardError.log.droppedLines }, tracer: .linked, shutdownRequests: await .signals())
-        dependencies.reloading = Reloading(source: options.source, files: files, occasions: await .ofProcess())
+        dependencies.reloading = Reloading(source: options.source, files: files, triggers: await .ofProcess())
         let server = try options.orExit { [dependencies] () throws(ConfigurationProblems) in
             try buildGatewayServer(configuration, in: dependencies)
         }
@@ -64,18 +62,13 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             try await server.services.run()
         } catch let error as IOError where error.errnoCode == CLibrary.addressInUse {
-            StandardError.write(configuration.portTakenText)
+            StandardError.write(
+                """
+                Another process listens on port \(configuration.http.listener.port) (data plane; GATEWAY_HTTP_PORT) or \
+                \(configuration.admin.port) (admin plane; GATEWAY_ADMIN_PORT) already. Stop it, or set another port.
+
+                """)
             throw ExitCode.failure
         }
-    }
-}
-
-extension GatewayConfiguration {
-    fileprivate var portTakenText: String {
-        """
-        Another process listens on port \(http.listener.port) (data plane; GATEWAY_HTTP_PORT) or \(admin.port) (admin \
-        plane; GATEWAY_ADMIN_PORT) already. Stop it, or set another port.
-
-        """
     }
 }

@@ -6,19 +6,20 @@ internal import Receipts
 internal import ServiceLifecycle
 internal import Settings
 internal import Telemetry
+internal import UnixSignals
 
 /// The dependencies of a gateway that rereads its configuration.
 struct Reloading: Sendable {
     let source: ConfigurationSource
     let files: FileReadings
-    /// The occasions to reload, or to check whether a file has changed.
-    let occasions: AsyncStream<ReloadOccasion>
+    /// The triggers of a reload, or of a check whether a file has changed.
+    let triggers: AsyncStream<ReloadTrigger>
 }
 
-/// Rereads the configuration on each occasion, one reload after another, and reports the result.
+/// Rereads the configuration on each trigger, one reload after another, and reports the result.
 struct ReloadService: Service {
     let reloader: Reloader
-    let occasions: AsyncStream<ReloadOccasion>
+    let triggers: AsyncStream<ReloadTrigger>
     let history: ReloadHistory
     let metrics: ReloadMetrics
     let clock: @Sendable () -> Timestamp
@@ -27,21 +28,18 @@ struct ReloadService: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var reloader = reloader
-            for await occasion in occasions {
-                guard occasion == .signal || reloader.look() else { continue }
-                report(reloader.reload(at: clock()), occasion)
+            for await trigger in triggers {
+                guard trigger == .signal || reloader.checkFiles() else { continue }
+                let reload = reloader.reload(at: clock())
+                log(reload, trigger == .signal ? "SIGHUP" : "a file changed")
+                history.record(reload)
+                metrics.count(reload)
             }
         }
     }
 
-    private func report(_ reload: LastReload, _ occasion: ReloadOccasion) {
-        log(reload, occasion == .signal ? "SIGHUP" : "a file changed")
-        history.record(reload)
-        metrics.count(reload)
-    }
-
-    private func log(_ reload: LastReload, _ occasion: String) {
-        var metadata: Logger.Metadata = ["occasion": "\(occasion)"]
+    private func log(_ reload: LastReload, _ trigger: String) {
+        var metadata: Logger.Metadata = ["occasion": "\(trigger)"]
         switch reload.result {
         case .success:
             metadata["changed"] = .array(reload.changed.map { "\($0)" })
@@ -59,29 +57,29 @@ struct ReloadService: Service {
     }
 }
 
-extension AsyncStream<ReloadOccasion> {
+extension AsyncStream<ReloadTrigger> {
     enum Limits {
         /// The pause between two checks of the files. A check costs a microsecond or two per file.
         static let pause: Duration = .seconds(2)
-        /// The occasions that wait during a reload. The oldest of more are dropped, as the latest reload reads the
+        /// The triggers that wait during a reload. The oldest of more are dropped, as the latest reload reads the
         /// same.
         static let waiting = 16
     }
 
     /// SIGHUP, and a check of the files after each pause.
-    static func ofProcess() async -> AsyncStream<ReloadOccasion> {
-        let hangups = await AsyncStream<Void>.hangups()
+    static func ofProcess() async -> AsyncStream<ReloadTrigger> {
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
         let (stream, continuation) = AsyncStream.makeStream(
-            of: ReloadOccasion.self, bufferingPolicy: .bufferingNewest(Limits.waiting))
+            of: ReloadTrigger.self, bufferingPolicy: .bufferingNewest(Limits.waiting))
         let signals = Task {
             for await _ in hangups { continuation.yield(.signal) }
         }
-        let looks = Task {
-            while (try? await Task.sleep(for: Limits.pause)) != nil { continuation.yield(.look) }
+        let polls = Task {
+            while (try? await Task.sleep(for: Limits.pause)) != nil { continuation.yield(.poll) }
         }
         continuation.onTermination = { _ in
             signals.cancel()
-            looks.cancel()
+            polls.cancel()
         }
         return stream
     }

@@ -27,9 +27,7 @@ package struct NetworkAddress: Hashable, Sendable {
 
     /// The longest text form: six groups and an IPv4 address.
     private static let maximumCharacters = 45
-}
 
-extension NetworkAddress {
     /// The key for limits per address: an IPv4 address, or the /64 of an IPv6 subscriber (RFC 6177), which has 2^64
     /// addresses.
     var subscriber: String {
@@ -41,9 +39,8 @@ extension NetworkAddress {
 }
 
 /// A CIDR range such as `10.0.0.0/8`, or a single address.
-struct AddressRange: Hashable, Sendable {
-    /// The text as configured.
-    let text: String
+package struct AddressRange: Hashable, Sendable {
+    package let configurationText: String
     private let first: NetworkAddress
     /// The number of host bits.
     private let freeBits: UInt128
@@ -53,9 +50,11 @@ struct AddressRange: Hashable, Sendable {
     }
 }
 
-extension AddressRange {
+extension AddressRange: ConfigurationValue {
+    package static var accepted: String { "addresses and ranges separated by commas, such as 10.0.0.0/8,fd00::/8" }
+
     /// Parses `10.0.0.0/8`, `fd00::/8` or `192.0.2.1`.
-    init(_ text: String) throws(ConfigurationValueFault) {
+    package init(configuration text: String) throws(ConfigurationValueFault) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = NetworkAddress(parts[0]) else {
             throw ConfigurationValueFault(description: "\"\(text)\" is not an address or address range")
@@ -69,30 +68,15 @@ extension AddressRange {
         guard (first.bits >> freeBits) << freeBits == first.bits else {
             throw ConfigurationValueFault(description: "\"\(text)\" has bits set after its prefix")
         }
-        self.text = text
+        configurationText = text
     }
 }
 
 /// A set of address ranges, such as the trusted proxies.
-package struct AddressRanges: Hashable, Sendable {
-    private var ranges: [AddressRange] = []
+package typealias AddressRanges = [AddressRange]
 
-    /// The empty set.
-    init() {}
-
-    package func contains(_ address: NetworkAddress) -> Bool {
-        ranges.contains { $0.contains(address) }
-    }
-}
-
-extension AddressRanges: ConfigurationValue {
-    package static var accepted: String { "addresses and ranges separated by commas, such as 10.0.0.0/8,fd00::/8" }
-
-    package init(configuration text: String) throws(ConfigurationValueFault) {
-        for part in text.split(separator: ",") { ranges.append(try AddressRange(part.trimmingWhiteSpace())) }
-    }
-
-    package var configurationText: String { ranges.map(\.text).joined(separator: ",") }
+extension AddressRanges {
+    package func contains(_ address: NetworkAddress) -> Bool { contains { $0.contains(address) } }
 }
 
 /// The loopback addresses and host names.

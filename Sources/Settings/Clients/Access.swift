@@ -39,12 +39,12 @@ extension SharedSecrets {
 package final class Access: Sendable {
     package let rules: AccessRules
     package let authenticator: Authenticator
-    /// The number of changes of the shared secrets. An answer from an earlier edition may rest on another secret.
-    package let edition: UInt64
+    /// The number of changes of the shared secrets. An answer from an earlier version may rest on another secret.
+    package let secretsVersion: UInt64
 
-    package init(_ rules: AccessRules, edition: UInt64 = 0) {
+    package init(_ rules: AccessRules, secretsVersion: UInt64 = 0) {
         self.rules = rules
-        self.edition = edition
+        self.secretsVersion = secretsVersion
         if let clients = rules.clients, let pepper = rules.pepper {
             authenticator = Authenticator(clients: clients, hasher: KeyHasher(pepper: pepper))
         } else {
@@ -54,7 +54,7 @@ package final class Access: Sendable {
 
     /// Returns the access that replaces this one when the rules change.
     func followed(by rules: AccessRules) -> Access {
-        Access(rules, edition: rules.secrets == self.rules.secrets ? edition : edition + 1)
+        Access(rules, secretsVersion: rules.secrets == self.rules.secrets ? secretsVersion : secretsVersion + 1)
     }
 }
 

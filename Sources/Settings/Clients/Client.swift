@@ -33,6 +33,12 @@ package final class Client: Sendable {
         /// Purging the cached results of a transaction.
         case purge
     }
+
+    /// The client of every request where no clients are configured.
+    package static let loopback = Client(name: "loopback", apps: .all, keys: [], may: Set(Permission.allCases))
+
+    /// True for a client served without an API key, because it can reach a loopback listener.
+    package var isKeyless: Bool { keys.isEmpty }
 }
 
 extension Client: Hashable {
@@ -43,14 +49,6 @@ extension Client: Hashable {
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
-}
-
-extension Client {
-    /// The client of every request where no clients are configured.
-    package static let loopback = Client(name: "loopback", apps: .all, keys: [], may: Set(Permission.allCases))
-
-    /// True for a client served without an API key, because it can reach a loopback listener.
-    package var isKeyless: Bool { keys.isEmpty }
 }
 
 /// The stored half of an API key: enough to recognise the key, not to use it.

@@ -9,6 +9,9 @@ package struct ClientLimits: Hashable, Sendable {
     package var policies: [ClientPolicy] = []
     /// The maximum number of its requests in flight over all nodes; nil for unlimited.
     package var concurrency: Int?
+
+    /// The policies that apply whatever app a request names: those per client and per address.
+    package var policiesWithoutApp: [ClientPolicy] { policies.filter { $0.subject != .app } }
 }
 
 /// A rate limit of a client, per client, per app or per client address.
@@ -38,11 +41,6 @@ package struct ClientPolicy: Hashable, Sendable {
     var leastCost: Int { Mode.allCases.map { costs[$0] ?? 1 }.min() ?? 1 }
 }
 
-extension ClientLimits {
-    /// The policies that apply whatever app a request names: those per client and per address.
-    package var policiesWithoutApp: [ClientPolicy] { policies.filter { $0.subject != .app } }
-}
-
 extension Client {
     /// Returns the charges of a request: one for each policy, in order.
     package func charges(
@@ -70,7 +68,7 @@ extension Client {
             case .app: app()
             case .address: address()?.subscriber ?? ""
             }
-        return RateBucket(tenant: name, policy: policy.rate, subject: subject)
+        return RateBucket(client: name, policy: policy.rate, subject: subject)
     }
 
     /// Returns the app that the request names, because the receipt's own is known only after verification. Naming

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Gateway
+internal import JSON
 internal import RateLimits
 internal import Yams
 
@@ -12,7 +13,6 @@ extension ClientsFile {
         static let policies = 8
         /// The length of a policy's name. No character needs escaping in a header field.
         static let nameLength = 1...32
-        static let characters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_".utf8)
         /// Tokens that one request takes.
         static let cost = 1...10_000
         /// Header fields give windows in seconds.
@@ -78,8 +78,7 @@ extension ClientsFile {
 
     private mutating func readPolicyName(_ node: Node?, of policy: Node) -> String? {
         guard let name = text(node, named: "name", of: policy) else { return nil }
-        let isPlain = name.utf8.allSatisfy { LimitBounds.characters.contains($0) }
-        guard isPlain, LimitBounds.nameLength.contains(name.utf8.count) else {
+        guard name.utf8.allSatisfy(ASCII.isSafe), LimitBounds.nameLength.contains(name.utf8.count) else {
             report("name must be up to \(LimitBounds.nameLength.upperBound) letters, digits and any of .-_", at: node)
             return nil
         }

@@ -36,11 +36,13 @@ package struct ClientsFile {
     private let now: Timestamp
     private var defaultLimits = ClientLimits()
 
-    /// Reads a file and the files it names.
+    /// Reads the configured file and the files it names; nil if there is none.
     /// - Throws: all problems found.
-    package init(
-        at path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
+    package init?(
+        _ configuration: GatewayConfiguration, at now: Timestamp,
+        readFile: (String) throws(FileFault) -> String = TextFile.read
     ) throws(ConfigurationProblems) {
+        guard let path = configuration.clientsFile else { return nil }
         let text: String
         do throws(FileFault) {
             text = try readFile(path)

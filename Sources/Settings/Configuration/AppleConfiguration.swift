@@ -132,8 +132,7 @@ extension ProxyURL: ConfigurationValue {
     }
 }
 
-extension ProxyURL: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ProxyURL: Redacted, CustomDebugStringConvertible {
     package var description: String { configurationText }
     package var debugDescription: String { configurationText }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

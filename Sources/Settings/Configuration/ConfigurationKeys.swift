@@ -45,9 +45,7 @@ package struct ConfigurationKey: Sendable {
             configuration[keyPath: path] = value
         }
     }
-}
 
-extension ConfigurationKey {
     /// The first part of every name: the scope in swift-configuration.
     static let scope = "gateway"
 
@@ -68,7 +66,7 @@ extension ConfigurationKey {
 /// All settings, in the order of the documentation. The loader, `check-config` and the test of docs/configuration.md
 /// read this list.
 package enum ConfigurationKeys {
-    package static let all: [ConfigurationKey] = http + admin + shutdown + access + judgement + apple + redis + logs
+    package static let all: [ConfigurationKey] = http + admin + shutdown + access + verification + apple + redis + logs
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -161,7 +159,7 @@ package enum ConfigurationKeys {
     /// The only setting that `hash-key` needs.
     static let pepperName = "api_key_pepper"
 
-    private static let judgement = [
+    private static let verification = [
         ConfigurationKey("trust_roots", \.trustRoots, "Root certificates trusted besides Apple's."),
         ConfigurationKey(
             "verification.clock_skew", \.verification.clockSkew, in: .zero ... .seconds(86_400),

@@ -87,21 +87,11 @@ struct ConfigurationLoader {
         for key in ConfigurationKeys.all { read(key) }
         problems += UnknownNames.problems(environment: environment, file: file)
         problems += configuration.contradictions.filter { !faultyNames.contains($0.location) }
-        problems += Self.problems { () throws(ConfigurationProblems) in
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try TrustStore(adding: configuration.trustRoots, readFile: readFile)
         }
-        problems += Self.problems { () throws(ConfigurationProblems) in
+        problems += ConfigurationProblems.of { () throws(ConfigurationProblems) in
             _ = try ClientsFile(configuration, at: .now(), readFile: readFile)
-        }
-    }
-
-    /// Tries to read files that settings name.
-    private static func problems(_ read: () throws(ConfigurationProblems) -> Void) -> [ConfigurationProblem] {
-        do throws(ConfigurationProblems) {
-            try read()
-            return []
-        } catch {
-            return error.problems
         }
     }
 

@@ -32,6 +32,17 @@ package struct ConfigurationProblems: Error, Hashable, Sendable, CustomStringCon
     package init(problems: [ConfigurationProblem]) {
         self.problems = problems
     }
+
+    /// Returns the problems of a check.
+    static func of(_ check: () throws(ConfigurationProblems) -> Void) -> [ConfigurationProblem] {
+        do throws(ConfigurationProblems) {
+            try check()
+            return []
+        } catch {
+            return error.problems
+        }
+    }
+
     /// The maximum number shown; more means that the file is probably the wrong one.
     package static let maximumShown = 100
 

@@ -71,6 +71,25 @@ extension Optional: ConfigurationValue where Wrapped: ConfigurationValue {
     package var configurationText: String { self?.configurationText ?? "" }
 }
 
+// A list, separated by commas.
+extension Array: ConfigurationValue where Element: ConfigurationValue {
+    package static var accepted: String { Element.accepted }
+
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        self = []
+        for part in text.split(separator: ",") { append(try Element(configuration: part.trimmingWhiteSpace())) }
+    }
+
+    package var configurationText: String { map(\.configurationText).joined(separator: ",") }
+}
+
+extension Substring {
+    func trimmingWhiteSpace() -> String {
+        let start = drop(while: \.isWhitespace)
+        return String(start.reversed().drop(while: \.isWhitespace).reversed())
+    }
+}
+
 // A value that is one of a few words.
 extension ConfigurationValue where Self: CaseIterable & RawRepresentable<String> {
     package static var accepted: String { allCases.map(\.rawValue).joined(separator: ", ") }

@@ -1,15 +1,13 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Secrets
-
 extension GatewayConfiguration {
     /// The problems of settings that are valid by themselves, but not together.
     var contradictions: [ConfigurationProblem] {
         [
             openToTheNetworkWithoutClients, clientsWithoutPepper, bodyBeyondBudget, sharedWithoutKeys,
-            unreadableCacheKeys,
-        ].compactMap { $0 } + redis.contradictions
+        ].compactMap { $0 } + ConfigurationProblems.of { () throws(ConfigurationProblems) in _ = try storeKeys }
+            + redis.contradictions
     }
 
     /// Without API keys, any client that reaches the port could use the gateway.
@@ -43,20 +41,6 @@ extension GatewayConfiguration {
                 is missing, and the gateway stores only encrypted values in Redis; set GATEWAY_CACHE_KEYS or \
                 GATEWAY_CACHE_KEYS_FILE, the same on all nodes: \(Self.keyRecipe)
                 """)
-    }
-
-    private static let keyRecipe = #"echo "$(date +%Y%m):$(openssl rand -base64 32)""#
-
-    private var unreadableCacheKeys: ConfigurationProblem? {
-        guard let cacheKeys else { return nil }
-        do throws(StoreKeysFault) {
-            _ = try StoreKeys(cacheKeys.exposed)
-            return nil
-        } catch {
-            return ConfigurationProblem(
-                location: "gateway.cache.keys",
-                fault: "\(error.description); make a key with: \(Self.keyRecipe)")
-        }
     }
 
     private var bodyBeyondBudget: ConfigurationProblem? {

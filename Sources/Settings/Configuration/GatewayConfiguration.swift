@@ -55,9 +55,7 @@ package struct HTTPLimits: Hashable, Sendable {
     package var connections = 4096
     package var connectionsPerAddress = 0
     package var requestsPerAddress = 0
-}
 
-extension HTTPLimits {
     /// The effective number of connections per address.
     package var connectionsOfOneAddress: Int {
         connectionsPerAddress > 0 ? connectionsPerAddress : max(1, connections / 4)

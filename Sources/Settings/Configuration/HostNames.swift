@@ -1,6 +1,8 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
+internal import JSON
+
 /// Host names in lower case.
 package struct HostNames: Hashable, Sendable {
     package private(set) var names: [String] = []
@@ -18,7 +20,7 @@ package struct HostNames: Hashable, Sendable {
 
     /// Parses one host name, without a port.
     private static func name(_ text: String) throws(ConfigurationValueFault) -> String {
-        guard text.utf8.allSatisfy({ $0.isBase64URL || $0 == UInt8(ascii: ".") }) else {
+        guard text.utf8.allSatisfy(ASCII.isSafe) else {
             throw ConfigurationValueFault(description: "\"\(text)\" is not a host name; leave out the port")
         }
         guard (1...253).contains(text.utf8.count), !text.hasPrefix(".") else {

@@ -15,46 +15,7 @@ package struct RedisConfiguration: Hashable, Sendable {
     package var deadline: Duration = .milliseconds(50)
     package var connectDeadline: Duration = .milliseconds(250)
     package var expectedNodes = 1
-}
 
-/// A password chosen elsewhere: unlike a `Secret` it may be short.
-package struct Password: Hashable, Sendable {
-    package let secret: Secret
-}
-
-extension Password: ConfigurationValue {
-    package static var isSecret: Bool { true }
-    package static var accepted: String { "a text, from the environment or a file" }
-
-    package init(configuration text: String) throws(ConfigurationValueFault) {
-        secret = Secret(text)
-    }
-
-    package var configurationText: String { Secret.redacted }
-}
-
-extension RedisURL: ConfigurationValue {
-    /// The URL may contain a password.
-    package static var isSecret: Bool { true }
-    package static var accepted: String {
-        "redis://host:6379/0, redis+sentinel://host:26379,host:26379/master, redis+cluster://host:6379,host:6379 "
-            + "or redis+unix:///path; with rediss in place of redis for TLS, and user:password@ in front of the hosts"
-    }
-
-    package init(configuration text: String) throws(ConfigurationValueFault) {
-        do throws(RedisURLError) {
-            try self.init(text)
-        } catch {
-            throw ConfigurationValueFault(description: "\(error)")
-        }
-    }
-
-    package var configurationText: String { description }
-}
-
-// MARK: - Contradictions
-
-extension RedisConfiguration {
     /// The problems of settings that are valid by themselves, but not together.
     var contradictions: [ConfigurationProblem] {
         [settingsWithoutURL, filesWithoutTLS, halfACertificate, passwordTwice].compactMap { $0 }
@@ -100,4 +61,39 @@ extension RedisConfiguration {
                 shown by accident
                 """)
     }
+}
+
+/// A password chosen elsewhere: unlike a `Secret` it may be short.
+package struct Password: Hashable, Sendable {
+    package let secret: Secret
+}
+
+extension Password: ConfigurationValue {
+    package static var isSecret: Bool { true }
+    package static var accepted: String { "a text, from the environment or a file" }
+
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        secret = Secret(text)
+    }
+
+    package var configurationText: String { Secret.redacted }
+}
+
+extension RedisURL: ConfigurationValue {
+    /// The URL may contain a password.
+    package static var isSecret: Bool { true }
+    package static var accepted: String {
+        "redis://host:6379/0, redis+sentinel://host:26379,host:26379/master, redis+cluster://host:6379,host:6379 "
+            + "or redis+unix:///path; with rediss in place of redis for TLS, and user:password@ in front of the hosts"
+    }
+
+    package init(configuration text: String) throws(ConfigurationValueFault) {
+        do throws(RedisURLError) {
+            try self.init(text)
+        } catch {
+            throw ConfigurationValueFault(description: "\(error)")
+        }
+    }
+
+    package var configurationText: String { description }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Receipts
+internal import Secrets
 
 /// The keys that name and encrypt everything in Redis, as in `GATEWAY_CACHE_KEYS`: `id:base64,id:base64`, 32 random
 /// bytes each. The first encrypts, all decrypt.
@@ -17,15 +18,23 @@ package struct StoreKeys: Sendable {
         package static let keyBytes = 32
     }
 
-    package init(_ text: String) throws(StoreKeysFault) {
+    /// - Throws: a fault in words that follow the setting's name, with the key's number from 1 and no part of a key.
+    package init(_ text: String) throws(ConfigurationValueFault) {
         let items = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { !$0.isWhitespace } }
-        guard items.count <= Limits.keys else { throw .tooMany }
+        guard items.count <= Limits.keys else {
+            throw ConfigurationValueFault(description: "holds more than \(Limits.keys) keys")
+        }
         var keys: [StoreKey] = []
         var secrets: Set<[UInt8]> = []
         for (index, item) in items.enumerated() {
-            let (id, secret) = try Self.parts(of: item, number: index + 1)
-            guard !keys.contains(where: { $0.id == id }) else { throw .idTwice(number: index + 1) }
-            guard secrets.insert(secret).inserted else { throw .keyTwice(number: index + 1) }
+            let number = index + 1
+            let (id, secret) = try Self.parts(of: item, number: number)
+            if keys.contains(where: { $0.id == id }) {
+                throw ConfigurationValueFault(description: "has the ID of key \(number) twice")
+            }
+            if !secrets.insert(secret).inserted {
+                throw ConfigurationValueFault(description: "has key \(number) twice, under two IDs")
+            }
             keys.append(StoreKey(id: id, secret: secret))
         }
         all = keys
@@ -33,23 +42,43 @@ package struct StoreKeys: Sendable {
 
     package var first: StoreKey { all[0] }
 
-    func key(id: some Sequence<UInt8>) -> StoreKey? { all.first { $0.id.utf8.elementsEqual(id) } }
-
-    private static func parts(of item: String, number: Int) throws(StoreKeysFault) -> (id: String, secret: [UInt8]) {
+    private static func parts(
+        of item: String, number: Int
+    ) throws(ConfigurationValueFault) -> (id: String, secret: [UInt8]) {
         let parts = item.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw .noID(number: number) }
+        guard parts.count == 2 else {
+            throw ConfigurationValueFault(description: "lacks an ID and a colon before key \(number)")
+        }
         guard Limits.idCharacters.contains(parts[0].utf8.count), parts[0].utf8.allSatisfy(\.isBase64URL) else {
-            throw .badID(number: number)
+            throw ConfigurationValueFault(
+                description: "needs an ID of 1 to 16 letters, digits, _ and - before key \(number)")
         }
-        let secret: [UInt8]
-        do throws(Base64Error) {
-            secret = try Base64.decode(String(parts[1]))
-        } catch {
-            throw .notBase64(number: number)
+        guard let secret = try? Base64.decode(String(parts[1])) else {
+            throw ConfigurationValueFault(description: "has a key that is not base64: key \(number)")
         }
-        guard secret.count == Limits.keyBytes else { throw .wrongLength(number: number) }
+        guard secret.count == Limits.keyBytes else {
+            throw ConfigurationValueFault(description: "has a key that is not 32 bytes long: key \(number)")
+        }
         return (String(parts[0]), secret)
     }
+}
+
+extension GatewayConfiguration {
+    /// The keys of everything in Redis; nil if there are none.
+    package var storeKeys: StoreKeys? {
+        get throws(ConfigurationProblems) {
+            guard let cacheKeys else { return nil }
+            do throws(ConfigurationValueFault) {
+                return try StoreKeys(cacheKeys.exposed)
+            } catch {
+                let fault = "\(error.description); make a key with: \(Self.keyRecipe)"
+                throw ConfigurationProblems(
+                    problems: [ConfigurationProblem(location: "gateway.cache.keys", fault: fault)])
+            }
+        }
+    }
+
+    static let keyRecipe = #"echo "$(date +%Y%m):$(openssl rand -base64 32)""#
 }
 
 package struct StoreKey: Sendable {
@@ -58,36 +87,7 @@ package struct StoreKey: Sendable {
     package let secret: [UInt8]
 }
 
-extension StoreKey: CustomStringConvertible, CustomReflectable {
+extension StoreKey: Redacted {
     /// The ID, and no byte of the key.
     package var description: String { "StoreKey(\(id))" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// A fault of a list of keys, with the key's number from 1. Contains no part of a key.
-package enum StoreKeysFault: Error, Hashable, Sendable {
-    case tooMany
-    case noID(number: Int)
-    /// An ID of the wrong length, or with other characters than letters, digits, `_` and `-`.
-    case badID(number: Int)
-    case idTwice(number: Int)
-    case notBase64(number: Int)
-    case wrongLength(number: Int)
-    case keyTwice(number: Int)
-}
-
-extension StoreKeysFault: CustomStringConvertible {
-    /// The fault in words that follow the setting's name.
-    package var description: String {
-        switch self {
-        case .tooMany: "holds more than \(StoreKeys.Limits.keys) keys"
-        case .noID(let number): "lacks an ID and a colon before key \(number)"
-        case .badID(let number):
-            "needs an ID of 1 to 16 letters, digits, _ and - before key \(number)"
-        case .idTwice(let number): "has the ID of key \(number) twice"
-        case .notBase64(let number): "has a key that is not base64: key \(number)"
-        case .wrongLength(let number): "has a key that is not 32 bytes long: key \(number)"
-        case .keyTwice(let number): "has key \(number) twice, under two IDs"
-        }
-    }
 }

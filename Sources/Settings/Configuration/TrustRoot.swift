@@ -10,9 +10,13 @@ package struct TrustRoot: Hashable, Sendable {
     var environments: Set<Environment>
 }
 
-extension TrustRoot {
+extension TrustRoot: ConfigurationValue {
+    package static var accepted: String {
+        "PEM files separated by commas, each optionally followed by =Production, =Sandbox or =Xcode, joined with +"
+    }
+
     /// Parses `path`, `path=Sandbox` or `path=Sandbox+Xcode`. Production must be named explicitly.
-    fileprivate init(_ text: String) throws(ConfigurationValueFault) {
+    package init(configuration text: String) throws(ConfigurationValueFault) {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         path = String(parts[0])
         environments = []
@@ -25,28 +29,8 @@ extension TrustRoot {
         }
     }
 
-    fileprivate var text: String {
+    package var configurationText: String {
         path + "=" + environments.map(\.rawValue).sorted().joined(separator: "+")
-    }
-}
-
-extension [TrustRoot]: ConfigurationValue {
-    package static var accepted: String {
-        "PEM files separated by commas, each optionally followed by =Production, =Sandbox or =Xcode, joined with +"
-    }
-
-    package init(configuration text: String) throws(ConfigurationValueFault) {
-        self = []
-        for part in text.split(separator: ",") { append(try TrustRoot(part.trimmingWhiteSpace())) }
-    }
-
-    package var configurationText: String { map(\.text).joined(separator: ",") }
-}
-
-extension Substring {
-    func trimmingWhiteSpace() -> String {
-        let start = drop(while: \.isWhitespace)
-        return String(start.reversed().drop(while: \.isWhitespace).reversed())
     }
 }
 

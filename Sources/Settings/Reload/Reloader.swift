@@ -31,8 +31,8 @@ package struct Reloader: Sendable {
 
     /// Checks the signatures of the files.
     /// - Returns: true if it is time for a reload.
-    package mutating func look() -> Bool {
-        watch.look(Dictionary(uniqueKeysWithValues: watch.paths.map { ($0, CLibrary.signature(ofFile: $0)) }))
+    package mutating func checkFiles() -> Bool {
+        watch.check(Dictionary(uniqueKeysWithValues: watch.paths.map { ($0, CLibrary.signature(ofFile: $0)) }))
     }
 
     package mutating func reload(at now: Timestamp) -> LastReload {
@@ -107,17 +107,6 @@ extension AccessRules {
     }
 }
 
-extension ClientsFile {
-    /// Reads the configured clients file; nil if there is none.
-    package init?(
-        _ configuration: GatewayConfiguration, at now: Timestamp,
-        readFile: (String) throws(FileFault) -> String
-    ) throws(ConfigurationProblems) {
-        guard let path = configuration.clientsFile else { return nil }
-        try self.init(at: path, now: now, readFile: readFile)
-    }
-}
-
 extension GatewayConfiguration {
     /// The files that are read only at the start, with the settings that name them.
     var filesReadOnce: [(setting: String, path: String)] {
@@ -139,11 +128,11 @@ extension GatewayConfiguration {
 }
 
 /// The reason for a reload.
-package enum ReloadOccasion: String, Sendable {
+package enum ReloadTrigger: String, Sendable {
     /// SIGHUP.
     case signal
-    /// A periodic look at the files, which reads them if they changed.
-    case look
+    /// A periodic check of the files, which reads them if they changed.
+    case poll
 }
 
 /// The result of a reload.

@@ -4,7 +4,7 @@
 internal import Receipts
 internal import Synchronization
 
-/// Decides when to read files again: after they changed and then stayed the same between two looks, so that no
+/// Decides when to read files again: after they changed and then stayed the same between two checks, so that no
 /// half-written file is read, nor one of two that are replaced together.
 struct FileWatch: Sendable {
     private var read: FileSignatures
@@ -21,7 +21,7 @@ struct FileWatch: Sendable {
 
     /// Records the current signatures.
     /// - Returns: true if it is time to read.
-    mutating func look(_ now: FileSignatures) -> Bool {
+    mutating func check(_ now: FileSignatures) -> Bool {
         defer { seen = now }
         return now != read && now == seen
     }

@@ -86,9 +86,7 @@ package final class LogSettings: Sendable {
 
     private static func index(of level: Logger.Level) -> Int { levels.firstIndex(of: level) ?? 0 }
     private static func index(of logging: RequestLogging) -> Int { loggings.firstIndex(of: logging) ?? 0 }
-}
 
-extension LogSettings {
     package convenience init(_ configuration: LogConfiguration) {
         self.init(Values(level: configuration.level, requests: configuration.requests))
     }

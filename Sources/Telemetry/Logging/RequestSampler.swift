@@ -30,20 +30,8 @@ package enum NotableRequest: String, SeriesLabels {
 package final class RequestSampler: Sendable {
     package enum Decision: Hashable, Sendable {
         case omit
-        /// Write it; `suppressed` lines of its kind were not written since the last one.
-        case write(Occasion, suppressed: Int)
-    }
-
-    package enum Occasion: Hashable, Sendable, CustomStringConvertible {
-        case notable(NotableRequest)
-        case sampled
-
-        package var description: String {
-            switch self {
-            case .notable(let kind): kind.rawValue
-            case .sampled: "sampled"
-            }
-        }
+        /// Write it; `suppressed` lines of its kind were not written since the last one. Nil for an ordinary request.
+        case write(NotableRequest?, suppressed: Int)
     }
 
     package let rules: RequestSampling
@@ -59,15 +47,23 @@ package final class RequestSampler: Sendable {
     package func decide(status: Int, took: Duration, at now: Instant) -> Decision {
         guard let kind = NotableRequest(status: status, took: took, slow: rules.slow) else {
             let number = ordinary.wrappingAdd(1, ordering: .relaxed).oldValue
-            return number.isMultiple(of: rules.oneIn) ? .write(.sampled, suppressed: 0) : .omit
+            return number.isMultiple(of: rules.oneIn) ? .write(nil, suppressed: 0) : .omit
         }
         let suppressed = notable.withLock { $0[kind]?.take(at: now) }
-        return suppressed.map { .write(.notable(kind), suppressed: $0) } ?? .omit
+        return suppressed.map { .write(kind, suppressed: $0) } ?? .omit
     }
 
     /// Returns the number of suppressed lines of this kind since the start.
     func suppressedLines(of kind: NotableRequest) -> Int {
         notable.withLock { $0[kind]?.suppressed ?? 0 }
+    }
+
+    package var readings: [MetricReading] {
+        NotableRequest.allCases.map { kind in
+            MetricReading(MetricCatalogue.logLinesSuppressed, kind.labelValues) {
+                Double(self.suppressedLines(of: kind))
+            }
+        }
     }
 }
 
@@ -91,15 +87,5 @@ struct LineBudget: Sendable {
         }
         defer { reported = suppressed }
         return suppressed - reported
-    }
-}
-
-extension RequestSampler {
-    package var readings: [MetricReading] {
-        NotableRequest.allCases.map { kind in
-            MetricReading(MetricCatalogue.logLinesSuppressed, kind.labelValues) {
-                Double(self.suppressedLines(of: kind))
-            }
-        }
     }
 }

@@ -25,6 +25,11 @@ package final class CertificateInventory: Sendable {
     fileprivate struct State {
         var ends: [DependedCertificate: Timestamp] = [:]
         var unknownIntermediates = 0
+
+        mutating func saw(_ certificate: DependedCertificate, until end: Timestamp?) {
+            guard let end else { return }
+            ends[certificate] = max(end, ends[certificate] ?? end)
+        }
     }
 
     private let state = Mutex(State())
@@ -69,12 +74,5 @@ package final class CertificateInventory: Sendable {
                 self.end(of: certificate)?.seconds ?? 0
             }
         } + [MetricReading(MetricCatalogue.unknownIntermediates) { Double(self.unknownIntermediates) }]
-    }
-}
-
-extension CertificateInventory.State {
-    fileprivate mutating func saw(_ certificate: DependedCertificate, until end: Timestamp?) {
-        guard let end else { return }
-        ends[certificate] = max(end, ends[certificate] ?? end)
     }
 }

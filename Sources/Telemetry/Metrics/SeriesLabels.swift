@@ -31,20 +31,23 @@ extension PrometheusRegistry {
     }
 }
 
-/// The labels of an endpoint, and of a detail about it.
-package struct EndpointLabels<Detail: SeriesLabels>: SeriesLabels {
-    package let endpoint: UpstreamEndpoint
-    package let detail: Detail
+/// The labels of two things that a series is about: all combinations are series.
+package struct LabelPair<First: SeriesLabels, Second: SeriesLabels>: SeriesLabels {
+    package let first: First
+    package let second: Second
 
-    package init(_ endpoint: UpstreamEndpoint, _ detail: Detail) { (self.endpoint, self.detail) = (endpoint, detail) }
+    package init(_ first: First, _ second: Second) { (self.first, self.second) = (first, second) }
 
-    package static var labelNames: [String] { UpstreamEndpoint.labelNames + Detail.labelNames }
-    package var labelValues: [String] { endpoint.labelValues + detail.labelValues }
+    package static var labelNames: [String] { First.labelNames + Second.labelNames }
+    package var labelValues: [String] { first.labelValues + second.labelValues }
 
-    package static var allCases: [EndpointLabels] {
-        UpstreamEndpoint.allCases.flatMap { endpoint in Detail.allCases.map { EndpointLabels(endpoint, $0) } }
+    package static var allCases: [LabelPair] {
+        First.allCases.flatMap { first in Second.allCases.map { LabelPair(first, $0) } }
     }
 }
+
+/// The labels of an endpoint, and of a detail about it.
+package typealias EndpointLabels<Detail: SeriesLabels> = LabelPair<UpstreamEndpoint, Detail>
 
 extension UpstreamOutcome: SeriesLabels {
     package static var labelNames: [String] { ["outcome"] }

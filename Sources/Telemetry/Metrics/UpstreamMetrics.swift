@@ -24,13 +24,13 @@ package struct UpstreamMetrics: UpstreamObserver {
 
     func observe(_ event: UpstreamEvent) {
         switch event {
-        case .asked(let endpoint, let outcome, let took):
+        case .completed(let endpoint, let outcome, let took):
             count(MetricCatalogue.upstreamRequests, EndpointLabels(endpoint, outcome))
             registry.histogram(MetricCatalogue.upstreamDuration, endpoint.labelValues).record(took / .seconds(1))
         case .rejected(let endpoint, let reason):
             count(MetricCatalogue.upstreamRejected, EndpointLabels(endpoint, LocalRejection(reason: reason)))
         case .retried(let endpoint): count(MetricCatalogue.upstreamRetries, endpoint)
-        case .breakerMoved(let endpoint, let transition):
+        case .breakerChanged(let endpoint, let transition):
             count(MetricCatalogue.breakerTransitions, EndpointLabels(endpoint, transition))
             logger.warning(
                 "Circuit breaker changed state",

@@ -17,23 +17,23 @@ package final class VerificationMetrics: Sendable {
     }
 
     /// Returns the counters for an answer, incremented each time a client gets it.
-    package func tally(_ answer: Answer) -> VerdictTally {
+    package func counters(for answer: Answer) -> VerdictCounters {
         let reason: PrometheusCounter? =
             switch answer.verdict {
             case .genuine: nil
             case .rejected(let rejection): rejections[rejection]
             case .undecided(let reason): undecided[reason]
             }
-        return VerdictTally(verdict: verifications[VerificationLabels(answer)], reason: reason)
+        return VerdictCounters(verdict: verifications[VerificationLabels(answer)], reason: reason)
     }
 }
 
 /// The counters for one kind of answer.
-package struct VerdictTally: Sendable {
+package struct VerdictCounters: Sendable {
     fileprivate let verdict: PrometheusCounter?
     fileprivate let reason: PrometheusCounter?
 
-    package func count() {
+    package func increment() {
         verdict?.increment()
         reason?.increment()
     }
@@ -44,6 +44,14 @@ package struct VerificationLabels: SeriesLabels {
     /// The verdict without its reason.
     package enum VerdictLabel: String, CaseIterable, Sendable {
         case genuine, rejected, undecided
+
+        init(_ verdict: Verdict) {
+            switch verdict {
+            case .genuine: self = .genuine
+            case .rejected: self = .rejected
+            case .undecided: self = .undecided
+            }
+        }
     }
 
     package let verdict: VerdictLabel
@@ -73,16 +81,6 @@ extension VerificationLabels {
         self.init(
             verdict: VerdictLabel(answer.verdict), source: answer.provenance.source, cache: answer.provenance.cache,
             environment: answer.environment)
-    }
-}
-
-extension VerificationLabels.VerdictLabel {
-    fileprivate init(_ verdict: Verdict) {
-        switch verdict {
-        case .genuine: self = .genuine
-        case .rejected: self = .rejected
-        case .undecided: self = .undecided
-        }
     }
 }
 

@@ -18,19 +18,7 @@ package struct RequestTracing: Sendable {
     package static let off = RequestTracing(tracer: nil)
 
     package var isOn: Bool { tracer != nil }
-}
 
-extension Optional where Wrapped == any Tracer {
-    /// The tracer linked and bootstrapped in this program; nil if there is none.
-    package static var linked: (any Tracer)? {
-        let tracer = InstrumentationSystem.tracer
-        return tracer is NoOpTracer ? nil : tracer
-    }
-}
-
-// MARK: - Spans
-
-extension RequestTracing {
     /// Adds a span to each access to the shared cache.
     package func traced(_ cache: any UpstreamCache) -> any UpstreamCache {
         tracer.map { TracedUpstreamCache(cache: cache, tracer: $0) } ?? cache
@@ -48,7 +36,7 @@ extension RequestTracing {
     }
 
     /// Traces a request to Apple; its response gives the attributes.
-    package func asking(
+    package func sending(
         _ endpoint: UpstreamEndpoint, at host: String?, _ work: () async -> UpstreamResponse
     ) async -> UpstreamResponse {
         guard let tracer else { return await work() }
@@ -67,6 +55,14 @@ extension RequestTracing {
             }
             return response
         }
+    }
+}
+
+extension Optional where Wrapped == any Tracer {
+    /// The tracer linked and bootstrapped in this program; nil if there is none.
+    package static var linked: (any Tracer)? {
+        let tracer = InstrumentationSystem.tracer
+        return tracer is NoOpTracer ? nil : tracer
     }
 }
 
@@ -109,8 +105,8 @@ private struct TracedUpstreamCache: UpstreamCache {
 
     var purgePosition: PurgePosition { cache.purgePosition }
 
-    func judge(_ result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
-        cache.judge(result, naming: originalTransactionIDs)
+    func purgeDecision(for result: CachedResult, naming originalTransactionIDs: [String]) -> PurgeDecision {
+        cache.purgeDecision(for: result, naming: originalTransactionIDs)
     }
 
     func version(for key: CacheKey) -> InvalidationVersion { cache.version(for: key) }

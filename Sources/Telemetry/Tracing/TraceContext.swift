@@ -4,21 +4,21 @@
 internal import JSON
 internal import Synchronization
 
-/// The trace of a request, from the sender's `traceparent` (W3C Trace Context, https://www.w3.org/TR/trace-context/
-/// §3.2):
+/// A trace and one of its spans: the client's in `traceparent` (W3C Trace Context, https://www.w3.org/TR/trace-context/
+/// §3.2), or this gateway's in log lines. Stored as numbers, because most requests need no text of them.
 ///
 /// ```
 /// 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
 /// version    trace-id                     parent-id    trace-flags
 /// ```
 package struct TraceContext: Hashable, Sendable {
-    fileprivate let trace: TraceNumber
-    fileprivate let parent: UInt64
+    private let traceHigh: UInt64, traceLow: UInt64
+    private let span: UInt64
 
     /// 32 lowercase hexadecimal digits, not all of them zero.
-    var traceID: String { trace.text }
-    /// The sender's span: 16 lowercase hexadecimal digits, not all of them zero.
-    var parentID: String { String(hexadecimal: parent) }
+    package var traceID: String { text(appendTraceID) }
+    /// 16 lowercase hexadecimal digits, not all of them zero.
+    package var spanID: String { text(appendSpanID) }
 
     /// The byte offsets of the parts of version 00.
     private enum Layout {
@@ -37,12 +37,33 @@ package struct TraceContext: Hashable, Sendable {
             Self.hasLength(bytes, ofVersion: version), bytes.hexadecimal(from: Layout.flags, digits: 2) != nil,
             let high = bytes.hexadecimal(from: Layout.traceID, digits: 16),
             let low = bytes.hexadecimal(from: Layout.traceID + 16, digits: 16),
-            let parent = bytes.hexadecimal(from: Layout.parentID, digits: 16)
+            let span = bytes.hexadecimal(from: Layout.parentID, digits: 16)
         else { return nil }
         // §3.2.2.3, §3.2.2.4: all zeros are invalid.
-        guard high | low != 0, parent != 0 else { return nil }
-        trace = TraceNumber(high: high, low: low)
-        self.parent = parent
+        guard high | low != 0, span != 0 else { return nil }
+        (traceHigh, traceLow, self.span) = (high, low, span)
+    }
+
+    /// Continues the client's trace, or starts a new one, with a new span.
+    package init(following sender: TraceContext?) {
+        let new = NewTraceNumbers.next()
+        (traceHigh, traceLow) = sender.map { ($0.traceHigh, $0.traceLow) } ?? (new.high, new.low)
+        span = new.span
+    }
+
+    package func appendTraceID(to text: inout [UInt8]) {
+        ASCII.append(hexadecimal: traceHigh, to: &text)
+        ASCII.append(hexadecimal: traceLow, to: &text)
+    }
+
+    package func appendSpanID(to text: inout [UInt8]) {
+        ASCII.append(hexadecimal: span, to: &text)
+    }
+
+    private func text(_ append: (inout [UInt8]) -> Void) -> String {
+        var digits: [UInt8] = []
+        append(&digits)
+        return String(decoding: digits, as: UTF8.self)
     }
 
     /// Checks the length. §3.2.2: version ff is invalid. Version 00 ends with its flags; later ones may continue after
@@ -78,64 +99,15 @@ extension Span<UInt8> {
     }
 }
 
-private struct TraceNumber: Hashable, Sendable {
-    let high: UInt64, low: UInt64
-
-    /// 32 lowercase hexadecimal digits.
-    var text: String { String(hexadecimal: high) + String(hexadecimal: low) }
-}
-
-extension String {
-    /// 16 lowercase hexadecimal digits.
-    fileprivate init(hexadecimal number: UInt64) {
-        var digits: [UInt8] = []
-        ASCII.append(hexadecimal: number, to: &digits)
-        self.init(decoding: digits, as: UTF8.self)
-    }
-}
-
-/// The trace and span IDs in a request's log lines. Stored as numbers, because most requests need no text of them.
-package struct TraceIDs: Hashable, Sendable {
-    private let trace: TraceNumber
-    private let span: UInt64
-
-    /// The trace ID: 32 lowercase hexadecimal digits.
-    package var traceID: String { trace.text }
-    /// The span ID of this gateway: 16 lowercase hexadecimal digits.
-    package var spanID: String { String(hexadecimal: span) }
-
-    /// Continues the sender's trace, or starts a new one, with a new span.
-    package init(following context: TraceContext?) {
-        let new = NewTraceNumbers.next()
-        trace = context?.trace ?? new.trace
-        span = new.span
-    }
-
-    /// Uses the span a tracer has begun.
-    package init(span: TraceContext) {
-        trace = span.trace
-        self.span = span.parent
-    }
-
-    package func appendTraceID(to text: inout [UInt8]) {
-        ASCII.append(hexadecimal: trace.high, to: &text)
-        ASCII.append(hexadecimal: trace.low, to: &text)
-    }
-
-    package func appendSpanID(to text: inout [UInt8]) {
-        ASCII.append(hexadecimal: span, to: &text)
-    }
-}
-
 /// Generates trace and span IDs from a counter, mixed with random numbers chosen at the start. They are unique across
 /// processes and need no system call. They are no secrets: the next can be computed from enough of them.
 private enum NewTraceNumbers {
     private static let high = Start(), low = Start(), span = Start()
     private static let counter = Atomic<UInt64>(0)
 
-    static func next() -> (trace: TraceNumber, span: UInt64) {
+    static func next() -> (high: UInt64, low: UInt64, span: UInt64) {
         let number = counter.wrappingAdd(1, ordering: .relaxed).newValue
-        return (TraceNumber(high: high.mixed(number), low: low.mixed(number)), span.mixed(number))
+        return (high.mixed(number), low.mixed(number), span.mixed(number))
     }
 
     /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014), which maps each count to

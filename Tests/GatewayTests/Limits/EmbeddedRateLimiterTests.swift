@@ -15,7 +15,7 @@ struct EmbeddedRateLimiterTests {
     }
 
     private func charge(_ subject: String, cost: Int = 1) -> RateCharge {
-        RateCharge(RateBucket(tenant: "t", policy: Self.policy, subject: subject), cost: cost)
+        RateCharge(RateBucket(client: "t", policy: Self.policy, subject: subject), cost: cost)
     }
 
     @Test func `many subjects take no more memory than allowed`() {
@@ -39,11 +39,11 @@ struct EmbeddedRateLimiterTests {
         #expect(newcomers.count == 10)
     }
 
-    @Test func `a tenant that fills the table with subjects takes nothing from others`() {
+    @Test func `a client that fills the table with subjects takes nothing from others`() {
         let limiter = limiter(10)
         for number in 0..<100 { _ = limiter.admit([charge("\(number)", cost: 10)]) }
         #expect(!limiter.admit([charge("another")]).isAdmitted)
-        let other = RateCharge(RateBucket(tenant: "other", policy: Self.policy, subject: "another"), cost: 10)
+        let other = RateCharge(RateBucket(client: "other", policy: Self.policy, subject: "another"), cost: 10)
         #expect(limiter.admit([other]).isAdmitted)
     }
 
@@ -80,7 +80,7 @@ struct EmbeddedRateLimiterTests {
     @Test func `a policy in shadow mode never has a known refusal`() {
         let limiter = limiter(100)
         let shadow = RatePolicy(name: "shadow", quota: 1, window: .seconds(1), isShadow: true)
-        let charges = [RateCharge(RateBucket(tenant: "t", policy: shadow))]
+        let charges = [RateCharge(RateBucket(client: "t", policy: shadow))]
         for _ in 1...3 {
             #expect(limiter.knownRefusal(of: charges) == nil)
             #expect(limiter.admit(charges).isAdmitted)

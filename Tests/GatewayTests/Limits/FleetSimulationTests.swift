@@ -120,14 +120,14 @@ private final class Simulation {
     }
 
     private func breakOrMend() {
-        let fault: SharedBucketsFault? = dice.randomness(50) ? .unreachable : nil
+        let fault: SharedBucketsFault? = dice.randomness(50) ? SharedBucketsFault() : nil
         buckets.behave { $0.fault = fault }
     }
 
     /// The admission counts from the time at which tokens are taken, from the lease or the bucket.
     private func ask(_ node: FleetRateLimiter, cost: Int) async {
         let (before, asked) = (clock.now, buckets.orders.count)
-        let admission = await node.admit([RateCharge(RateBucket(tenant: "t", policy: policy), cost: cost)])
+        let admission = await node.admit([RateCharge(RateBucket(client: "t", policy: policy), cost: cost)])
         guard admission.isAdmitted else { return }
         guard buckets.orders.count > asked, let last = buckets.orders.last, let line = last.order.lines.first else {
             return ledger.record(cost, at: admission.isDegraded ? clock.now : before)

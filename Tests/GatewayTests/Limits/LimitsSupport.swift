@@ -28,7 +28,7 @@ final class ModelBuckets: SharedBuckets {
     private let fullAt = Mutex<[RateBucket: Instant]>([:])
     private let manners = Mutex(Manners())
     private let log = Mutex<[(order: TokenRequest, instant: Instant)]>([])
-    private let failures = Mutex<[SharedBucketsFault]>([])
+    private let failures = Mutex(0)
 
     init(_ clock: SteadyClock) {
         self.clock = clock
@@ -37,8 +37,8 @@ final class ModelBuckets: SharedBuckets {
     /// The executed requests and their times.
     var orders: [(order: TokenRequest, instant: Instant)] { log.withLock(\.self) }
 
-    /// The reasons of failed requests.
-    var faults: [SharedBucketsFault] { failures.withLock(\.self) }
+    /// The number of failed requests.
+    var faults: Int { failures.withLock(\.self) }
 
     func behave(_ change: (inout Manners) -> Void) { manners.withLock { change(&$0) } }
 
@@ -52,7 +52,7 @@ final class ModelBuckets: SharedBuckets {
         defer { clock.advance(by: way.back) }
         await manners.gate?.pass()
         if let fault = manners.fault {
-            failures.withLock { $0.append(fault) }
+            failures.withLock { $0 += 1 }
             throw fault
         }
         let now = clock.now

@@ -37,7 +37,7 @@ final class ScriptedUpstream: Upstream {
     /// Sets the secret of every app.
     func share(_ secret: Secret?) { state.withLock { $0.secret = secret } }
 
-    func ask(
+    func send(
         _ options: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse {
         let reply = state.withLock { state in
@@ -120,10 +120,10 @@ final class EventLog: UpstreamObserver {
 extension UpstreamEvent {
     var line: String {
         switch self {
-        case .asked(let endpoint, let outcome, _): "asked \(endpoint.environment) \(outcome)"
+        case .completed(let endpoint, let outcome, _): "asked \(endpoint.environment) \(outcome)"
         case .rejected(let endpoint, let reason): "held back \(endpoint.environment) \(reason)"
         case .retried(let endpoint): "retried \(endpoint.environment)"
-        case .breakerMoved(let endpoint, let transition): "breaker \(endpoint.environment) \(transition)"
+        case .breakerChanged(let endpoint, let transition): "breaker \(endpoint.environment) \(transition)"
         case .disagreed(let endpoint, let refusal): "disagreed \(endpoint.environment) \(refusal)"
         case .contradicted(let endpoint, let contradiction): "contradicted \(endpoint.environment) \(contradiction)"
         case .unproven(let endpoint): "unproven \(endpoint.environment)"

@@ -35,7 +35,7 @@ struct BenchTests {
         report.figures = [
             BenchFigure("hit", 0.9, "ratio", .atLeast(0.8)), BenchFigure("tail", 3.5, "ms", .atMost(2), note: "late"),
         ]
-        report.contestants = [
+        report.servers = [
             .init(name: .gateway, requestsPerSecond: 20_000, requestsPerBusySecond: 31_234, generatorCpuShare: 0.97),
             .init(name: .nio, requestsPerSecond: 30_000, requestsPerBusySecond: 32_000, generatorCpuShare: 0.5),
         ]
@@ -48,7 +48,7 @@ struct BenchTests {
 
     // MARK: - Arithmetic
 
-    private static func turn(_ name: Contestant.Name, _ requests: Int, cpu: Double) -> BenchTurn {
+    private static func turn(_ name: BenchServer.Name, _ requests: Int, cpu: Double) -> BenchTurn {
         BenchTurn(
             name: name, requests: requests, seconds: 2, serverCPUSeconds: cpu, generatorShare: 0.5, outcomes: [],
             answerBytes: 3000)

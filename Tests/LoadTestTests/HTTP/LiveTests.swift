@@ -25,7 +25,7 @@ struct LiveTests {
         plan.schedule = LoadSchedule(
             curve: RateCurve(stages: [RateStage(from: 100, to: 100, seconds: 10)]), pattern: .constant, first: 100)
         var view = LiveView(
-            plan: plan, marks: [MarkOption(seconds: 1, text: "kill redis")], hasColours: colours, listens: true)
+            plan: plan, marks: [RunResult.Mark(atSeconds: 1, text: "kill redis")], hasColours: colours, listens: true)
         for number in 0..<200 {
             var slice = SecondSlice(second: number)
             (slice.counts.answered, slice.counts.intended) = (90, 100)

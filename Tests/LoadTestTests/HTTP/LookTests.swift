@@ -44,10 +44,9 @@ import Testing
         try await PlayServer.with { _ in
             .answer(Self.answer("a\u{1B}b", status: 429))
         } _: { server in
-            var plan = LoadPlan(target: try LoadTarget("http://127.0.0.1:\(server.port)/x"))
-            plan.timeout = .seconds(60)
-            let request = RequestForm.request("GET", plan.target, [], body: nil)
-            let text = try await DebugExchange(plan, .same(SameRequest(request: request))).text()
+            let target = try LoadTarget("http://127.0.0.1:\(server.port)/x")
+            let request = RequestForm.request("GET", target, [], body: nil)
+            let text = try await Exchange(target: target, timeout: .seconds(60)).transcript(of: request)
             for word in ["GET /x HTTP/1.1", "HTTP/1.1 429 X", "a\\x1bb", "outcome: shed"] {
                 #expect(text.contains(word), "\(word)")
             }
@@ -58,9 +57,9 @@ import Testing
         try await PlayServer.with { _ in
             .answerAndClose("SSH-2.0\r\n")
         } _: { server in
-            let plan = LoadPlan(target: try LoadTarget("http://127.0.0.1:\(server.port)"))
-            let request = RequestForm.request("GET", plan.target, [], body: nil)
-            let text = try await DebugExchange(plan, .same(SameRequest(request: request))).text()
+            let target = try LoadTarget("http://127.0.0.1:\(server.port)")
+            let request = RequestForm.request("GET", target, [], body: nil)
+            let text = try await Exchange(target: target).transcript(of: request)
             #expect(text.contains("SSH-2.0") && text.contains("no whole answer"))
         }
     }

@@ -41,8 +41,8 @@ struct OptionValueTests {
     }
 
     @Test func `marks are a moment and a text`() {
-        #expect(MarkOption(argument: "30s=kill redis=now") == MarkOption(seconds: 30, text: "kill redis=now"))
-        for text in ["30s", "=x", "30s=", "x=y", "1s=a\u{1B}[2J"] { #expect(MarkOption(argument: text) == nil) }
+        #expect(RunResult.Mark(argument: "30s=kill redis=now") == .init(atSeconds: 30, text: "kill redis=now"))
+        for text in ["30s", "=x", "30s=", "x=y", "1s=a\u{1B}[2J"] { #expect(RunResult.Mark(argument: text) == nil) }
     }
 
     @Test func `header fields cannot break out of a request`() {
@@ -127,7 +127,14 @@ struct OptionValueTests {
     }
 
     @Test func `cores are read as the kernel lists them`() {
-        #expect(RunResult.Environment.allowedCores("Name:\tx\nCpus_allowed_list:\t0-2,5\n") == [0, 1, 2, 5])
-        #expect(RunResult.Environment.allowedCores("") == [])
+        let status = KernelFile(text: "Name:\tx\nCpus_allowed_list:\t0-2,5\n")
+        #expect(RunResult.Environment.allowedCores(status) == [0, 1, 2, 5])
+        #expect(RunResult.Environment.allowedCores(KernelFile(text: "")) == [])
+    }
+
+    @Test func `memory is read as the kernel lists it`() {
+        let status = KernelFile(text: "Name:\tx\nVmHWM:\t    2204 kB\nVmRSS:\t    1000 kB\n")
+        #expect(status.bytes("VmRSS") == 1000 * 1024 && status.bytes("VmSwap") == nil)
+        #expect(KernelFile("/nowhere").text.isEmpty)
     }
 }

@@ -62,13 +62,13 @@ struct RunRecordTests {
 
     @Test func `what is written can be read`() throws {
         let result = try Self.result(wasInterrupted: true)
-        let text = try RunPrinter(format: .json).text(result)
+        let text = try RunFormat.json.text(result)
         #expect(try RunResultFile.read(Array(text.utf8)) == result)
         #expect(result.verdict == .interrupted)
     }
 
     @Test func `a report begins with the verdict and leaves nothing out`() throws {
-        let text = try RunPrinter(format: .text).text(Self.result())
+        let text = try RunFormat.text.text(Self.result())
         #expect(text.hasPrefix("GENERATOR OVERLOADED  25 of 30 answers/s for 2.000 s, p50 "))
         for word in [
             "did NOT keep", "34 of 60", "response", "service", "hit_near", "shed", "timeout: 1", "429: 9", "MISSED",
@@ -78,7 +78,7 @@ struct RunRecordTests {
     }
 
     @Test func `rows for a spreadsheet have as many cells as names`() throws {
-        let rows = try RunPrinter(format: .csv).text(Self.result()).split(separator: "\n")
+        let rows = try RunFormat.csv.text(Self.result()).split(separator: "\n")
             .map { $0.split(separator: ",", omittingEmptySubsequences: false) }
         #expect(rows.count == 4 && Set(rows.map(\.count)).count == 1)
         #expect(rows[0].first == "second" && rows[3].first == "2")
@@ -86,12 +86,12 @@ struct RunRecordTests {
 
     @Test func `lines of JSON are one line each, and quiet is quiet`() throws {
         let result = try Self.result()
-        let line = try RunPrinter(format: .ndjson).line(result.timeline[0])
+        let line = try RunFormat.ndjson.line(result.timeline[0])
         #expect(line.hasPrefix("{") && line.filter { $0 == "\n" }.count == 1)
-        #expect(try RunPrinter(format: .ndjson).text(result).filter { $0 == "\n" }.count == 1)
+        #expect(try RunFormat.ndjson.text(result).filter { $0 == "\n" }.count == 1)
         #expect(
-            try RunPrinter(format: .quiet).text(result).isEmpty
-                && RunPrinter(format: .text).line(result.timeline[0]).isEmpty)
+            try RunFormat.quiet.text(result).isEmpty
+                && RunFormat.text.line(result.timeline[0]).isEmpty)
     }
 
     @Test(arguments: [(0, 0), (1, 1), (2, 6), (1000, 50), (1_000_000, 86)])

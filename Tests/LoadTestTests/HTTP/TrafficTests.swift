@@ -65,10 +65,10 @@ struct TrafficTests {
     }
 
     private static func pools() async throws -> ReceiptPools {
-        let mint = ReceiptMint(pki, seed: 3, form: try form(), bodyBytes: 8192)
-        var pools = ReceiptPools(repeated: await mint.repeated(4) { _ in })
-        pools.fresh = await mint.fresh(6) { _ in }
-        pools.nearExpiry = await mint.nearExpiry(2, after: Date(timeIntervalSince1970: 1_780_000_000), seconds: 60) {
+        let factory = ReceiptFactory(pki, seed: 3, form: try form(), bodyBytes: 8192)
+        var pools = ReceiptPools(repeated: await factory.repeated(4) { _ in })
+        pools.fresh = await factory.fresh(6) { _ in }
+        pools.nearExpiry = await factory.nearExpiry(2, after: Date(timeIntervalSince1970: 1_780_000_000), seconds: 60) {
             _ in
         }
         return pools
@@ -95,10 +95,10 @@ struct TrafficTests {
 
     @Test(arguments: [(1, 5000...6500), (8192, 7400...9000), (40_000, 39_000...41_000)])
     func `the number of purchases follows the size`(bytes: Int, range: ClosedRange<Int>) async throws {
-        let mint = ReceiptMint(Self.pki, seed: 3, form: try Self.form(), bodyBytes: bytes)
+        let factory = ReceiptFactory(Self.pki, seed: 3, form: try Self.form(), bodyBytes: bytes)
         let body = try #require(
-            String(buffer: await mint.repeated(1) { _ in }[0].bytes).split(separator: "\r\n\r\n").last)
-        #expect(bytes == 1 ? mint.purchases == 0 : range.contains(body.utf8.count))
+            String(buffer: await factory.repeated(1) { _ in }[0].bytes).split(separator: "\r\n\r\n").last)
+        #expect(bytes == 1 ? factory.purchases == 0 : range.contains(body.utf8.count))
     }
 
     @Test(arguments: [
@@ -159,7 +159,7 @@ struct TrafficTests {
         #expect(sent[0][3] == sent[0][0])
     }
 
-    @Test func `the same seed mints the same receipts`() async throws {
+    @Test func `the same seed makes the same receipts`() async throws {
         let (one, two) = (try await Self.pools(), try await Self.pools())
         #expect(
             one.repeated.map(\.bytes) == two.repeated.map(\.bytes) && one.fresh.map(\.bytes) == two.fresh.map(\.bytes))

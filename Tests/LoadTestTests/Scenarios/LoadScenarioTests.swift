@@ -67,7 +67,7 @@ struct LoadScenarioTests {
         (["load: {}", "events: [{at: soon, restart: 1}]"], 3, "a time such as 10s"),
         (["load: {}", "events: [{at: 1s}]"], 3, "is missing"),
         (["load: {}", "events: [{at: 1s, restart: 1, apple: {}}]"], 3, "cannot be combined"),
-        (["load: {}", "fleet: {apple: none}", "events: [{at: 1s, apple: {}}]"], 4, "a fleet that asks Apple"),
+        (["load: {}", "fleet: {apple: none}", "events: [{at: 1s, apple: {}}]"], 4, "a fleet with a simulated Apple"),
         (["load: {}", "thresholds: [p99<25]"], 3, "'thresholds' takes"),
         (["load: {}", "thresholds: ['questions<=many']"], 3, "'thresholds' takes"),
     ])
@@ -85,7 +85,7 @@ struct LoadScenarioTests {
     }
 
     @Test func `a file that is not there is named`() {
-        #expect(throws: ScenarioFileError.notReadable(path: "/nowhere/x.yaml")) {
+        #expect(throws: FileError.notReadable(path: "/nowhere/x.yaml")) {
             try LoadScenario.read("/nowhere/x.yaml")
         }
     }

@@ -3,8 +3,9 @@
 
 import NIOPosix
 import RealServers
-import Redis
 import Testing
+
+@testable import Redis
 
 @Suite(.timeLimit(.minutes(5)))
 struct LoginTests {

@@ -143,7 +143,7 @@ struct ClientLimitsTests {
         options.expectations.bundleID = "com.example.b"
         let charges = client.charges(for: options, from: NetworkAddress("192.0.2.1"))
         #expect(charges.map(\.bucket.subject) == ["", "com.example.b", "c0000201"])
-        #expect(charges.allSatisfy { $0.bucket.tenant == "shop" } && charges.map(\.cost) == [1, 1, 1])
+        #expect(charges.allSatisfy { $0.bucket.client == "shop" } && charges.map(\.cost) == [1, 1, 1])
         options.mode = .apple
         #expect(client.charges(for: options, from: nil).map(\.cost) == [7, 7, 7])
     }

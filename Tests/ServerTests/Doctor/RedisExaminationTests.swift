@@ -90,7 +90,7 @@ import Testing
     ])
     func `malformed INFO fields are tolerated`(text: String, worst: CheckResult.Level) {
         let report = CheckReport(.redis)
-        RedisServerInfo(text).note(on: report)
+        RedisServerInfo(text).record(on: report)
         let observations = report.close()
         #expect(observations.count == 2 && observations[0].level == worst, "\(observations)")
     }

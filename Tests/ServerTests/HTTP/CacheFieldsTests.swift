@@ -14,8 +14,8 @@ struct CacheFieldsTests {
     private static let now = Timestamp(millisecondsSince1970: 1_000_000_000)
     private static func end(_ seconds: Int64) -> Timestamp { now.advanced(by: .seconds(seconds)) }
 
-    private static let known = CachedResult(.accountNotFound, askedAt: now, freshUntil: end(412))
-    private static let passing = CachedResult(.accountNotFound, askedAt: now, freshUntil: now)
+    private static let known = CachedResult(.accountNotFound, fetchedAt: now, freshUntil: end(412))
+    private static let passing = CachedResult(.accountNotFound, fetchedAt: now, freshUntil: now)
 
     @Test(
         arguments: [

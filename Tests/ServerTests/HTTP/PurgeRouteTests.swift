@@ -35,7 +35,7 @@ struct PurgeRouteTests {
 
     @Test(arguments: [false, true]) func `a purge needs a permission`(isPermitted: Bool) async throws {
         let client = Client(name: "shop", apps: .all, keys: [], may: isPermitted ? [.purge] : [])
-        let route = PurgeRoute(invalidation: nil).route
+        let route = Route.purge(nil)
         let context = try RequestContext.forTests(
             [:], .DELETE, "/v1/cache/transactions/1", in: RouteTable([route]), client: client)
         if isPermitted {

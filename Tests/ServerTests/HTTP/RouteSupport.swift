@@ -17,7 +17,6 @@ extension RequestContext {
         head.headers.add(name: "Host", value: "localhost")
         let header = try RequestHeader(head)
         return RequestContext(
-            header: header, match: routes.match(header.method, header.path), client: client,
-            peer: Peer(EmbeddedChannel()))
+            header: header, match: routes.match(header.method, header.path), client: client, socketAddress: nil)
     }
 }

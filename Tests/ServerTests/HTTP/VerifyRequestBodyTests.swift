@@ -16,21 +16,21 @@ struct VerifyRequestBodyTests {
              "device_identifier": "qrvM"}
             """
         let body = try VerifyRequestBody(json)
-        #expect(body.bundleID == "com.example.app")
-        #expect(body.mode == .local)
-        #expect(body.maximumAge == .seconds(60))
-        #expect(body.excludesOldTransactions && body.wantsLatestReceipt)
-        #expect(body.appVersion == "1.2")
+        #expect(body.options.expectations.bundleID == "com.example.app")
+        #expect(body.options.mode == .local)
+        #expect(body.options.maximumAge == .seconds(60))
+        #expect(body.options.excludesOldTransactions && body.options.wantsLatestReceipt)
+        #expect(body.options.expectations.applicationVersion == "1.2")
         #expect(try body.receipt.text(in: json) == "AQID")
         #expect(try body.deviceIdentifier?.text(in: json) == "qrvM")
     }
 
     @Test func `only the receipt is required`() throws {
         let body = try VerifyRequestBody(#"{"receipt":""}"#)
-        #expect(body.bundleID == nil)
-        #expect(body.mode == .auto)
-        #expect(body.maximumAge == nil)
-        #expect(!body.excludesOldTransactions && !body.wantsLatestReceipt)
+        #expect(body.options.expectations.bundleID == nil)
+        #expect(body.options.mode == .auto)
+        #expect(body.options.maximumAge == nil)
+        #expect(!body.options.excludesOldTransactions && !body.options.wantsLatestReceipt)
     }
 
     @Test func `a receipt without a backslash is not copied`() throws {

@@ -70,7 +70,7 @@ struct RateLimitFieldsTests {
 
     @Test func `an unreachable policy promises nothing`() {
         let blind = RateAdmission.Outcome(
-            charge: RateCharge(RateBucket(tenant: "a", policy: Self.minute)), decision: .admitted, remaining: 1000,
+            charge: RateCharge(RateBucket(client: "a", policy: Self.minute)), decision: .admitted, remaining: 1000,
             timeUntilFull: .zero,
             source: .open)
         #expect(Self.lines(RateAdmission(outcomes: [blind])) == [#"RateLimit-Policy: "minute";q=1000;w=60"#])
@@ -82,12 +82,12 @@ struct RateLimitFieldsTests {
     }
 
     private static func lines(_ admission: RateAdmission, withLegacy: Bool = false) -> [String] {
-        RateLimitFields(admission).fields(withLegacy: withLegacy).map { "\($0.name.rawName): \($0.value)" }
+        admission.fields(withLegacy: withLegacy).map { "\($0.name.rawName): \($0.value)" }
     }
 
     private static func admitted(_ policy: RatePolicy, _ remaining: Int, _ wait: Duration) -> RateAdmission.Outcome {
         RateAdmission.Outcome(
-            charge: RateCharge(RateBucket(tenant: "a", policy: policy)), decision: .admitted, remaining: remaining,
+            charge: RateCharge(RateBucket(client: "a", policy: policy)), decision: .admitted, remaining: remaining,
             timeUntilFull: wait,
             source: .store)
     }
@@ -96,7 +96,7 @@ struct RateLimitFieldsTests {
         _ policy: RatePolicy, _ wait: Duration, remaining: Int = 0
     ) -> RateAdmission.Outcome {
         RateAdmission.Outcome(
-            charge: RateCharge(RateBucket(tenant: "a", policy: policy)), decision: .refused(retryAfter: wait),
+            charge: RateCharge(RateBucket(client: "a", policy: policy)), decision: .refused(retryAfter: wait),
             remaining: remaining,
             timeUntilFull: policy.window, source: .rememberedRefusal)
     }

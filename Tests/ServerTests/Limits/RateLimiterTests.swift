@@ -24,7 +24,7 @@ struct RateLimiterTests {
 
     private func charge(_ quota: Int, per window: Duration, burst: Int? = nil, cost: Int = 1) -> RateCharge {
         let policy = RatePolicy(name: "q\(quota)", quota: quota, window: window, burst: burst)
-        return RateCharge(RateBucket(tenant: "tenant", policy: policy, subject: "subject"), cost: cost)
+        return RateCharge(RateBucket(client: "tenant", policy: policy, subject: "subject"), cost: cost)
     }
 
     @Test(arguments: Kind.allCases) func `a burst is admitted, and no more`(kind: Kind) async throws {
@@ -84,7 +84,7 @@ struct RateLimiterTests {
     @Test(arguments: Kind.allCases) func `a policy in shadow mode rejects no request`(kind: Kind) async throws {
         try await Self.withLimiter(kind) { limiters in
             let shadow = RatePolicy(name: "s", quota: 3, window: .seconds(3600), isShadow: true)
-            let shadowed = RateCharge(RateBucket(tenant: "tenant", policy: shadow))
+            let shadowed = RateCharge(RateBucket(client: "tenant", policy: shadow))
             for number in 0..<8 {
                 let admission = await limiters[0].admit([shadowed, charge(6, per: .seconds(3600))])
                 #expect(admission.isAdmitted == (number < 6))
@@ -106,7 +106,7 @@ struct RateLimiterTests {
                 RatePolicy(name: "second", quota: 500, window: .seconds(1), isLeased: isLeased),
                 RatePolicy(name: "minute", quota: 30_000, window: .seconds(60), burst: 1200, isLeased: isLeased),
             ]
-            let charges = policies.map { RateCharge(RateBucket(tenant: "tenant", policy: $0)) }
+            let charges = policies.map { RateCharge(RateBucket(client: "tenant", policy: $0)) }
             let start = ContinuousClock.now
             let admitted = Admissions()
             await withDiscardingTaskGroup { group in

@@ -12,7 +12,7 @@ import Testing
 
 struct RedisTokenBucketsTests {
     private static let policy = RatePolicy(name: "minute", quota: 600, window: .seconds(60))
-    private static let bucket = RateBucket(tenant: "com.example.tenant", policy: policy, subject: "com.example.app")
+    private static let bucket = RateBucket(client: "com.example.client", policy: policy, subject: "com.example.app")
 
     private func order(_ line: TokenRequest.Line, requests: Int = 1) -> TokenRequest {
         TokenRequest(requests: requests, lines: [line])
@@ -24,7 +24,7 @@ struct RedisTokenBucketsTests {
         return TokenBucket(bucket.policy.tokenBucket, timeUntilFull: line.timeUntilFull, at: now).remaining(at: now)
     }
 
-    @Test func `a key has the policy's name, pseudonyms for tenant and subject, and its tenant's hash slot`() {
+    @Test func `a key has the policy's name, pseudonyms for client and subject, and its client's hash slot`() {
         let buckets = RedisTokenBuckets(redis: TestRedis([.success(.null)]), names: .test)
         let key = buckets.key(of: Self.bucket)
         #expect(key.wholeMatch(of: /rl:\{[\w-]{43}\}:minute:600-100000:[\w-]{43}/) != nil)
@@ -44,7 +44,7 @@ struct RedisTokenBucketsTests {
         let fleet = try await RedisFleet(nodes: 1)
         try await fleet.use {
             let policy = RatePolicy(name: "p", quota: 20, window: .seconds(1), burst: 2)
-            let bucket = RateBucket(tenant: "t", policy: policy)
+            let bucket = RateBucket(client: "t", policy: policy)
             let key = RedisWord(fleet.buckets.key(of: bucket))
             _ = try await fleet.redis.send(RedisCommand(RedisWord(write[0]), key: key, RedisWord(write[1])))
             var admitted = 0
@@ -85,7 +85,7 @@ struct RedisTokenBucketsTests {
         let fleet = try await RedisFleet(nodes: 1)
         try await fleet.use {
             let day = RateBucket(
-                tenant: "com.example.tenant", policy: RatePolicy(name: "day", quota: 7, window: .seconds(86_400)))
+                client: "com.example.client", policy: RatePolicy(name: "day", quota: 7, window: .seconds(86_400)))
             let lines = [
                 TokenRequest.Line(charge: RateCharge(Self.bucket, cost: 10), prepaid: 35),
                 .init(charge: RateCharge(day, cost: 2), prepaid: 3),
@@ -102,7 +102,7 @@ struct RedisTokenBucketsTests {
         let fleet = try await RedisFleet(nodes: 1)
         try await fleet.use {
             let policy = RatePolicy(name: "p", quota: 1_000_000, window: .seconds(60))
-            let charges = [RateCharge(RateBucket(tenant: "t", policy: policy))]
+            let charges = [RateCharge(RateBucket(client: "t", policy: policy))]
             let before = fleet.redis.count
             await withDiscardingTaskGroup { group in
                 for _ in 0..<1000 { group.addTask { #expect(await fleet.limiters[0].admit(charges).isAdmitted) } }
@@ -135,14 +135,15 @@ struct RedisTokenBucketsTests {
     // MARK: - Answers
 
     @Test(arguments: [
-        (RedisError.timeout, SharedBucketsFault.unreachable), (.notConnected, .unreachable),
-        (.refused(RedisRefusal(line: "NOAUTH Authentication required.")), .misconfigured),
-        (.refused(RedisRefusal(line: "NOPERM this user has no permissions")), .misconfigured),
-        (.refused(RedisRefusal(line: "OOM command not allowed")), .unreachable), (.protocolViolation, .nonsense),
+        RedisError.timeout, .notConnected, .refused(RedisRefusal(line: "NOAUTH Authentication required.")),
+        .refused(RedisRefusal(line: "NOPERM this user has no permissions")),
+        .refused(RedisRefusal(line: "OOM command not allowed")), .protocolViolation,
     ])
-    func `errors of Redis are mapped to their faults`(error: RedisError, fault: SharedBucketsFault) async {
+    func `an error of Redis is a fault`(error: RedisError) async {
         let buckets = RedisTokenBuckets(redis: TestRedis([.failure(error)]), names: .test)
-        await #expect(throws: fault) { try await buckets.take(order(.init(charge: RateCharge(Self.bucket)))) }
+        await #expect(throws: SharedBucketsFault()) {
+            try await buckets.take(order(.init(charge: RateCharge(Self.bucket))))
+        }
     }
 
     @Test(arguments: [
@@ -152,7 +153,7 @@ struct RedisTokenBucketsTests {
     func `an invalid reply is an error`(numbers: [Int64]) async {
         let reply = RedisValue.array(numbers.map { .integer($0) })
         let buckets = RedisTokenBuckets(redis: TestRedis([.success(reply)]), names: .test)
-        await #expect(throws: SharedBucketsFault.nonsense) {
+        await #expect(throws: SharedBucketsFault()) {
             try await buckets.take(order(.init(charge: RateCharge(Self.bucket))))
         }
     }

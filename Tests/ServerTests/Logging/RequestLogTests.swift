@@ -104,14 +104,14 @@ struct RequestLogTests {
 
     /// Returns the content of a line as metadata.
     private static func metadata(_ line: RequestLog.Line) -> Logger.Metadata {
-        let (facts, sampling) = (line.facts, line.sampling)
+        let (details, sampling) = (line.details, line.sampling)
         let numbers = [
-            "status": line.status, "body_bytes": facts.bodyBytes, "answer_bytes": line.answerBytes,
+            "status": line.status, "body_bytes": details.bodyBytes, "answer_bytes": line.answerBytes,
             "one_in": sampling?.oneIn, "suppressed_lines": sampling.flatMap { $0.suppressed > 0 ? $0.suppressed : nil },
         ]
-        let durations = ["duration_ms": line.duration, "upstream_ms": facts.upstream?.took]
+        let durations = ["duration_ms": line.duration, "upstream_ms": details.upstream?.took]
         var metadata = line.texts.mapValues { Logger.MetadataValue.string($0) }
-        metadata["logged_because"] = sampling.map { "\($0.occasion)" }
+        metadata["logged_because"] = sampling.map { .string($0.kind?.rawValue ?? "sampled") }
         metadata.merge(numbers.compactMapValues { $0.map { .stringConvertible($0) } }) { $1 }
         metadata.merge(durations.compactMapValues { $0.map { .stringConvertible($0 / .milliseconds(1)) } }) { $1 }
         return metadata
@@ -130,27 +130,27 @@ struct RequestLogTests {
             // A logger writes less than a tenth of a microsecond with an exponent.
             duration: .nanoseconds(100 + abs(number) % 1_000_000))
         if has(0) { line.requestID = has(1) ? .sent(text()) : RequestID(sent: nil) }
-        if has(2) { line.trace = TraceIDs(following: nil) }
+        if has(2) { line.trace = TraceContext(following: nil) }
         if has(3) { line.method = text() }
         if has(4) { line.route = text() }
         if has(5) { line.answerBytes = [0, 7, .max, .min][abs(number % 4)] }
-        if has(6) { line.facts.client = text() }
-        if has(7) { line.facts.bodyBytes = abs(number) }
+        if has(6) { line.details.client = text() }
+        if has(7) { line.details.bodyBytes = abs(number) }
         if has(8) {
-            line.facts.answer = AnswerFacts(
+            line.details.answer = AnswerDetails(
                 verdict: text(), reason: has(9) ? text() : nil, environment: has(10) ? text() : nil, source: text(),
                 cache: text(), degraded: has(9) ? nil : text())
         }
         if has(11) {
-            line.facts.upstream = UpstreamFacts(
+            line.details.upstream = UpstreamDetails(
                 environment: text(), outcome: has(12) ? text() : nil, took: has(12) ? .microseconds(abs(number)) : nil)
         }
-        if has(13) { line.facts.problem = Problem.Code.allCases[abs(number) % Problem.Code.allCases.count] }
-        if has(14) { line.facts.limitedBy = [text(), text()] }
-        if has(10) { line.facts.limitedInShadowBy = [text()] }
+        if has(13) { line.details.problem = Problem.Code.allCases[abs(number) % Problem.Code.allCases.count] }
+        if has(14) { line.details.limitedBy = [text(), text()] }
+        if has(10) { line.details.limitedInShadowBy = [text()] }
         if has(15) {
             line.sampling = RequestLog.Sampling(
-                occasion: has(1) ? .sampled : .notable(.slow), oneIn: has(1) ? 100 : nil, suppressed: has(3) ? 7 : 0)
+                kind: has(1) ? nil : .slow, oneIn: has(1) ? 100 : nil, suppressed: has(3) ? 7 : 0)
         }
         return line
     }

@@ -14,7 +14,7 @@ struct RequestSamplerTests {
     @Test func `one in N ordinary requests is logged, beginning with the first`() {
         let sampler = RequestSampler(rules)
         let decisions = (0..<100).map { _ in sampler.decide(status: 200, took: .milliseconds(499), at: start) }
-        #expect(decisions.filter { $0 == .write(.sampled, suppressed: 0) }.count == 10)
+        #expect(decisions.filter { $0 == .write(nil, suppressed: 0) }.count == 10)
         #expect(decisions[0] != .omit && decisions[1] == .omit)
         #expect(NotableRequest.allCases.allSatisfy { sampler.suppressedLines(of: $0) == 0 })
     }
@@ -35,10 +35,10 @@ struct RequestSamplerTests {
         func decide(after span: Duration) -> RequestSampler.Decision {
             sampler.decide(status: status, took: took, at: start + span)
         }
-        let written = RequestSampler.Decision.write(.notable(kind), suppressed: 0)
+        let written = RequestSampler.Decision.write(kind, suppressed: 0)
         #expect((0..<5).map { _ in decide(after: .zero) } == [written, written, written, .omit, .omit])
         #expect(sampler.suppressedLines(of: kind) == 2)
-        #expect(decide(after: .seconds(1)) == .write(.notable(kind), suppressed: 2))
+        #expect(decide(after: .seconds(1)) == .write(kind, suppressed: 2))
         #expect(decide(after: .seconds(1)) == written)
         // Each kind has its own budget.
         for other in NotableRequest.allCases where other != kind { #expect(sampler.suppressedLines(of: other) == 0) }

@@ -54,7 +54,7 @@ struct VerifyReceiptLogTests {
         log.answered(
             VerifyReceiptReply(response: try VerifyReceiptResponse(parsing: Array(json.utf8)), head: head),
             to: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
-        log.failed(.serverError(head), asking: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
+        log.failed(.serverError(head), about: Self.options, UpstreamEndpoint(.verifyReceipt, .production))
         let count = lines.containing("(contains request data)").count
         #expect(count == (isRepeated ? 2 : 0), "\(lines.containing(""))")
     }

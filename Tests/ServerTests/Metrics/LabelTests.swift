@@ -23,7 +23,7 @@ struct LabelTests {
     }
 
     @Test(arguments: [
-        Problem.unauthenticated, .notFound, .methodNotAllowed(allowed: []), .unsupportedMediaType, .notReady,
+        Problem.unauthenticated, .notFound, .methodNotAllowed(allowed: ""), .unsupportedMediaType, .notReady,
     ])
     func `every problem has a code`(problem: Problem) {
         #expect(CodeLabel(problem.status).rawValue != "other")

@@ -15,7 +15,7 @@ struct ReloadServiceTests {
         defer { try? FileManager.default.removeItem(at: url) }
         func write(_ text: String) throws { try Data(text.utf8).write(to: url, options: .atomic) }
         try write("gateway: {log: {level: info}}")
-        let (occasions, happening) = AsyncStream.makeStream(of: ReloadOccasion.self)
+        let (triggers, happening) = AsyncStream.makeStream(of: ReloadTrigger.self)
         let source = ConfigurationSource(environment: [:], filePath: url.path), files = FileReadings()
         _ = try source.load(readFile: files.read)
         try await RunningGateway.with { configuration in
@@ -23,7 +23,7 @@ struct ReloadServiceTests {
             configuration = GatewayConfiguration()
             (configuration.http.listener.port, configuration.admin.port) = (0, 0)
         } dependencies: {
-            $0.reloading = Reloading(source: source, files: files, occasions: occasions)
+            $0.reloading = Reloading(source: source, files: files, triggers: triggers)
         } _: { gateway in
             func metric(_ series: String) -> Bool {
                 gateway.server.metrics.text().contains("receipt_gateway_configuration_\(series)\n")
@@ -47,8 +47,8 @@ struct ReloadServiceTests {
             // The system chose other ports than those of the file.
             #expect(gateway.server.reloads.last?.awaitingRestart == ["gateway.http.port", "gateway.admin.port"])
             #expect(gateway.log.containing("take effect only after a restart").count == 2)
-            // A look at unchanged files does nothing.
-            for _ in 0..<3 { happening.yield(.look) }
+            // A check of unchanged files does nothing.
+            for _ in 0..<3 { happening.yield(.poll) }
             happening.yield(.signal)
             try await eventually { metric(#"reloads_total{result="unchanged"} 3"#) }
         }

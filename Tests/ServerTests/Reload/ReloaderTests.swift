@@ -22,121 +22,122 @@ struct ReloaderTests {
 
     @Test func `keys are replaced, and a request that began with one keeps it`() throws {
         let old = APIKey.random(), new = APIKey.random(), other = APIKey.random()
-        let scene = try Scene(clients: [("shop", [old]), ("other", [other])])
-        let began = scene.access.now
-        try scene.write(clients: [("shop", [new]), ("other", [other])])
-        let reload = scene.reload()
+        let fixture = try Fixture(clients: [("shop", [old]), ("other", [other])])
+        let began = fixture.access.now
+        try fixture.write(clients: [("shop", [new]), ("other", [other])])
+        let reload = fixture.reload()
         #expect(reload.result == .success && reload.changed == ["gateway.clients_file"] && reload.problems == [])
-        #expect(scene.owner(of: old) == nil && scene.owner(of: new) == "shop" && scene.owner(of: other) == "other")
+        #expect(
+            fixture.owner(of: old) == nil && fixture.owner(of: new) == "shop" && fixture.owner(of: other) == "other")
         #expect(try began.authenticator.client(with: Credentials(apiKey: old.exposed), at: Self.now).name == "shop")
     }
 
     @Test func `a file with faults is rejected as a whole, with all its faults`() throws {
         let key = APIKey.random()
-        let scene = try Scene(clients: [("shop", [key])])
-        let before = scene.access.now
-        try scene.write(
+        let fixture = try Fixture(clients: [("shop", [key])])
+        let before = fixture.access.now
+        try fixture.write(
             "clients:\n- {name: shop, keys: []}\n- {name: x, apps: '*', keys: [], colour: red}\n", to: "clients.yaml")
-        let reload = scene.reload()
+        let reload = fixture.reload()
         #expect(reload.result == .refused && reload.changed == [])
         #expect(reload.problems.count == 2 && reload.problems.allSatisfy { $0.contains("clients.yaml:") })
-        #expect(scene.access.now === before)
-        try scene.write(clients: [("shop", [key])])
-        #expect(scene.reload() == LastReload(time: Self.now, result: .unchanged))
-        #expect(scene.access.now === before)
+        #expect(fixture.access.now === before)
+        try fixture.write(clients: [("shop", [key])])
+        #expect(fixture.reload() == LastReload(time: Self.now, result: .unchanged))
+        #expect(fixture.access.now === before)
     }
 
     @Test func `a missing file is rejected, and accepted when it is back`() throws {
-        let scene = try Scene(clients: [("shop", [APIKey.random()])])
-        try FileManager.default.removeItem(at: scene.folder.url("clients.yaml"))
-        #expect(scene.looks(2) == [false, true])
-        let reload = scene.reload()
+        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        try FileManager.default.removeItem(at: fixture.folder.url("clients.yaml"))
+        #expect(fixture.checks(2) == [false, true])
+        let reload = fixture.reload()
         #expect(reload.result == .refused && reload.problems.contains { $0.hasSuffix("clients.yaml: does not exist") })
-        #expect(scene.looks(2) == [false, false])
-        try scene.write(clients: [("back", [APIKey.random()])])
-        #expect(scene.looks(2) == [false, true])
-        #expect(scene.reload().result == .success && scene.access.now.rules.clients?.map(\.name) == ["back"])
+        #expect(fixture.checks(2) == [false, false])
+        try fixture.write(clients: [("back", [APIKey.random()])])
+        #expect(fixture.checks(2) == [false, true])
+        #expect(fixture.reload().result == .success && fixture.access.now.rules.clients?.map(\.name) == ["back"])
     }
 
     @Test func `a Kubernetes mount is reloaded when its folder is replaced`() throws {
-        let scene = try Scene(clients: [("shop", [APIKey.random()])], isMounted: true)
-        #expect(scene.looks(3) == [false, false, false])
-        try scene.write(clients: [("next", [APIKey.random()])])
-        #expect(scene.looks(2) == [false, true])
-        #expect(scene.reload().changed == ["gateway.clients_file"])
-        #expect(scene.access.now.rules.clients?.map(\.name) == ["next"])
-        #expect(scene.looks(2) == [false, false])
+        let fixture = try Fixture(clients: [("shop", [APIKey.random()])], isMounted: true)
+        #expect(fixture.checks(3) == [false, false, false])
+        try fixture.write(clients: [("next", [APIKey.random()])])
+        #expect(fixture.checks(2) == [false, true])
+        #expect(fixture.reload().changed == ["gateway.clients_file"])
+        #expect(fixture.access.now.rules.clients?.map(\.name) == ["next"])
+        #expect(fixture.checks(2) == [false, false])
     }
 
     // MARK: - Secrets
 
     @Test func `cached answers become outdated when the secrets change, and only then`() throws {
-        let scene = try Scene(clients: [("shop", [APIKey.random()])])
-        #expect(scene.access.now.edition == 0)
-        try scene.write(clients: [("shop", [APIKey.random()])])
-        #expect(scene.reload().result == .success && scene.access.now.edition == 0)
-        try scene.write(String(Self.secret.reversed()), to: "secret")
-        #expect(scene.reload().changed == ["gateway.apple.shared_secret"] && scene.access.now.edition == 1)
-        try scene.write(
+        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        #expect(fixture.access.now.secretsVersion == 0)
+        try fixture.write(clients: [("shop", [APIKey.random()])])
+        #expect(fixture.reload().result == .success && fixture.access.now.secretsVersion == 0)
+        try fixture.write(String(Self.secret.reversed()), to: "secret")
+        #expect(fixture.reload().changed == ["gateway.apple.shared_secret"] && fixture.access.now.secretsVersion == 1)
+        try fixture.write(
             clients: [("shop", [APIKey.random()])], apps: "apps:\n- {bundle_id: a, shared_secret: \(Self.secret)}\n")
-        #expect(scene.reload().changed == ["gateway.clients_file"] && scene.access.now.edition == 2)
-        #expect(scene.access.now.rules.secrets.secret(forApp: "a") == Secret(Self.secret))
+        #expect(fixture.reload().changed == ["gateway.clients_file"] && fixture.access.now.secretsVersion == 2)
+        #expect(fixture.access.now.rules.secrets.secret(forApp: "a") == Secret(Self.secret))
     }
 
     @Test func `a new pepper with old hashes is rejected, and with new hashes accepted`() throws {
         let key = APIKey.random()
-        let scene = try Scene(clients: [("shop", [key])])
+        let fixture = try Fixture(clients: [("shop", [key])])
         let another = "another pepper, just as long as the first"
-        try scene.write(another, to: "pepper")
-        let reload = scene.reload()
+        try fixture.write(another, to: "pepper")
+        let reload = fixture.reload()
         #expect(
             reload.result == .refused && reload.problems.first?.hasPrefix("gateway.api_key_pepper: has changed") == true
         )
         #expect(!reload.problems.joined().contains("thirty-two") && !reload.problems.joined().contains("just as long"))
-        #expect(scene.owner(of: key) == "shop")
-        try scene.write(clients: [("shop", [key])], pepper: another)
-        #expect(scene.reload().changed == ["gateway.clients_file", "gateway.api_key_pepper"])
-        #expect(scene.owner(of: key) == "shop")
+        #expect(fixture.owner(of: key) == "shop")
+        try fixture.write(clients: [("shop", [key])], pepper: another)
+        #expect(fixture.reload().changed == ["gateway.clients_file", "gateway.api_key_pepper"])
+        #expect(fixture.owner(of: key) == "shop")
     }
 
     // MARK: - Settings that need a restart
 
     @Test func `settings that need a restart are named, and the others are applied`() throws {
-        let scene = try Scene(clients: [("shop", [APIKey.random()])])
-        try scene.write(configuration: "  log: {requests: none}\n  cache: {near: {size: 1MiB}}\n")
-        try scene.write(clients: [("next", [APIKey.random()])])
-        let reload = scene.reload()
+        let fixture = try Fixture(clients: [("shop", [APIKey.random()])])
+        try fixture.write(configuration: "  log: {requests: none}\n  cache: {near: {size: 1MiB}}\n")
+        try fixture.write(clients: [("next", [APIKey.random()])])
+        let reload = fixture.reload()
         #expect(reload.result == .success && reload.changed == ["gateway.clients_file"])
         #expect(reload.awaitingRestart == ["gateway.cache.near.size", "gateway.log.requests"])
         // They are reported until they are reverted or the node restarts.
-        #expect(scene.reload().awaitingRestart == reload.awaitingRestart)
-        try scene.write(configuration: "")
-        #expect(scene.reload() == LastReload(time: Self.now, result: .unchanged))
+        #expect(fixture.reload().awaitingRestart == reload.awaitingRestart)
+        try fixture.write(configuration: "")
+        #expect(fixture.reload() == LastReload(time: Self.now, result: .unchanged))
     }
 
     @Test func `files that are read at the start only are named as well`() throws {
-        let scene = try Scene(clients: [("shop", [APIKey.random()])], roots: true)
-        #expect(scene.reload().awaitingRestart == [])
-        try scene.write(Forged.pki.rootPEM + "the same root, and a word more\n", to: "root.pem")
-        #expect(scene.looks(2) == [false, true])
-        let reload = scene.reload()
+        let fixture = try Fixture(clients: [("shop", [APIKey.random()])], roots: true)
+        #expect(fixture.reload().awaitingRestart == [])
+        try fixture.write(Forged.pki.rootPEM + "the same root, and a word more\n", to: "root.pem")
+        #expect(fixture.checks(2) == [false, true])
+        let reload = fixture.reload()
         #expect(reload.result == .unchanged)
-        #expect(reload.awaitingRestart == ["gateway.trust_roots (\(scene.folder.path("root.pem")))"])
+        #expect(reload.awaitingRestart == ["gateway.trust_roots (\(fixture.folder.path("root.pem")))"])
     }
 
     @Test func `removing the clients of a gateway on the network is rejected`() throws {
         let key = APIKey.random()
-        let scene = try Scene(clients: [("shop", [key])], configuration: "  http: {host: 0.0.0.0}\n")
-        try scene.write("gateway: {http: {host: 127.0.0.1}}\n", to: "gateway.yaml")
-        let reload = scene.reload()
+        let fixture = try Fixture(clients: [("shop", [key])], configuration: "  http: {host: 0.0.0.0}\n")
+        try fixture.write("gateway: {http: {host: 127.0.0.1}}\n", to: "gateway.yaml")
+        let reload = fixture.reload()
         #expect(reload.result == .refused && reload.problems.first?.hasPrefix("gateway.http.host: ") == true)
-        #expect(scene.owner(of: key) == "shop")
+        #expect(fixture.owner(of: key) == "shop")
     }
 
     // MARK: - Steps
 
     /// A configuration in a folder, and its reloader.
-    private final class Scene: Sendable {
+    private final class Fixture: Sendable {
         let folder: Folder
         let access: CurrentAccess
         private let reloader: Mutex<Reloader>
@@ -160,7 +161,7 @@ struct ReloaderTests {
 
         func reload() -> LastReload { reloader.withLock { $0.reload(at: now) } }
 
-        func looks(_ count: Int) -> [Bool] { (0..<count).map { _ in reloader.withLock { $0.look() } } }
+        func checks(_ count: Int) -> [Bool] { (0..<count).map { _ in reloader.withLock { $0.checkFiles() } } }
 
         func owner(of key: APIKey) -> String? {
             try? access.now.authenticator.client(with: Credentials(apiKey: key.exposed), at: now).name

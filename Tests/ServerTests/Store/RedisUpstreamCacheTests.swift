@@ -50,7 +50,7 @@ import Testing
             await cache.keep(try StoreSamples.known(), for: try StoreSamples.key())
             await cache.keep(
                 try StoreSamples.known(),
-                for: try StoreSamples.key { $0.options.callersSecret = Secret(secret) })
+                for: try StoreSamples.key { $0.options.sentSecret = Secret(secret) })
             await cache.keep(
                 StoreSamples.gone(at: 100, until: 3700),
                 for: try StoreSamples.key { $0.options.excludesOldTransactions = true })
@@ -100,8 +100,8 @@ import Testing
                 let seen = try #require(await reader.result(for: key))
                 // The elapsed time is the one Redis measured.
                 let now = StoreSamples.time(there)
-                #expect(seen.askedAt <= now && now < seen.askedAt.advanced(by: .seconds(60)))
-                #expect(seen.askedAt.duration(to: seen.freshUntil) == .seconds(60))
+                #expect(seen.fetchedAt <= now && now < seen.fetchedAt.advanced(by: .seconds(60)))
+                #expect(seen.fetchedAt.duration(to: seen.freshUntil) == .seconds(60))
                 #expect(seen.isFresh(at: now, maximumAge: nil))
             }
         }
@@ -111,7 +111,7 @@ import Testing
         try await StoreRedis.with { redis in
             // The period ends at 1000; the writer assumes 600 seconds left, the reader 10.
             let known = CachedResult(
-                .answered(try StoreSamples.answer()), askedAt: StoreSamples.time(400),
+                .answered(try StoreSamples.answer()), fetchedAt: StoreSamples.time(400),
                 freshUntil: StoreSamples.time(1000))
             let key = try StoreSamples.key()
             await redis.cache(clock: StoreClock(400)).keep(known, for: key)
@@ -143,7 +143,7 @@ import Testing
         try await StoreRedis.with { redis in
             let key = try StoreSamples.key(), name = RedisWord.result(StoreSamples.name(of: key))
             let disagreement = CachedResult(
-                .unanswered(.upstreamDisagrees), askedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(300))
+                .unanswered(.upstreamDisagrees), fetchedAt: StoreSamples.time(0), freshUntil: StoreSamples.time(300))
             for (known, seconds) in [
                 (try StoreSamples.known(), 86_430), (StoreSamples.gone(at: 0, until: 3600), 3660), (disagreement, 300),
             ] as [(CachedResult, Int64)] {
@@ -271,7 +271,7 @@ import Testing
             _ = try await redis.node.send(RedisCommand("PEXPIRE", key: word, 86_420_000))
             clock.set(200)
             let second = try #require(await cache.result(for: key))
-            #expect(first.askedAt <= StoreSamples.time(100) && second.askedAt > StoreSamples.time(180))
+            #expect(first.fetchedAt <= StoreSamples.time(100) && second.fetchedAt > StoreSamples.time(180))
             guard case .string(var sealed) = try await redis.node.send(RedisCommand("GET", key: word)) else {
                 Issue.record("no value")
                 return

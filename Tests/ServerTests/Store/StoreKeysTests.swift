@@ -11,10 +11,9 @@ struct StoreKeysTests {
     private static let secret = String(repeating: "QUFB", count: 10) + "QUE="
     private static let other = String(repeating: "QkJC", count: 10) + "QkI="
 
-    @Test func `the first key encrypts, all are found by their IDs`() throws {
+    @Test func `the keys have the order of the list, and the first is for new values`() throws {
         let keys = try StoreKeys(" a:\(Self.secret),\n b_2-:\(Self.other)\n")
         #expect(keys.all.map(\.id) == ["a", "b_2-"] && keys.first.id == "a")
-        #expect(keys.key(id: "b_2-".utf8)?.id == "b_2-" && keys.key(id: "c".utf8) == nil)
         #expect(StoreNames(keys.all[0]).name("x", []) != StoreNames(keys.all[1]).name("x", []))
     }
 
@@ -41,16 +40,22 @@ struct StoreKeysTests {
 
     @Test(
         arguments: [
-            ("", .noID(number: 1)), (secret, .noID(number: 1)), ("a:\(secret),", .noID(number: 2)),
-            (":\(secret)", .badID(number: 1)), ("a.c:\(secret)", .badID(number: 1)),
-            ("\u{E9}:\(secret)", .badID(number: 1)), ("abcdefghijklmnopq:\(secret)", .badID(number: 1)),
-            ("a:\(secret),a:\(other)", .idTwice(number: 2)), ("a:\(secret),b:\(secret)", .keyTwice(number: 2)),
-            ("a:!", .notBase64(number: 1)), ("a:", .notBase64(number: 1)), ("a:QUFB", .wrongLength(number: 1)),
-            ("a:\(secret)QUFB", .notBase64(number: 1)), ("a:x,b:x,c:x,d:x,e:x", .tooMany),
-        ] as [(String, StoreKeysFault)])
-    func `an invalid list is rejected, and the fault contains no key`(text: String, fault: StoreKeysFault) {
-        #expect(throws: fault) { try StoreKeys(text) }
-        #expect(!fault.description.contains(Self.secret.prefix(4)))
+            ("", "lacks an ID and a colon before key 1"), (secret, "lacks an ID and a colon before key 1"),
+            ("a:\(secret),", "lacks an ID and a colon before key 2"),
+            (":\(secret)", "needs an ID of 1 to 16 letters, digits, _ and - before key 1"),
+            ("a.c:\(secret)", "needs an ID of 1 to 16 letters, digits, _ and - before key 1"),
+            ("\u{E9}:\(secret)", "needs an ID of 1 to 16 letters, digits, _ and - before key 1"),
+            ("abcdefghijklmnopq:\(secret)", "needs an ID of 1 to 16 letters, digits, _ and - before key 1"),
+            ("a:\(secret),a:\(other)", "has the ID of key 2 twice"),
+            ("a:\(secret),b:\(secret)", "has key 2 twice, under two IDs"),
+            ("a:!", "has a key that is not base64: key 1"), ("a:", "has a key that is not base64: key 1"),
+            ("a:QUFB", "has a key that is not 32 bytes long: key 1"),
+            ("a:\(secret)QUFB", "has a key that is not base64: key 1"),
+            ("a:x,b:x,c:x,d:x,e:x", "holds more than 4 keys"),
+        ])
+    func `an invalid list is rejected, and the fault contains no key`(text: String, fault: String) {
+        #expect(throws: ConfigurationValueFault(description: fault)) { try StoreKeys(text) }
+        #expect(!fault.contains(Self.secret.prefix(4)))
     }
 
     @Test func `an ID may have sixteen characters, a list four keys`() throws {

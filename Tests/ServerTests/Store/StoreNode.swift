@@ -148,7 +148,7 @@ final class ScriptedApple: Upstream {
     /// The shared secret of every app.
     static let secret = Secret("configured")
 
-    func ask(
+    func send(
         _ options: UpstreamRequest, at endpoint: UpstreamEndpoint, deadline: ContinuousClock.Instant
     ) async -> UpstreamResponse {
         questions.add(1, ordering: .relaxed)

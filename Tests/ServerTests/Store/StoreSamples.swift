@@ -48,7 +48,7 @@ enum StoreSamples {
         let options = UpstreamRequest(
             subject: .signed(VerifiedEvidence(.appReceipt(try verified(bytes)))),
             options: UpstreamOptions(excludesOldTransactions: request.options.excludesOldTransactions))
-        return CacheKey(options, at: .verifyReceipt, with: request.options.callersSecret ?? ScriptedApple.secret)
+        return CacheKey(options, at: .verifyReceipt, with: request.options.sentSecret ?? ScriptedApple.secret)
     }
 
     /// Returns the name of a cached result under the first key.
@@ -120,7 +120,7 @@ enum StoreSamples {
     /// Returns Apple's answer `seconds` after the receipt's creation, fresh for half a minute.
     static func known(at seconds: Int64 = 100, padding: Int = 0) throws -> CachedResult {
         CachedResult(
-            .answered(try answer(padding: padding)), askedAt: time(seconds), freshUntil: time(seconds + 30),
+            .answered(try answer(padding: padding)), fetchedAt: time(seconds), freshUntil: time(seconds + 30),
             took: .milliseconds(250))
     }
 
@@ -134,12 +134,12 @@ enum StoreSamples {
         let answer = UpstreamAnswer(
             environment: .sandbox, bundleID: bundleID, transactions: transactions, renewals: [], latestReceipt: nil,
             body: [UInt8](repeating: 0x20, count: 400 * transactions.count))
-        return CachedResult(.answered(answer), askedAt: time(100), freshUntil: time(130))
+        return CachedResult(.answered(answer), fetchedAt: time(100), freshUntil: time(130))
     }
 
     /// Returns the result that an account is gone, fresh until `end`.
     static func gone(at seconds: Int64, until end: Int64) -> CachedResult {
-        CachedResult(.accountNotFound, askedAt: time(seconds), freshUntil: time(end))
+        CachedResult(.accountNotFound, fetchedAt: time(seconds), freshUntil: time(end))
     }
 }
 
@@ -159,7 +159,7 @@ extension UpstreamCache {
 extension CachedResult {
     /// Returns the result as if requested after these purges.
     func since(_ purges: PurgePosition) -> CachedResult {
-        CachedResult(result, askedAt: askedAt, freshUntil: freshUntil, took: took, purges: purges)
+        CachedResult(result, fetchedAt: fetchedAt, freshUntil: freshUntil, took: took, purges: purges)
     }
 }
 

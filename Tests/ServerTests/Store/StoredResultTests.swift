@@ -17,7 +17,7 @@ struct StoredResultTests {
     @Test func `an answer survives storage`() throws {
         let known = try StoreSamples.known()
         let stored = try StoredResult(Self.bytes(known), policy: Self.policy)
-        #expect(stored.known.askedAt == known.askedAt && stored.known.freshUntil == known.freshUntil)
+        #expect(stored.known.fetchedAt == known.fetchedAt && stored.known.freshUntil == known.freshUntil)
         #expect(stored.known.took == .milliseconds(250) && stored.retention == .seconds(86_430))
         guard case .answered(let answer) = stored.known.result, case .answered(let original) = known.result else {
             Issue.record("\(stored.known.result)")
@@ -36,7 +36,7 @@ struct StoredResultTests {
             renewals: [Renewal(originalTransactionID: "")], latestReceipt: nil, body: [])
         for answer in [StoreSamples.fullAnswer, blank] {
             let known = CachedResult(
-                .answered(answer), askedAt: StoreSamples.time(100), freshUntil: StoreSamples.time(130))
+                .answered(answer), fetchedAt: StoreSamples.time(100), freshUntil: StoreSamples.time(130))
             guard case .answered(let read) = try StoredResult(Self.bytes(known), policy: Self.policy).known.result
             else {
                 Issue.record("no answer")
@@ -67,7 +67,7 @@ struct StoredResultTests {
         }
         #expect(gone.retention == .seconds(3660))
         let disagreement = CachedResult(
-            .unanswered(.upstreamDisagrees), askedAt: StoreSamples.created, freshUntil: StoreSamples.time(300))
+            .unanswered(.upstreamDisagrees), fetchedAt: StoreSamples.created, freshUntil: StoreSamples.time(300))
         let stored = try StoredResult(Self.bytes(disagreement), policy: Self.policy)
         guard case .unanswered(.upstreamDisagrees) = stored.known.result else {
             Issue.record("\(stored.known.result)")
@@ -79,7 +79,7 @@ struct StoredResultTests {
     @Test func `a failure of one node is not stored for others`() {
         for reason in DegradedReason.allCases where reason != .upstreamDisagrees {
             let known = CachedResult(
-                .unanswered(reason), askedAt: StoreSamples.created, freshUntil: StoreSamples.time(100))
+                .unanswered(reason), fetchedAt: StoreSamples.created, freshUntil: StoreSamples.time(100))
             #expect(StoredResult(known: known, retention: .seconds(100)).bytes == nil)
         }
     }
@@ -136,7 +136,7 @@ struct StoredResultTests {
     @Test func `a value larger than the limit is rejected`() throws {
         let fits = try StoreSamples.known(padding: StoredResultLimits.bytes - Self.bytes(StoreSamples.known()).count)
         #expect(try Self.bytes(fits).count == StoredResultLimits.bytes)
-        #expect(try StoredResult(Self.bytes(fits), policy: Self.policy).known.askedAt == StoreSamples.time(100))
+        #expect(try StoredResult(Self.bytes(fits), policy: Self.policy).known.fetchedAt == StoreSamples.time(100))
         #expect(throws: SharedCacheFault.unreadable) {
             try StoredResult(Self.bytes(fits) + [0x20], policy: Self.policy)
         }

@@ -27,10 +27,10 @@ import Testing
             let key = try StoreSamples.key()
             #expect(await cache.result(for: key) == nil)
             await cache.keep(try StoreSamples.known(), for: key)
-            #expect(await cache.result(for: key)?.askedAt == StoreSamples.time(100))
+            #expect(await cache.result(for: key)?.fetchedAt == StoreSamples.time(100))
             clock.set(110)
             await cache.keep(try StoreSamples.known(at: 110), for: key)
-            #expect(await cache.result(for: key)?.askedAt == StoreSamples.time(110))
+            #expect(await cache.result(for: key)?.fetchedAt == StoreSamples.time(110))
         }
     }
 
@@ -44,7 +44,7 @@ import Testing
             try [nil, "a", "b"].flatMap { secret in
                 try [false, true].map { excludes in
                     try StoreSamples.key(receipt) {
-                        $0.options.callersSecret = secret.map { Secret($0) }
+                        $0.options.sentSecret = secret.map { Secret($0) }
                         $0.options.excludesOldTransactions = excludes
                     }
                 }
@@ -117,7 +117,7 @@ import Testing
     ) async throws {
         try await with(kind) { cache, _ in
             let keys = try (0..<500).map { number in
-                try StoreSamples.key { $0.options.callersSecret = Secret("\(number)") }
+                try StoreSamples.key { $0.options.sentSecret = Secret("\(number)") }
             }
             for key in keys { await cache.keep(try StoreSamples.known(), for: key) }
             for key in [keys[0], keys[499]] { #expect(await cache.result(for: key) != nil) }
@@ -134,7 +134,7 @@ import Testing
             _ = await cache.result(for: key)
             let before = try StoreSamples.known().since(cache.purgePosition)
             try await cache.purge(originalTransactionID: StoreSamples.originalTransactionID)
-            #expect(cache.judge(before, naming: []) == .purged)
+            #expect(cache.purgeDecision(for: before, naming: []) == .purged)
             await cache.insert(before, for: key)
             #expect(await cache.result(for: key) == nil)
             await cache.keep(try StoreSamples.known(), for: key)

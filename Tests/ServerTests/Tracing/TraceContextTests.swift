@@ -20,8 +20,8 @@ struct TraceContextTests {
     ])
     func `a valid parent is used, of later versions the known part`(text: String) throws {
         let context = try #require(TraceContext(traceparent: text))
-        #expect(context.traceID == Self.trace && context.parentID == Self.parent)
-        let ids = TraceIDs(following: context)
+        #expect(context.traceID == Self.trace && context.spanID == Self.parent)
+        let ids = TraceContext(following: context)
         #expect(ids.traceID == Self.trace && ids.spanID != Self.parent)
     }
 
@@ -52,7 +52,7 @@ struct TraceContextTests {
     }
 
     @Test func `a new trace has a unique identifier`() {
-        let ids = (0..<100).map { _ in TraceIDs(following: nil) }
+        let ids = (0..<100).map { _ in TraceContext(following: nil) }
         #expect(Set(ids.map(\.traceID)).count == 100 && Set(ids.map(\.spanID)).count == 100)
         for one in ids { #expect(TraceContext(traceparent: "00-\(one.traceID)-\(one.spanID)-00") != nil) }
     }

@@ -10,7 +10,7 @@ import Tracing
 struct W3CTracer: Tracer {
     let memory = InMemoryTracer(
         idGenerator: .init(
-            nextTraceID: { TraceIDs(following: nil).traceID }, nextSpanID: { TraceIDs(following: nil).spanID }))
+            nextTraceID: { TraceContext(following: nil).traceID }, nextSpanID: { TraceContext(following: nil).spanID }))
 
     var spans: [FinishedInMemorySpan] { memory.finishedSpans }
 

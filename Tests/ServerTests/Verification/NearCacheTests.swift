@@ -83,7 +83,7 @@ struct NearCacheTests {
         let most = NearCache.Limits.bodyBytes
         #expect(try Self.key(1, bytes: most).kept.byteCount >= most)
         let large = NearCache.Key(
-            endpoint: "/v1/verify", body: Self.body(1, bytes: most + 1), edition: 0, client: "shop")
+            endpoint: "/v1/verify", body: Self.body(1, bytes: most + 1), secretsVersion: 0, client: "shop")
         #expect(large == nil)
     }
 
@@ -108,13 +108,13 @@ struct NearCacheTests {
         }
     }
 
-    @Test func `an answer under one edition of the secrets is not used for the next`() throws {
+    @Test func `an answer under one secretsVersion of the secrets is not used for the next`() throws {
         let body = Self.body(1, bytes: 300)
-        let keys = try [0, 1].map { try Self.key(of: body, edition: $0) }
+        let keys = try [0, 1].map { try Self.key(of: body, secretsVersion: $0) }
         let cache = NearCache(maximumBytes: 1 << 20)
         cache.insert(try Self.known(), for: keys[0])
         #expect(cache.reply(to: keys[0]) != nil && cache.reply(to: keys[1]) == nil)
-        // A request that began before the change stores its answer under the old edition.
+        // A request that began before the change stores its answer under the old secretsVersion.
         cache.insert(try Self.known(), for: keys[0])
         #expect(cache.reply(to: keys[1]) == nil)
     }
@@ -167,9 +167,9 @@ struct NearCacheTests {
     }
 
     private static func key(
-        of body: ByteBuffer, endpoint: String = "/v1/verify", edition: UInt64 = 0, client: String = "shop"
+        of body: ByteBuffer, endpoint: String = "/v1/verify", secretsVersion: UInt64 = 0, client: String = "shop"
     ) throws -> NearCache.Key {
-        try #require(NearCache.Key(endpoint: endpoint, body: body, edition: edition, client: client))
+        try #require(NearCache.Key(endpoint: endpoint, body: body, secretsVersion: secretsVersion, client: client))
     }
 
     private static func body(_ number: Int, bytes: Int) -> ByteBuffer {
@@ -182,16 +182,17 @@ struct NearCacheTests {
         isGenuine: Bool = true, bytes: Int = 64, expecting expectations: Expectations = Expectations()
     ) throws -> CachedReply {
         let sample = isGenuine ? try genuine.get() : try rejected.get()
+        var options = VerificationOptions()
+        options.expectations = expectations
         return CachedReply(
-            sample.answer, to: VerificationOptions(expectations: expectations), terms: sample.terms,
-            tally: sample.tally,
+            sample.answer, to: options, validity: sample.validity, counters: sample.counters,
             reply: Reply(body: body(0, bytes: bytes)))
     }
 
     private struct Sample {
         let answer: Answer
-        let terms: CachedAnswer
-        let tally: VerdictTally
+        let validity: AnswerValidity
+        let counters: VerdictCounters
     }
 
     // Created once: thousands are inserted.
@@ -207,6 +208,7 @@ struct NearCacheTests {
         else { throw CancellationError() }
         let metrics = try VerificationMetrics(PrometheusRegistry(MetricCatalogue.all))
         return Sample(
-            answer: answer.repeated, terms: try #require(CachedAnswer(answer, at: now)), tally: metrics.tally(answer))
+            answer: answer.repeated, validity: try #require(AnswerValidity(answer, at: now)),
+            counters: metrics.counters(for: answer))
     }
 }

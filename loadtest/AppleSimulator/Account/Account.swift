@@ -76,7 +76,6 @@ struct Transaction: Hashable, Sendable {
     var isUpgraded = false
     /// True if another family member bought it.
     var isFamilyShared = false
-    /// The offer code it was bought with.
     var offerCode: String?
 
     init(_ purchase: PurchaseContents) {

@@ -29,7 +29,6 @@ struct Subscription: Hashable, Sendable {
     /// Its elements of `pending_renewal_info`.
     var renewals: [Renewal] { [renewal] + formerRenewals }
 
-    /// The period that was bought last.
     var newest: Transaction { periods[periods.count - 1] }
 
     private var end: UTCDate { newest.purchase.expiresDate ?? newest.purchase.purchaseDate }
@@ -165,16 +164,12 @@ struct Renewal: Hashable, Sendable {
     var productID: String
     /// True if the subscription renews automatically.
     var isOn = true
-    /// The product of the next period.
     var nextProductID: String
     /// The reason why the subscription ended, 1 to 5; nil while it runs.
     var expirationIntent: Int?
     /// True while Apple retries the payment; nil while the subscription runs.
     var isInBillingRetry: Bool?
-    /// The end of the grace period.
     var gracePeriodExpires: UTCDate?
-    /// True if the customer has not yet agreed to a new price.
     var awaitsPriceConsent = false
-    /// The offer code of the current period.
     var offerCode: String?
 }

@@ -3,6 +3,7 @@
 
 internal import JSON
 internal import ReceiptForge
+internal import Receipts
 
 extension JSONWriter {
     mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
@@ -19,21 +20,11 @@ extension JSONWriter {
         key(name)
         integer(value)
     }
-
-    /// Writes `status`, and whether to retry, spelled as in the scenario.
-    mutating func status(_ status: Int, _ retryable: ServerFault.Retryable?) {
-        member("status", status)
-        guard let retryable else { return }
-        key(retryable.name)
-        literal(retryable.literal)
-    }
 }
 
 extension JSONWriter {
     /// Writes the members of `receipt`, in Apple's order.
-    ///
-    /// - Returns: the position for the dates of the request, each member with a comma before it.
-    mutating func receiptMembers(_ receipt: ReceiptContents) -> Int {
+    mutating func receiptMembers(_ receipt: ReceiptContents, requestedAt now: Timestamp) {
         member("receipt_type", receipt.receiptType)
         member("adam_id", receipt.adamID)
         member("app_item_id", receipt.adamID)
@@ -42,7 +33,7 @@ extension JSONWriter {
         member("download_id", receipt.downloadID)
         member("version_external_identifier", receipt.versionExternalIdentifier)
         member("receipt_creation_date", receipt.creationDate)
-        let requestDateOffset = bytes.count
+        member("request_date", AppleDate(now))
         member("original_purchase_date", receipt.originalPurchaseDate)
         member("expiration_date", receipt.expirationDate)
         member("preorder_date", receipt.preorderDate)
@@ -50,7 +41,6 @@ extension JSONWriter {
         array("in_app") { list in
             for purchase in receipt.purchases { list.object { $0.members(of: purchase) } }
         }
-        return requestDateOffset
     }
 
     /// Writes an element of `latest_receipt_info`: the receipt's fields, and the server's.

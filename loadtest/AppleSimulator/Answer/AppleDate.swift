@@ -54,9 +54,13 @@ struct AppleDate: Sendable {
 }
 
 extension JSONWriter {
-    /// Writes `name`, `name_ms` and `name_pst`; nothing for nil.
+    /// Writes nothing for nil.
     mutating func member(_ name: String, _ date: UTCDate?) {
-        guard let date = date.map(AppleDate.init) else { return }
+        if let date { member(name, AppleDate(date)) }
+    }
+
+    /// Writes `name`, `name_ms` and `name_pst`.
+    mutating func member(_ name: String, _ date: AppleDate) {
         member(name, date.plain)
         member(name + "_ms", date.milliseconds)
         member(name + "_pst", date.losAngeles)

@@ -4,7 +4,6 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// An answer of an HTTP server.
 struct HTTPAnswer: Sendable {
     var status = HTTPResponseStatus.ok
     var contentType = "application/json;charset=UTF-8"
@@ -21,7 +20,6 @@ struct HTTPAnswer: Sendable {
         return HTTPAnswer(status: status, contentType: "text/html", headers: headers, body: ByteBuffer(string: text))
     }
 
-    /// Returns the head.
     func head(keepAlive: Bool) -> HTTPResponseHead {
         var fields = HTTPHeaders()
         fields.reserveCapacity(6 + headers.count)
@@ -42,7 +40,6 @@ enum CorrelationKey {
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
-    /// Returns a new key.
     static func next() -> String {
         digits(of: .random(in: 0...UInt64.max)) + digits(of: .random(in: 0...UInt64.max))
     }

@@ -11,7 +11,6 @@ internal import ReceiptForge
 struct Listener: Sendable {
     private let channel: any Channel
 
-    /// The URL with the bound port.
     let url: String
 
     /// Starts to listen.

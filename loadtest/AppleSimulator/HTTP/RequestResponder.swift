@@ -10,7 +10,6 @@ struct RequestResponder: Sendable {
     let store: SimulatedStore
     let endpoint: Endpoint
 
-    /// The response to a request.
     enum Response: Sendable {
         /// A call of verifyReceipt, which is counted until it ends.
         case planned(PlannedResponse)

@@ -3,13 +3,10 @@
 
 internal import Glibc
 internal import ReceiptForge
-internal import Yams
 
 /// The time until an answer, in seconds.
 enum Latency: Hashable, Sendable {
-    /// A constant time.
     case fixed(Double)
-    /// A uniform distribution between two bounds.
     case uniform(from: Double, to: Double)
     /// A distribution like that of a busy server: most answers near the median, a long tail up to `cap`. `sigma` is the
     /// standard deviation of the logarithm: at 0.8 one answer in a hundred takes six times the median.
@@ -25,11 +22,6 @@ enum Latency: Hashable, Sendable {
 }
 
 extension SplitMix64 {
-    /// Returns a number from 0 up to, not including, 1.
-    mutating func fraction() -> Double {
-        Double(next() >> 11) * 0x1p-53
-    }
-
     /// Returns a number of the standard normal distribution (Box and Muller, 1958).
     fileprivate mutating func normal() -> Double {
         (-2 * log(1 - fraction())).squareRoot() * cos(2 * .pi * fraction())
@@ -38,36 +30,35 @@ extension SplitMix64 {
 
 extension Latency {
     /// Reads a number of seconds, `{uniform: [0.05, 0.4]}`, or `{lognormal: {median: 0.12, sigma: 0.8, cap: 20}}`.
-    init(_ node: Node, limits: SimulatorLimits) throws(ScenarioError) {
+    init(_ value: YAMLValue, limits: SimulatorLimits) throws(ScenarioError) {
         let seconds = 0...(limits.maximumWait / .seconds(1))
-        if node.scalar != nil {
-            self = .fixed(try node.number(of: "latency", in: seconds))
+        if value.scalar != nil {
+            self = .fixed(try value.number(in: seconds))
             return
         }
-        let choice = try YAMLChoice(node, of: "latency", known: ["fixed", "lognormal", "uniform"])
+        let choice = try YAMLChoice(value, known: ["fixed", "lognormal", "uniform"])
         let value = try choice.required()
         switch choice.name {
-        case "fixed": self = .fixed(try value.number(of: "fixed", in: seconds))
+        case "fixed": self = .fixed(try value.number(in: seconds))
         case "uniform": self = try Self.uniform(value, in: seconds)
         default: self = try Self.lognormal(value, in: seconds)
         }
     }
 
-    private static func uniform(_ node: Node, in seconds: ClosedRange<Double>) throws(ScenarioError) -> Latency {
-        let bounds = try node.list(of: "uniform").map { bound throws(ScenarioError) in
-            try bound.number(of: "uniform", in: seconds)
-        }
+    private static func uniform(_ value: YAMLValue, in seconds: ClosedRange<Double>) throws(ScenarioError) -> Latency {
+        let bounds = try value.list().map { bound throws(ScenarioError) in try bound.number(in: seconds) }
         guard bounds.count == 2, bounds[0] <= bounds[1] else {
-            throw node.wrongValue(of: "uniform", needed: "two numbers of seconds, the smaller first")
+            throw value.wrong(needed: "two numbers of seconds, the smaller first")
         }
         return .uniform(from: bounds[0], to: bounds[1])
     }
 
-    private static func lognormal(_ node: Node, in seconds: ClosedRange<Double>) throws(ScenarioError) -> Latency {
-        let fields = try YAMLFields(node, of: "lognormal", known: ["median", "sigma", "cap"])
+    private static func lognormal(_ value: YAMLValue, in seconds: ClosedRange<Double>) throws(ScenarioError) -> Latency
+    {
+        let fields = try YAMLFields(value, known: ["median", "sigma", "cap"])
         return .lognormal(
-            median: try fields.required("median").number(of: "median", in: seconds),
-            sigma: try fields.required("sigma").number(of: "sigma", in: 0...5),
-            cap: try fields.required("cap").number(of: "cap", in: seconds))
+            median: try fields.required("median").number(in: seconds),
+            sigma: try fields.required("sigma").number(in: 0...5),
+            cap: try fields.required("cap").number(in: seconds))
     }
 }

@@ -14,7 +14,6 @@ struct Phase: Hashable, Sendable {
     /// The maximum number of requests it applies to; nil for any number.
     var requests: Int?
 
-    /// The fault in place of an answer.
     var fault: ServerFault?
     var latency: Latency?
     /// Additional header fields, in order, spelled as in the scenario.
@@ -28,28 +27,28 @@ struct Phase: Hashable, Sendable {
 }
 
 extension Phase {
-    init(_ node: Node, limits: SimulatorLimits) throws(ScenarioError) {
+    init(_ value: YAMLValue, limits: SimulatorLimits) throws(ScenarioError) {
         let fields = try YAMLFields(
-            node, of: "faults",
+            value,
             known: ["endpoint", "from", "to", "for", "share", "requests", "fault", "latency", "headers"])
-        endpoint = try fields.word("endpoint", as: Endpoint.self)
+        endpoint = try fields["endpoint"]?.word(as: Endpoint.self)
         seconds = try Self.seconds(fields)
-        share = try fields.number("share", in: 0...1) ?? 1
-        requests = try fields.integer("requests", in: 0...Int.max)
-        if let node = fields["fault"] { fault = try ServerFault(node) }
-        if let node = fields["latency"] { latency = try Latency(node, limits: limits) }
-        if let node = fields["headers"] { headers = try HeaderField.all(node) }
+        share = try fields["share"]?.number(in: 0...1) ?? 1
+        requests = try fields["requests"]?.integer(in: 0...Int.max)
+        if let value = fields["fault"] { fault = try ServerFault(value) }
+        if let value = fields["latency"] { latency = try Latency(value, limits: limits) }
+        if let value = fields["headers"] { headers = try HeaderField.all(value) }
         guard !fields.present(of: ["fault", "latency", "headers"]).isEmpty else {
-            throw ScenarioError(line: node.line, fault: .missing("fault, latency or headers"))
+            throw ScenarioError(line: value.line, fault: .missing("fault, latency or headers"))
         }
     }
 
     /// Reads `from` and either `to` or `for`, all in seconds.
     private static func seconds(_ fields: YAMLFields) throws(ScenarioError) -> Range<Double> {
         let decade = 0...Double(10 * 365 * 86_400)
-        let from = try fields.number("from", in: decade) ?? 0
-        let to = try fields.number("to", in: decade)
-        let length = try fields.number("for", in: decade)
+        let from = try fields["from"]?.number(in: decade) ?? 0
+        let to = try fields["to"]?.number(in: decade)
+        let length = try fields["for"]?.number(in: decade)
         if to != nil, length != nil { throw ScenarioError(line: fields.line, fault: .contradiction("to", "for")) }
         let end = to ?? length.map { from + $0 } ?? .infinity
         guard from <= end else {
@@ -61,16 +60,13 @@ extension Phase {
 
 extension Phase.HeaderField {
     /// Reads names with a value, or with a list of values for several lines.
-    static func all(_ node: Node) throws(ScenarioError) -> [Self] {
-        guard let mapping = node.mapping else { throw node.wrongValue(of: "headers", needed: "names with values") }
+    static func all(_ value: YAMLValue) throws(ScenarioError) -> [Self] {
         var fields: [Self] = []
-        for (key, value) in mapping {
-            let name = try key.text(of: "headers")
-            guard isFree(name) else {
-                throw key.wrongValue(of: "headers", needed: "names of fields that do not frame the answer")
-            }
-            for value in value.sequence.map(Array.init) ?? [value] {
-                fields.append(Self(name: name, value: try line(value, of: name)))
+        for (key, value) in try value.namedValues() {
+            let name = try key.text()
+            guard isFree(name) else { throw key.wrong(needed: "names of fields that do not frame the answer") }
+            for value in value.node.sequence == nil ? [value] : try value.list() {
+                fields.append(Self(name: name, value: try line(value)))
             }
         }
         return fields
@@ -83,9 +79,9 @@ extension Phase.HeaderField {
     }
 
     /// Reads visible ASCII, spaces and tabs (RFC 9110 §5.5); also the empty value, which some servers send.
-    private static func line(_ node: Node, of name: String) throws(ScenarioError) -> String {
-        guard let text = node.scalar?.string, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 }) else {
-            throw node.wrongValue(of: name, needed: "one line of ASCII, in quotes where YAML requires them")
+    private static func line(_ value: YAMLValue) throws(ScenarioError) -> String {
+        guard let text = value.scalar, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 }) else {
+            throw value.wrong(needed: "one line of ASCII, in quotes where YAML requires them")
         }
         return text
     }

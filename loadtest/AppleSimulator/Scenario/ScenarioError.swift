@@ -2,18 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The reason why a text is no valid scenario, with its line.
-public struct ScenarioError: Error, Hashable, Sendable {
-    /// The broken rule.
-    public enum Fault: Hashable, Sendable {
-        /// Exceeds the size limit.
+package struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Fault: Hashable, Sendable {
         case tooLarge(maximumBytes: Int)
-        /// Exceeds the limit of phases.
         case tooManyPhases(maximum: Int)
-        /// Not YAML, with the reason.
         case notYAML(String)
         /// A name that is unknown in its place.
         case unknownName(String, known: [String])
-        /// A required name is absent.
         case missing(String)
         /// A value that its name does not accept.
         case wrongValue(of: String, needed: String)
@@ -22,19 +17,16 @@ public struct ScenarioError: Error, Hashable, Sendable {
     }
 
     /// Counted from 1; nil if no line is at fault.
-    public let line: Int?
-    /// The broken rule.
-    public let fault: Fault
+    package let line: Int?
+    package let fault: Fault
 
     package init(line: Int?, fault: Fault) {
         self.line = line
         self.fault = fault
     }
-}
 
-extension ScenarioError: CustomStringConvertible {
     /// One sentence that says how to fix the scenario, without any of its values.
-    public var description: String {
+    package var description: String {
         (line.map { "line \($0): " } ?? "") + reason
     }
 

@@ -56,9 +56,7 @@ struct ScenarioState: Sendable {
 /// The effects of a scenario on one request.
 struct Effects: Hashable, Sendable {
     private(set) var fault: ServerFault?
-    /// The added latency; nil for none.
     private(set) var latency: Duration?
-    /// The additional header fields.
     private(set) var headers: [Phase.HeaderField]?
 
     fileprivate func lacksSomething(of phase: Phase) -> Bool {

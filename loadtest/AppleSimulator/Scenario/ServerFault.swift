@@ -1,8 +1,6 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Yams
-
 /// A fault that the simulator sends in place of the correct answer.
 enum ServerFault: Hashable, Sendable {
     /// No fault: a pause in a sequence.
@@ -11,7 +9,6 @@ enum ServerFault: Hashable, Sendable {
     case httpStatus(Int)
     /// 200 with a page of HTML, as on 24 January 2020.
     case html
-    /// 200 without a body.
     case empty
     /// 200 with the first half of the JSON, correctly framed.
     case truncated
@@ -19,16 +16,13 @@ enum ServerFault: Hashable, Sendable {
     case slowBody(bytesPerSecond: Int)
     /// The connection is reset after half of the body.
     case resetMidBody
-    /// The connection is reset before the answer.
     case reset
-    /// The server never answers.
     case noAnswer
     /// The server uses an invalid certificate. A connection that is already open, or has no TLS, is reset, so that the
     /// client must connect again.
     case tls
     /// 429 with `Retry-After` in milliseconds since 1970, this much later than now.
     case throttled(retryAfter: Duration)
-    /// 200 with another `status`.
     case receiptStatus(ReceiptStatus)
     /// The correct answer with the name of the other environment.
     case wrongEnvironment
@@ -63,7 +57,6 @@ enum ServerFault: Hashable, Sendable {
         case otherBundleID = "other_bundle_id"
     }
 
-    /// A replacement of `latest_receipt`.
     enum LatestReceipt: String, CaseIterable, Hashable, Sendable {
         /// None, though the receipt has subscriptions.
         case missing
@@ -81,8 +74,8 @@ enum ServerFault: Hashable, Sendable {
 }
 
 extension ServerFault {
-    init(_ node: Node) throws(ScenarioError) {
-        let choice = try YAMLChoice(node, of: "fault", known: Self.plain.keys.sorted() + Self.withValue)
+    init(_ value: YAMLValue) throws(ScenarioError) {
+        let choice = try YAMLChoice(value, known: Self.plain.keys.sorted() + Self.withValue)
         if let fault = Self.plain[choice.name] {
             try choice.nothing()
             self = fault
@@ -90,17 +83,17 @@ extension ServerFault {
         }
         let value = try choice.required()
         switch choice.name {
-        case "http_status": self = .httpStatus(try value.integer(of: choice.name, in: 400...599))
+        case "http_status": self = .httpStatus(try value.integer(in: 400...599))
         case "slow_body":
-            self = .slowBody(bytesPerSecond: try value.integer(of: "slow_body", in: 1...1_000_000_000))
+            self = .slowBody(bytesPerSecond: try value.integer(in: 1...1_000_000_000))
         case "throttled":
             // A time in the past is allowed, because servers send it.
             self = .throttled(
-                retryAfter: .milliseconds(try value.integer(of: "throttled", in: -86_400_000...86_400_000)))
-        case "compressed": self = .compressed(try value.word(of: "compressed", as: ContentCoding.self))
+                retryAfter: .milliseconds(try value.integer(in: -86_400_000...86_400_000)))
+        case "compressed": self = .compressed(try value.word(as: ContentCoding.self))
         case "latest_receipt":
-            self = .latestReceipt(try value.word(of: "latest_receipt", as: LatestReceipt.self))
-        case "tampered": self = .tampered(try value.word(of: "tampered", as: Tampering.self))
+            self = .latestReceipt(try value.word(as: LatestReceipt.self))
+        case "tampered": self = .tampered(try value.word(as: Tampering.self))
         default: self = .receiptStatus(try ReceiptStatus(value))
         }
     }
@@ -117,28 +110,24 @@ extension ServerFault {
 
 extension ServerFault.ReceiptStatus {
     /// Reads a number, or `{status: 21104, is-retryable: true, with_receipt: true}`.
-    init(_ node: Node) throws(ScenarioError) {
+    init(_ value: YAMLValue) throws(ScenarioError) {
         let statuses = 21000...21199
-        if node.scalar != nil {
-            status = try node.integer(of: "receipt_status", in: statuses)
+        if value.scalar != nil {
+            status = try value.integer(in: statuses)
             return
         }
         let spellings = ["is_retryable", "is-retryable"]
-        let fields = try YAMLFields(node, of: "receipt_status", known: ["status", "with_receipt"] + spellings)
-        status = try fields.required("status").integer(of: "status", in: statuses)
-        hasReceipt = try fields.word("with_receipt", as: Truth.self) == .true
+        let fields = try YAMLFields(value, known: ["status", "with_receipt"] + spellings)
+        status = try fields.required("status").integer(in: statuses)
+        hasReceipt = try fields["with_receipt"]?.flag() ?? false
         let present = fields.present(of: spellings)
         guard present.count < 2 else {
             throw ScenarioError(line: fields.line, fault: .contradiction(present[0], present[1]))
         }
         retryable = try present.first.map { name throws(ScenarioError) in
-            let literal = try fields.word(name, as: RetryableLiteral.self)
+            let literal = try fields[name]?.word(as: RetryableLiteral.self)
             return ServerFault.Retryable(name: name, literal: (literal ?? .false).rawValue)
         }
-    }
-
-    private enum Truth: String, CaseIterable {
-        case `true`, `false`
     }
 
     private enum RetryableLiteral: String, CaseIterable {

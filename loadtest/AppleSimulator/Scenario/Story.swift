@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ReceiptForge
-internal import Yams
 
 /// Apple's knowledge of a purchase beyond the receipt.
 ///
@@ -30,7 +29,6 @@ enum Story: Hashable, Sendable {
     /// renewal, both of the same original transaction. Requires a period that ended more than a day before the scenario
     /// began.
     case switched(to: String?)
-    /// Bought by another member of the family.
     case familyShared
     /// A period runs now, and the customer has not yet agreed to the next one's price.
     case priceIncrease
@@ -42,20 +40,16 @@ enum Story: Hashable, Sendable {
     case ios6Style
 }
 
-/// The stories by purchase.
 struct Stories: Hashable, Sendable {
-    /// A story for some purchases.
     struct Rule: Hashable, Sendable {
-        let condition: Condition
+        /// The end of the product: of items, and of the newest period of subscriptions. Nil if transactions decide.
+        let productIDSuffix: String?
+        let originalTransactionIDs: Set<String>
         let story: Story
-    }
 
-    /// The purchases that a rule applies to.
-    enum Condition: Hashable, Sendable {
-        /// Subscriptions whose newest product, and items whose product, ends with this.
-        case productIDSuffix(String)
-        /// The purchases with these original transaction IDs.
-        case originalTransactionIDs(Set<String>)
+        func applies(toOriginalTransactionID original: String, productID: String) -> Bool {
+            productIDSuffix.map(productID.hasSuffix) ?? originalTransactionIDs.contains(original)
+        }
     }
 
     /// The story of purchases without a rule.
@@ -64,62 +58,51 @@ struct Stories: Hashable, Sendable {
     var rules: [Rule] = []
 
     func story(ofOriginalTransactionID original: String, productID: String) -> Story {
-        rules.first { $0.condition.holds(forOriginalTransactionID: original, productID: productID) }?.story ?? fallback
-    }
-}
-
-extension Stories.Condition {
-    fileprivate func holds(forOriginalTransactionID original: String, productID: String) -> Bool {
-        switch self {
-        case .productIDSuffix(let suffix): productID.hasSuffix(suffix)
-        case .originalTransactionIDs(let originals): originals.contains(original)
-        }
+        rules.first { $0.applies(toOriginalTransactionID: original, productID: productID) }?.story ?? fallback
     }
 }
 
 extension Stories {
-    init(_ node: Node) throws(ScenarioError) {
-        let fields = try YAMLFields(node, of: "stories", known: ["default", "rules"])
-        if let node = fields["default"] { fallback = try Story(node, of: "default") }
-        rules = try (fields.list("rules") ?? []).map { node throws(ScenarioError) in try Rule(node) }
+    init(_ value: YAMLValue) throws(ScenarioError) {
+        let fields = try YAMLFields(value, known: ["default", "rules"])
+        if let value = fields["default"] { fallback = try Story(value) }
+        rules = try (fields["rules"]?.list() ?? []).map { value throws(ScenarioError) in try Rule(value) }
     }
 }
 
 extension Stories.Rule {
-    fileprivate init(_ node: Node) throws(ScenarioError) {
+    fileprivate init(_ value: YAMLValue) throws(ScenarioError) {
         let conditions = ["product_id_suffix", "original_transaction_ids"]
-        let fields = try YAMLFields(node, of: "rules", known: conditions + ["story"])
-        story = try Story(fields.required("story"), of: "story")
+        let fields = try YAMLFields(value, known: conditions + ["story"])
+        story = try Story(fields.required("story"))
         guard fields.present(of: conditions).count < 2 else {
             throw ScenarioError(line: fields.line, fault: .contradiction(conditions[0], conditions[1]))
         }
-        if let suffix = try fields.text("product_id_suffix") {
-            condition = .productIDSuffix(suffix)
-        } else if let originals = try fields.list("original_transaction_ids") {
-            let texts = try originals.map { node throws(ScenarioError) in try node.text(of: conditions[1]) }
-            condition = .originalTransactionIDs(Set(texts))
-        } else {
+        guard !fields.present(of: conditions).isEmpty else {
             throw ScenarioError(line: fields.line, fault: .missing(conditions.joined(separator: " or ")))
         }
+        productIDSuffix = try fields["product_id_suffix"]?.text()
+        let originals = try fields["original_transaction_ids"]?.list() ?? []
+        originalTransactionIDs = Set(try originals.map { value throws(ScenarioError) in try value.text() })
     }
 }
 
 extension Story {
     /// Reads `renewed`, or with a value `{expired: 2}`, `{refunded: 1}`, `{upgraded: com.example.gold}`, `{switched:
     /// com.example.gold}`, `{offer_code: SUMMER}`.
-    fileprivate init(_ node: Node, of name: String) throws(ScenarioError) {
-        let choice = try YAMLChoice(node, of: name, known: Self.plain.keys.sorted() + ["offer_code"])
+    fileprivate init(_ value: YAMLValue) throws(ScenarioError) {
+        let choice = try YAMLChoice(value, known: Self.plain.keys.sorted() + ["offer_code"])
         if choice.value == nil, let story = Self.plain[choice.name] {
             self = story
             return
         }
         let value = try choice.required()
         switch choice.name {
-        case "expired": self = .expired(intent: try value.integer(of: "expired", in: 1...5))
-        case "refunded": self = .refunded(try value.integer(of: "refunded", in: 0...1) == 1 ? .issueInApp : .other)
-        case "upgraded": self = .upgraded(to: try value.text(of: "upgraded"))
-        case "switched": self = .switched(to: try value.text(of: "switched"))
-        case "offer_code": self = .offerCode(try value.text(of: "offer_code"))
+        case "expired": self = .expired(intent: try value.integer(in: 1...5))
+        case "refunded": self = .refunded(try value.integer(in: 0...1) == 1 ? .issueInApp : .other)
+        case "upgraded": self = .upgraded(to: try value.text())
+        case "switched": self = .switched(to: try value.text())
+        case "offer_code": self = .offerCode(try value.text())
         default: throw ScenarioError(line: choice.line, fault: .wrongValue(of: choice.name, needed: "no value"))
         }
     }

@@ -1,127 +1,148 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-package import Yams
+internal import Yams
 
-/// The fields of a mapping in a scenario. Unknown names are errors.
-package struct YAMLFields {
-    /// The first line of the mapping.
-    package let line: Int?
-    private var fields: [String: Node] = [:]
+/// A value in a scenario, and its name for messages.
+package struct YAMLValue {
+    let name: String
+    let node: Node
 
-    /// - Parameter name: the name of the mapping, for messages.
-    package init(_ node: Node, of name: String, known names: [String]) throws(ScenarioError) {
-        line = node.line
-        guard let mapping = node.mapping else {
-            throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: names.joined(separator: ", ")))
-        }
-        for (key, value) in mapping {
-            guard let name = key.scalar?.string, names.contains(name) else {
-                throw ScenarioError(
-                    line: key.line, fault: .unknownName(key.scalar?.string ?? "a list or mapping", known: names))
-            }
-            fields[name] = value
-        }
-    }
-
-    package subscript(name: String) -> Node? { fields[name] }
-
-    /// Returns the names that are present.
-    package func present(of names: [String]) -> [String] {
-        names.filter { fields[$0] != nil }
-    }
-
-    /// Returns the value of a required field.
-    package func required(_ name: String) throws(ScenarioError) -> Node {
-        guard let node = fields[name] else { throw ScenarioError(line: line, fault: .missing(name)) }
-        return node
-    }
-}
-
-extension YAMLFields {
-    package func text(_ name: String) throws(ScenarioError) -> String? {
-        try fields[name].map { node throws(ScenarioError) in try node.text(of: name) }
-    }
-
-    package func number(_ name: String, in range: ClosedRange<Double>) throws(ScenarioError) -> Double? {
-        try fields[name].map { node throws(ScenarioError) in try node.number(of: name, in: range) }
-    }
-
-    package func integer(_ name: String, in range: ClosedRange<Int>) throws(ScenarioError) -> Int? {
-        try fields[name].map { node throws(ScenarioError) in try node.integer(of: name, in: range) }
-    }
-
-    package func list(_ name: String) throws(ScenarioError) -> [Node]? {
-        try fields[name].map { node throws(ScenarioError) in try node.list(of: name) }
-    }
-
-    package func word<Word: CaseIterable & RawRepresentable<String>>(
-        _ name: String, as type: Word.Type
-    ) throws(ScenarioError) -> Word? {
-        try fields[name].map { node throws(ScenarioError) in try node.word(of: name, as: type) }
-    }
-}
-
-extension Node {
     /// Reads a text; nil for an empty one.
-    package static func reading(_ text: String, maximumBytes: Int) throws(ScenarioError) -> Node? {
+    package static func reading(
+        _ text: String, maximumBytes: Int, as name: String
+    ) throws(ScenarioError) -> YAMLValue? {
         guard text.utf8.count <= maximumBytes else {
             throw ScenarioError(line: nil, fault: .tooLarge(maximumBytes: maximumBytes))
         }
         do {
-            return try Yams.compose(yaml: text)
+            return try Yams.compose(yaml: text).map { YAMLValue(name: name, node: $0) }
         } catch {
             throw ScenarioError(error)
         }
     }
 
     /// The line, counted from 1.
-    package var line: Int? { mark?.line }
+    package var line: Int? { node.mark?.line }
 
-    package func list(of name: String) throws(ScenarioError) -> [Node] {
-        guard let sequence else { throw wrongValue(of: name, needed: "a list") }
-        return Array(sequence)
+    /// The text of anything but lists and mappings.
+    package var scalar: String? { node.scalar?.string }
+
+    /// Returns the elements, each with the name of the list.
+    package func list() throws(ScenarioError) -> [YAMLValue] {
+        guard let sequence = node.sequence else { throw wrong(needed: "a list") }
+        return sequence.map { YAMLValue(name: name, node: $0) }
+    }
+
+    /// Returns values under names of the author's choice, which are values named like the mapping.
+    package func namedValues() throws(ScenarioError) -> [(name: YAMLValue, value: YAMLValue)] {
+        guard let mapping = node.mapping else { throw wrong(needed: "names with values") }
+        return mapping.map { (YAMLValue(name: name, node: $0), YAMLValue(name: $0.scalar?.string ?? name, node: $1)) }
     }
 
     /// Returns a non-empty text.
-    package func text(of name: String) throws(ScenarioError) -> String {
-        guard let text = scalar?.string, !text.isEmpty else { throw wrongValue(of: name, needed: "a text") }
+    package func text() throws(ScenarioError) -> String {
+        guard let text = scalar, !text.isEmpty else { throw wrong(needed: "a text") }
         return text
     }
 
-    /// Returns a number within bounds.
-    package func number(of name: String, in range: ClosedRange<Double>) throws(ScenarioError) -> Double {
-        guard let number = scalar.flatMap({ Double($0.string) }), range.contains(number) else {
-            throw wrongValue(of: name, needed: "a number from \(range.lowerBound) to \(range.upperBound)")
+    package func number(in range: ClosedRange<Double>) throws(ScenarioError) -> Double {
+        guard let number = scalar.flatMap({ Double($0) }), range.contains(number) else {
+            throw wrong(needed: "a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
 
-    /// Returns a whole number within bounds.
-    package func integer(of name: String, in range: ClosedRange<Int>) throws(ScenarioError) -> Int {
-        guard let number = scalar.flatMap({ Int($0.string) }), range.contains(number) else {
-            throw wrongValue(of: name, needed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
+    package func integer(in range: ClosedRange<Int>) throws(ScenarioError) -> Int {
+        guard let number = scalar.flatMap({ Int($0) }), range.contains(number) else {
+            throw wrong(needed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
 
-    /// Returns one of the words of a type.
     package func word<Word: CaseIterable & RawRepresentable<String>>(
-        of name: String, as type: Word.Type
+        as type: Word.Type
     ) throws(ScenarioError) -> Word {
-        guard let word = scalar.flatMap({ Word(rawValue: $0.string) }) else {
-            throw wrongValue(of: name, needed: Word.allCases.map(\.rawValue).joined(separator: ", "))
+        guard let word = scalar.flatMap({ Word(rawValue: $0) }) else {
+            throw wrong(needed: Word.allCases.map(\.rawValue).joined(separator: ", "))
         }
         return word
     }
 
-    package func wrongValue(of name: String, needed: String) -> ScenarioError {
+    package func flag() throws(ScenarioError) -> Bool { try word(as: Truth.self) == .true }
+
+    private enum Truth: String, CaseIterable {
+        case `true`, `false`
+    }
+
+    package func wrong(needed: String) -> ScenarioError {
         ScenarioError(line: line, fault: .wrongValue(of: name, needed: needed))
     }
 }
 
+/// The fields of a mapping in a scenario. Unknown names are errors.
+package struct YAMLFields {
+    package let line: Int?
+    private var fields: [String: YAMLValue] = [:]
+
+    package init(_ value: YAMLValue, known names: [String]) throws(ScenarioError) {
+        line = value.line
+        guard let mapping = value.node.mapping else { throw value.wrong(needed: names.joined(separator: ", ")) }
+        for (key, node) in mapping {
+            guard let name = key.scalar?.string, names.contains(name) else {
+                throw ScenarioError(
+                    line: key.mark?.line, fault: .unknownName(key.scalar?.string ?? "a list or mapping", known: names))
+            }
+            fields[name] = YAMLValue(name: name, node: node)
+        }
+    }
+
+    package subscript(name: String) -> YAMLValue? { fields[name] }
+
+    package func present(of names: [String]) -> [String] {
+        names.filter { fields[$0] != nil }
+    }
+
+    package func required(_ name: String) throws(ScenarioError) -> YAMLValue {
+        guard let value = fields[name] else { throw ScenarioError(line: line, fault: .missing(name)) }
+        return value
+    }
+}
+
+/// One of several names, alone as in `reset`, or with a value as in `{http_status: 503}`.
+struct YAMLChoice {
+    let name: String
+    let value: YAMLValue?
+    let line: Int?
+
+    init(_ choice: YAMLValue, known names: [String]) throws(ScenarioError) {
+        line = choice.line
+        let mapping = choice.node.mapping
+        if let word = choice.scalar {
+            name = word
+            value = nil
+        } else if let pair = mapping?.first, mapping?.count == 1, let word = pair.key.scalar?.string {
+            name = word
+            value = YAMLValue(name: word, node: pair.value)
+        } else {
+            throw choice.wrong(needed: "one of " + names.joined(separator: ", "))
+        }
+        guard names.contains(name) else { throw ScenarioError(line: line, fault: .unknownName(name, known: names)) }
+    }
+
+    /// Returns the value of a choice that requires one.
+    func required() throws(ScenarioError) -> YAMLValue {
+        guard let value else { throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: "a value")) }
+        return value
+    }
+
+    /// Throws if a choice without a value has one.
+    func nothing() throws(ScenarioError) {
+        guard value == nil else { throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: "no value")) }
+    }
+}
+
 extension ScenarioError {
-    /// Translates an error of Yams.
     fileprivate init(_ error: any Error) {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
@@ -133,38 +154,5 @@ extension ScenarioError {
                 fault: .notYAML("the same name twice: " + keys.sorted().joined(separator: ", ")))
         default: self.init(line: nil, fault: .notYAML("not readable"))
         }
-    }
-}
-
-/// One of several names, alone as in `reset`, or with a value as in `{http_status: 503}`.
-struct YAMLChoice {
-    let name: String
-    let value: Node?
-    let line: Int?
-
-    /// - Parameter field: the name of the field, for messages.
-    init(_ node: Node, of field: String, known names: [String]) throws(ScenarioError) {
-        line = node.line
-        if let word = node.scalar?.string {
-            name = word
-            value = nil
-        } else if let pair = node.mapping?.first, node.mapping?.count == 1, let word = pair.key.scalar?.string {
-            name = word
-            value = pair.value
-        } else {
-            throw node.wrongValue(of: field, needed: "one of " + names.joined(separator: ", "))
-        }
-        guard names.contains(name) else { throw ScenarioError(line: line, fault: .unknownName(name, known: names)) }
-    }
-
-    /// Returns the value of a choice that requires one.
-    func required() throws(ScenarioError) -> Node {
-        guard let value else { throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: "a value")) }
-        return value
-    }
-
-    /// Throws if a choice without a value has one.
-    func nothing() throws(ScenarioError) {
-        guard value == nil else { throw ScenarioError(line: line, fault: .wrongValue(of: name, needed: "no value")) }
     }
 }

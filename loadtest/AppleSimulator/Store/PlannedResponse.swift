@@ -11,12 +11,10 @@ struct PlannedResponse: Sendable {
     enum Reply: Sendable {
         /// An answer, correctly framed.
         case answer(HTTPAnswer)
-        /// An answer with a slow body.
         case slowly(HTTPAnswer, bytesPerSecond: Int)
         /// Half an answer, then a reset.
         case halfAnswer(HTTPAnswer)
         case reset
-        /// No answer.
         case silence
     }
 
@@ -49,7 +47,7 @@ struct PlannedResponse: Sendable {
             let moment = String(now.advanced(by: delay).millisecondsSince1970)
             return (.answer(.page(429, headers + [.init(name: "Retry-After", value: moment)])), "throttled")
         case .receiptStatus(let status) where !status.hasReceipt:
-            let body = StoreAnswer.status(status.status, status.retryable).body
+            let body = StoreAnswer(status: status.status, retryable: status.retryable).body
             return (.answer(HTTPAnswer(headers: headers, body: body)), "status_\(status.status)")
         default: return nil
         }
@@ -82,34 +80,31 @@ struct StoreAnswer: Sendable {
     let status: Int
     let body: ByteBuffer
 
-    /// Returns an answer without a receipt.
-    static func status(
-        _ status: Int, environment: Environment? = nil, _ retryable: ServerFault.Retryable? = nil
-    ) -> StoreAnswer {
+    /// - Parameter writeMembers: writes the members after the status.
+    init(
+        status: Int, retryable: ServerFault.Retryable? = nil,
+        _ writeMembers: (inout JSONWriter) -> Void = { _ in }
+    ) {
         var json = JSONWriter()
         json.object { answer in
-            answer.status(status, retryable)
-            answer.member("environment", environment?.rawValue)
+            answer.member("status", status)
+            if let retryable {
+                answer.key(retryable.name)
+                answer.literal(retryable.literal)
+            }
+            writeMembers(&answer)
         }
-        return StoreAnswer(status: status, body: ByteBuffer(bytes: json.bytes))
+        self.status = status
+        body = ByteBuffer(bytes: json.bytes)
+    }
+
+    init(status: Int, environment: Environment) {
+        self.init(status: status) { $0.member("environment", environment.rawValue) }
     }
 
     /// Returns the answer to anything but a genuine receipt. Apple names the environment with 21003, not with 21002.
     static func refusal(of subject: ReceiptRequest.Subject, at endpoint: Endpoint) -> StoreAnswer {
-        if case .malformed = subject { return .status(21002) }
-        return .status(21003, environment: endpoint.environment)
-    }
-}
-
-extension ServerFault {
-    /// The deviation of an answer to a genuine receipt; nil for faults that leave its JSON unchanged.
-    var deviation: GenuineAnswer.Deviation? {
-        switch self {
-        case .receiptStatus(let status) where status.hasReceipt: .init(status: status)
-        case .tampered(let tampering): .init(tampering: tampering)
-        case .wrongEnvironment: .init(hasWrongEnvironment: true)
-        case .latestReceipt(let replacement): .init(latestReceipt: replacement)
-        default: nil
-        }
+        if case .malformed = subject { return StoreAnswer(status: 21002) }
+        return StoreAnswer(status: 21003, environment: endpoint.environment)
     }
 }

@@ -8,7 +8,6 @@ internal import Synchronization
 
 /// The body of a request, read and verified once.
 final class ReceiptRequest: Sendable {
-    /// The kind of receipt in the request.
     enum Subject: Sendable {
         /// No JSON, no base64, or no receipt: status 21002.
         case malformed
@@ -27,7 +26,7 @@ final class ReceiptRequest: Sendable {
     /// The last answer, and the edition it was made for.
     private struct Kept {
         let edition: Edition
-        let answer: RenderedAnswer
+        let answer: GenuineAnswer
     }
 
     init(_ body: [UInt8], verifier: ReceiptVerifier, now: Timestamp) {
@@ -62,7 +61,7 @@ final class ReceiptRequest: Sendable {
     }
 
     /// Returns the answer for this edition, made if the last one was for another.
-    func answer(for edition: Edition, orMake make: () -> RenderedAnswer) -> RenderedAnswer {
+    func answer(for edition: Edition, orMake make: () -> GenuineAnswer) -> GenuineAnswer {
         lastAnswer.withLock { kept in
             if let kept, kept.edition == edition { return kept.answer }
             let answer = make()

@@ -17,7 +17,6 @@ struct RequestCache: Sendable {
 
     var count: Int { young.count + old.count }
 
-    /// Returns the cached request with this body.
     mutating func request(_ body: Fingerprint, byteCount: Int) -> ReceiptRequest? {
         if let request = young[body] { return request }
         guard let request = old.removeValue(forKey: body) else { return nil }

@@ -79,7 +79,6 @@ final class SimulatedStore: Sendable {
     }
 }
 
-/// The circumstances of a call.
 private struct CallContext {
     let scenario: Scenario
     let start: UTCDate
@@ -99,35 +98,32 @@ private struct CallContext {
 extension SimulatedStore {
     /// - Parameter request: nil if the method was not POST.
     private func answer(to request: ReceiptRequest?, _ fault: ServerFault?, _ call: CallContext) -> StoreAnswer {
-        guard let request else { return .status(21000) }
+        guard let request else { return StoreAnswer(status: 21000) }
         guard case .genuine(let receipt) = request.subject else {
             return .refusal(of: request.subject, at: call.endpoint)
         }
         guard receipt.environment == call.endpoint.environment else {
-            return .status(call.endpoint.statusForOtherEnvironment)
+            return StoreAnswer(status: call.endpoint.statusForOtherEnvironment)
         }
         if let secret = call.scenario.sharedSecret, receipt.hasSubscriptions, request.password != secret {
-            return .status(21004, environment: call.endpoint.environment)
+            return StoreAnswer(status: 21004, environment: call.endpoint.environment)
         }
-        guard let deviation = fault?.deviation else {
-            let answer = request.answer(for: call.edition) { render(request, receipt, .init(), call) }
-            return StoreAnswer(status: answer.status, body: answer.body(requestedAt: call.now))
+        var answer = request.answer(for: call.edition) { genuineAnswer(to: request, receipt, call) }
+        answer.fault = fault
+        if case .latestReceipt(let replacement) = fault, receipt.hasSubscriptions {
+            answer.latestReceipt = answer.latestReceipt(replacement, signedBy: pki)
         }
-        let answer = render(request, receipt, deviation, call)
-        return StoreAnswer(status: answer.status, body: answer.body(requestedAt: call.now))
+        return answer.rendered(requestedAt: call.now)
     }
 
-    private func render(
-        _ request: ReceiptRequest, _ receipt: GenuineReceipt, _ deviation: GenuineAnswer.Deviation, _ call: CallContext
-    ) -> RenderedAnswer {
+    private func genuineAnswer(
+        to request: ReceiptRequest, _ receipt: GenuineReceipt, _ call: CallContext
+    ) -> GenuineAnswer {
         let now = UTCDate(call.now)
         let account = Account(receipt.contents, stories: call.scenario.stories, start: call.start, now: now)
-        let latest = LatestReceipt(contents: account.receipt(issuedAt: now), sent: receipt.contents, pki: pki)
+        let latest = receipt.hasSubscriptions ? pki.sign(account.receipt(issuedAt: now)) : nil
         return GenuineAnswer(
-            receipt: receipt, account: account,
-            latestReceipt: receipt.hasSubscriptions ? latest.text(deviation.latestReceipt) : nil,
-            excludesOldTransactions: request.excludesOldTransactions, deviation: deviation,
-            seed: call.scenario.seed, now: now
-        ).rendered()
+            receipt: receipt, account: account, latestReceipt: latest.map { ForgedEvidence.der($0).base64 },
+            excludesOldTransactions: request.excludesOldTransactions, seed: call.scenario.seed, issuedAt: now)
     }
 }

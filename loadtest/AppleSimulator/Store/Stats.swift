@@ -4,30 +4,27 @@
 internal import Receipts
 internal import Synchronization
 
-/// The counts of requests to the simulator.
-public struct Stats: Hashable, Sendable, Codable {
+package struct Stats: Hashable, Sendable, Codable {
     /// Calls of verifyReceipt at the production endpoint, including those with a fault.
-    public var production = 0
+    package var production = 0
     /// Calls of verifyReceipt at the sandbox endpoint, including those with a fault.
-    public var sandbox = 0
+    package var sandbox = 0
     /// Distinct receipts in requests, in any encoding.
-    public var distinctReceipts = 0
+    package var distinctReceipts = 0
 }
 
 /// The additional counts of `GET /stats/details`.
-public struct StatsDetails: Hashable, Sendable, Codable {
+package struct StatsDetails: Hashable, Sendable, Codable {
     /// Calls by endpoint and outcome: `status_0`, `status_21007`, `http_503`, `reset` and so on.
-    public var outcomes: [String: [String: Int]] = [:]
+    package var outcomes: [String: [String: Int]] = [:]
     /// Calls whose answer is not complete.
-    public var inFlight = 0
+    package var inFlight = 0
     /// The maximum of calls in flight.
-    public var maximumInFlight = 0
-    /// Connections open now.
-    public var openConnections = 0
-    /// Connections opened so far.
-    public var connections = 0
+    package var maximumInFlight = 0
+    package var openConnections = 0
+    package var connections = 0
     /// Connections that got an invalid certificate.
-    public var wrongCertificates = 0
+    package var wrongCertificates = 0
 }
 
 /// The counter behind `Stats` and `StatsDetails`.
@@ -66,7 +63,6 @@ final class StatsCounter: Sendable {
         counts.withLock { $0.details.inFlight -= 1 }
     }
 
-    /// Counts an open connection.
     func open(showsWrongCertificate: Bool) {
         counts.withLock { counts in
             counts.details.connections += 1

@@ -6,7 +6,6 @@ internal import ArgumentParser
 internal import ReceiptForge
 internal import UnixSignals
 
-/// `receipt-loadtest apple`
 struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple",
@@ -84,11 +83,10 @@ struct AppleCommand: AsyncParsableCommand {
 extension AppleCommand {
     /// Returns the running servers that the options describe.
     func start() async throws -> AppleSimulator {
-        var configuration = AppleSimulator.Configuration(
-            pki: try pki.map(ForgedPKI.init(corpusDirectory:)) ?? ForgedPKI(seed: CorpusCommand.defaultSeed))
+        var configuration = AppleSimulator.Configuration(pki: try ForgedPKI(corpus: pki))
         configuration.productionPort = productionPort
         configuration.sandboxPort = sandboxPort
-        configuration.scenario = try scenario.map(ScenarioFile.read) ?? .healthy
+        configuration.scenario = try scenario.map(Scenario.read) ?? .healthy
         configuration.tls = try tls.map { try TLSFolder(path: $0).identity() }
         return try await AppleSimulator.start(configuration)
     }

@@ -2,40 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import AppleSimulator
-internal import FoundationEssentials
 
-/// A scenario in a file.
-enum ScenarioFile {
-    /// Reads a scenario of Apple's servers; errors name the file.
-    static func read(_ path: String) throws(ScenarioFileError) -> Scenario {
-        try read(path) { text throws(ScenarioError) in try Scenario(yaml: text) }
-    }
+/// A file that holds no scenario.
+struct ScenarioFileError: Error, Hashable, CustomStringConvertible {
+    let path: String
+    let error: ScenarioError
 
-    /// Reads a scenario of any kind.
-    static func read<Value>(
-        _ path: String, _ parse: (String) throws(ScenarioError) -> Value
-    ) throws(ScenarioFileError) -> Value {
-        guard let text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
-            throw .notReadable(path: path)
-        }
+    var description: String { "\(path): \(error)" }
+}
+
+extension ScenarioFileError {
+    /// Reads a scenario of any kind; errors name the file.
+    static func reading<Value>(_ path: String, _ parse: (String) throws(ScenarioError) -> Value) throws -> Value {
+        let text = try FileError.text(of: path)
         do throws(ScenarioError) {
             return try parse(text)
         } catch {
-            throw .notScenario(path: path, error)
+            throw ScenarioFileError(path: path, error: error)
         }
     }
 }
 
-/// The reason for which a file is no scenario.
-enum ScenarioFileError: Error, Hashable, CustomStringConvertible {
-    /// There is none, or it holds no UTF-8.
-    case notReadable(path: String)
-    case notScenario(path: String, ScenarioError)
-
-    var description: String {
-        switch self {
-        case .notReadable(let path): "Cannot read '\(path)'."
-        case .notScenario(let path, let error): "\(path): \(error)"
-        }
+extension Scenario {
+    static func read(_ path: String) throws -> Scenario {
+        try ScenarioFileError.reading(path) { text throws(ScenarioError) in try Scenario(yaml: text) }
     }
 }

@@ -11,7 +11,7 @@ final class Bench {
     let gatewayPath: String
     let peers: PeerStart
     let pki = ForgedPKI(seed: CorpusCommand.defaultSeed)
-    let mint: ReceiptMint
+    let factory: ReceiptFactory
     let root: String
     /// Requests about receipts that are sent again and again.
     let repeated: [PooledRequest]
@@ -26,13 +26,13 @@ final class Bench {
         self.gatewayPath = gatewayPath
         peers = PeerStart(ceilingsPath: ceilingsPath, templates: templates, folder: folder, core: cores.server)
         root = try folder.write(pki.rootPEM, to: "root.pem")
-        // The port stands in no request: all contestants get the same bytes.
+        // The port stands in no request: all servers get the same bytes.
         let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: nil, fields: [])
-        mint = ReceiptMint(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes)
+        factory = ReceiptFactory(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes)
         progress = ProgressLine(
             unit: "seconds of measuring", total: max(1, Int(plan.parts.map(plan.estimate).reduce(0, +))))
         report = BenchReport(plan: plan)
-        repeated = await mint.repeated(plan.keys) { _ in }
+        repeated = await factory.repeated(plan.keys) { _ in }
     }
 
     func run() async throws -> BenchReport {
@@ -78,10 +78,10 @@ extension Bench {
     }
 
     /// Runs the body with such a gateway, while this process keeps to the generator's core.
-    func withGateway(_ settings: [String: String] = [:], _ body: (Contestant) async throws -> Void) async throws {
+    func withGateway(_ settings: [String: String] = [:], _ body: (BenchServer) async throws -> Void) async throws {
         try await startGateway(settings).whileRunning { gateway in
             try await cores.useGenerators()
-            try await body(Contestant(gateway))
+            try await body(BenchServer(gateway))
         }
         try await cores.useAll()
     }
@@ -151,16 +151,16 @@ extension Bench {
         }
     }
 
-    /// Measures a contestant in a closed loop.
+    /// Measures a server in a closed loop.
     @discardableResult
     func turn(
-        _ contestant: Contestant, _ source: TrafficSource, seconds: Double, before: Int = 0
+        _ server: BenchServer, _ source: TrafficSource, seconds: Double, before: Int = 0
     ) async throws -> BenchTurn {
-        let cpu = contestant.processes.cpuSeconds
-        let load = try closedPlan(for: contestant.port, seconds: seconds)
+        let cpu = server.processes.cpuSeconds
+        let load = try closedPlan(for: server.port, seconds: seconds)
         let measurements = try await drive(load, source, before: before)
         passed(seconds)
-        return BenchTurn(contestant.name, measurements, serverCPUSeconds: contestant.processes.cpuSeconds - cpu)
+        return BenchTurn(server.name, measurements, serverCPUSeconds: server.processes.cpuSeconds - cpu)
     }
 
     private static let neededShare = 0.97

@@ -7,9 +7,9 @@ internal import FoundationEssentials
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure what the gateway should be measured by, beside ceilings, nginx and Varnish.",
+        abstract: "Measure the gateway beside a bare handler, nginx and Varnish.",
         discussion: """
-            Starts everything itself, servers on one core and the load on another one, lets contestants take turns run by \
+            Starts everything itself, servers on one core and the load on another one, lets them take turns run by \
             run, and prints each figure with its target. `make bench` builds for release first.
 
               near         near-cache hits beside a bare SwiftNIO handler, nginx and
@@ -42,7 +42,7 @@ struct BenchCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The program that answers at once (default: receipt-ceilings beside this program).", valueName: "path"))
+            "The bare handler's program (default: receipt-ceilings beside this program).", valueName: "path"))
     var ceilings: String?
 
     @Option(help: ArgumentHelp("Configurations of nginx and Varnish.", valueName: "folder"))
@@ -51,7 +51,7 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(help: "What to measure; repeatable (default: everything).")
     var only: [BenchPart] = []
 
-    @Option(help: ArgumentHelp("Runs of each contestant (default: 5).", valueName: "count"))
+    @Option(help: ArgumentHelp("Runs of each server (default: 5).", valueName: "count"))
     var runs: Int?
 
     @Option(help: ArgumentHelp("How long each run takes (default: 4s).", valueName: "time"))

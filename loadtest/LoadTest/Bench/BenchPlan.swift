@@ -10,11 +10,11 @@ enum BenchPart: String, CaseIterable, Sendable, ExpressibleByArgument {
 
 struct BenchPlan: Hashable, Sendable {
     var parts = BenchPart.allCases
-    /// The number of runs of each contestant, of which medians are taken.
+    /// The number of runs of each server, of which medians are taken.
     var runs = 5
     /// The time of each run.
     var seconds = 4.0
-    /// The time before the first run of each contestant.
+    /// The time before the first run of each server.
     var warmupSeconds = 2.0
     /// The time before each run with full caches: enough to send each receipt several times.
     static let refreshSeconds = 0.5

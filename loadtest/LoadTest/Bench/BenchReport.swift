@@ -35,15 +35,15 @@ struct BenchTarget: Sendable, CustomStringConvertible {
 struct BenchReport: Encodable, Sendable {
     var figures: [BenchFigure] = []
     /// The servers behind the figures.
-    var contestants: [Contestant] = []
+    var servers: [Server] = []
     var measurements: [BenchFigure] = []
     let runs: Int
     let secondsPerRun: Double
     let environment: RunResult.Environment
 
     /// A server in a closed loop; medians of all runs.
-    struct Contestant: Encodable, Hashable, Sendable {
-        let name: LoadTest.Contestant.Name
+    struct Server: Encodable, Hashable, Sendable {
+        let name: BenchServer.Name
         let requestsPerSecond, requestsPerBusySecond, generatorCpuShare: Double
     }
 
@@ -66,7 +66,7 @@ struct BenchTable {
     let report: BenchReport
 
     var text: String {
-        [figures, notes, contestants, measurements, legend].filter { !$0.isEmpty }.joined(separator: "\n\n")
+        [figures, notes, servers, measurements, legend].filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
     private var figures: String {
@@ -80,8 +80,8 @@ struct BenchTable {
         report.figures.compactMap { figure in figure.note.map { "\(figure.name): \($0)" } }.joined(separator: "\n")
     }
 
-    private var contestants: String {
-        table(["server", "requests/s", "per busy second", "generator busy"], report.contestants) { row in
+    private var servers: String {
+        table(["server", "requests/s", "per busy second", "generator busy"], report.servers) { row in
             let share = row.generatorCpuShare, sign = share > BenchTurn.saturation ? " (!)" : ""
             return [
                 row.name.rawValue, row.requestsPerSecond.asRate, row.requestsPerBusySecond.asRate,
@@ -104,7 +104,7 @@ struct BenchTable {
                           a neighbour on the machine changes it less than the rate
         generator busy    of its core; with (!) it was what limited requests/s, and not the server
         ratio             the median of the ratios within each of \(report.runs) runs of \
-        \(report.secondsPerRun.significant) s, in which contestants take turns
+        \(report.secondsPerRun.significant) s, in which servers take turns
         Servers run on one core and the generator on another one (\(cores)).
         """
     }

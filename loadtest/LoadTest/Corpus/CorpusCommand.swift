@@ -4,7 +4,6 @@
 internal import ArgumentParser
 internal import ReceiptForge
 
-/// `receipt-loadtest corpus`
 struct CorpusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "corpus",
@@ -103,5 +102,16 @@ extension CorpusCommand {
         return "Wrote \(count.grouped) genuine and \(faults.grouped) faulty or odd receipts to \(out) in "
             + "\(duration.seconds.fixed(1)) s; try them with: "
             + "GATEWAY_TRUST_ROOTS=\((out + "/root.pem").shellWord) receipt-gateway serve"
+    }
+}
+
+extension ForgedPKI {
+    /// The authority of a folder that this command wrote; without a folder, that of its default seed.
+    init(corpus folder: String?) throws(CorpusAuthorityError) {
+        guard let folder else {
+            self.init(seed: CorpusCommand.defaultSeed)
+            return
+        }
+        try self.init(corpusDirectory: folder)
     }
 }

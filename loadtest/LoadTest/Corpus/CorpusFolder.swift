@@ -21,7 +21,6 @@ struct CorpusFolder {
         }
     }
 
-    /// Writes a corpus.
     func write(_ corpus: Corpus, progress: (_ written: Int) -> Void) async throws {
         do {
             try await CorpusWriter(directory: path).write(corpus, progress: progress)
@@ -31,14 +30,12 @@ struct CorpusFolder {
     }
 
     /// Returns the genuine receipts of the corpus in base64, up to a number of them.
-    func genuineReceipts(_ count: Int) throws(CorpusFolderError) -> [String] {
+    func genuineReceipts(_ count: Int) throws -> [String] {
         var receipts: [String] = []
         for row in (index() ?? []).lazy.filter({ $0.expected == "genuine" }).prefix(count) {
-            let file = url(of: row.file)
-            guard let text = try? String(contentsOf: file, encoding: .utf8) else { throw .unreadable(path: file.path) }
-            receipts.append(text.filter { !$0.isWhitespace })
+            receipts.append(try FileError.text(of: url(of: row.file).path).filter { !$0.isWhitespace })
         }
-        guard !receipts.isEmpty else { throw .noReceipts(path: path) }
+        guard !receipts.isEmpty else { throw CorpusFolderError.noReceipts(path: path) }
         return receipts
     }
 
@@ -65,7 +62,6 @@ struct CorpusFolder {
         let explanation: String
     }
 
-    /// The URL of a file in it.
     func url(of file: String) -> URL {
         URL(filePath: path, directoryHint: .isDirectory).appending(path: file)
     }
@@ -78,7 +74,6 @@ enum CorpusFolderError: Error, Hashable, CustomStringConvertible {
     /// The folder holds something and no complete corpus.
     case holdsOtherFiles(path: String, example: String)
     case cannotBeWritten(path: String, reason: String)
-    case unreadable(path: String)
     case noReceipts(path: String)
 
     var description: String {
@@ -88,7 +83,6 @@ enum CorpusFolderError: Error, Hashable, CustomStringConvertible {
             "'\(path)' holds '\(example)' and no complete corpus (no index.json of ours). Name an empty or a new "
                 + "folder, or add --force to write between the files that are there."
         case .cannotBeWritten(let path, let reason): "Cannot write to '\(path)': \(reason)"
-        case .unreadable(let path): "'\(path)' cannot be read."
         case .noReceipts(let path): "'\(path)' holds no genuine receipts with an index.json, as 'corpus' writes them."
         }
     }

@@ -112,7 +112,7 @@ actor RunningFleet: RunningProgram {
     var clientPort: Int { balancer?.port ?? gateways[0].dataPort }
     /// The ports of the gateways' metrics.
     var adminPorts: [Int] { gateways.map(\.adminPort) }
-    var contestants: [Contestant] { gateways.map { Contestant($0) } }
+    var servers: [BenchServer] { gateways.map { BenchServer($0) } }
     /// The number of requests to both endpoints of Apple's until now.
     var questions: Int { (apple?.stats).map { $0.production + $0.sandbox } ?? 0 }
 

@@ -10,10 +10,11 @@ extension RunResult.Environment {
     static func current() -> RunResult.Environment {
         RunResult.Environment(
             version: ReceiptLoadtest.configuration.version, revision: nil,
-            arguments: withoutSecrets(CommandLine.arguments), cpu: processor,
+            arguments: withoutSecrets(CommandLine.arguments), cpu: KernelFile("/proc/cpuinfo")["model name"],
             cores: sysconf(Int32(_SC_NPROCESSORS_CONF)),
-            allowedCores: allowedCores(file("/proc/self/status")),
-            kernel: file("/proc/sys/kernel/osrelease").trimmed, memoryBytes: memory(file("/proc/meminfo")))
+            allowedCores: allowedCores(KernelFile("/proc/self/status")),
+            kernel: KernelFile("/proc/sys/kernel/osrelease").text.trimmed,
+            memoryBytes: KernelFile("/proc/meminfo").bytes("MemTotal") ?? 0)
     }
 
     /// Replaces values of header fields and keys, which may be secret.
@@ -29,27 +30,36 @@ extension RunResult.Environment {
     }
 
     /// Reads `Cpus_allowed_list:       0-3,6`.
-    static func allowedCores(_ status: String) -> [Int] {
-        let line = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") } ?? ""
-        let ranges = line.drop { $0 != ":" }.dropFirst().split(separator: ",")
-        return ranges.flatMap { range in
-            let ends = range.split(separator: "-").compactMap { Int(String($0).trimmed) }
+    static func allowedCores(_ status: KernelFile) -> [Int] {
+        status["Cpus_allowed_list"].split(separator: ",").flatMap { range in
+            let ends = range.split(separator: "-").compactMap { Int($0) }
             guard let first = ends.first, let last = ends.last, first <= last, last < 4096 else { return [Int]() }
             return Array(first...last)
         }
     }
+}
 
-    private static var processor: String {
-        let line = file("/proc/cpuinfo").split(separator: "\n").first { $0.hasPrefix("model name") } ?? ""
+/// A text of the kernel's, most often with lines of the form `name: value` (proc(5)).
+struct KernelFile {
+    let text: String
+
+    /// Reads a file; one that cannot be read is empty.
+    init(_ path: String) {
+        self.init(text: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "")
+    }
+
+    init(text: String) {
+        self.text = text
+    }
+
+    /// The value of the first line with a name; empty without one.
+    subscript(_ name: String) -> String {
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
         return String(line.drop { $0 != ":" }.dropFirst()).trimmed
     }
 
-    private static func memory(_ information: String) -> Int {
-        let line = information.split(separator: "\n").first { $0.hasPrefix("MemTotal:") } ?? ""
-        return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1024 } ?? 0
-    }
-
-    private static func file(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+    /// Returns an amount of memory such as `2204 kB`, where kB stands for 1024 bytes.
+    func bytes(_ name: String) -> Int? { Int(self[name].prefix { $0 != " " }).map { $0 * 1024 } }
 }
 
 extension String {

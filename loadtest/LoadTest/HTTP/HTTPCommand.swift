@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import FoundationEssentials
 
-/// `receipt-loadtest http`
 struct HTTPCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "http",
@@ -62,7 +60,7 @@ struct HTTPCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("An event at a moment of the run, for the report; repeatable.", valueName: "30s=text"))
-    var mark: [MarkOption] = []
+    var mark: [RunResult.Mark] = []
 
     @Option(
         help: ArgumentHelp(
@@ -112,10 +110,10 @@ struct HTTPCommand: AsyncParsableCommand {
         let source = try await Interruptible.run { [traffic] in
             try await traffic.source(requests: plan.expectedRequests, seconds: plan.seconds)
         }
-        if debug { return StandardOutput.write(try await DebugExchange(plan, source).text()) }
+        if debug { return StandardOutput.write(try await transcript(plan, source)) }
         let result = try await measure(plan, source)
-        if let output { try Self.write(result, to: output) }
-        StandardOutput.write(try RunPrinter(format: format).text(result))
+        if let output { try result.write(to: output) }
+        StandardOutput.write(try format.text(result))
         if result.verdict != .passed { throw ExitCode(result.verdict.exitStatus) }
     }
 }
@@ -154,23 +152,22 @@ extension HTTPCommand {
     private func measure(_ plan: LoadPlan, _ source: TrafficSource) async throws -> RunResult {
         let watch = MetricWatch(try scrapeTargets(), trust: traffic.trust)
         try await watch.check()
-        let session = LoadSession(run: LoadRun(plan: plan) { source.traffic(worker: $0, plan) })
-        var said = traffic.description(of: plan)
-        (said.name, said.description) = (name, description)
-        var record = RunRecord(plan: plan, description: said)
+        let session = LoadSession(plan, source)
+        var record = RunRecord(plan: plan, description: traffic.description(of: plan, name: name, description))
         let display = RunDisplay(plan, marks: mark, isQuiet: format == .quiet, isPlain: noTui) { session.stop() }
-        defer { display.end() }
-        let (measurements, wasInterrupted) = try await session.measure(watching: watch) { slice in
-            let second = record.add(slice)
-            display.show(second, slice.counts)
-            let line = (try? RunPrinter(format: format).line(second)) ?? ""
+        let (measurements, wasInterrupted) = try await session.measure(&record, watching: watch, on: display) {
+            let line = (try? format.line($0)) ?? ""
             if !line.isEmpty { StandardOutput.write(line) }
         }
-        display.end()
         for complaint in watch.complaints { StandardError.write(complaint + "\n") }
-        let marks = mark.map { RunResult.Mark(atSeconds: $0.seconds, text: $0.text) }
-        let extras = RunRecord.Extras(thresholds: threshold, marks: marks, metrics: watch.series)
+        let extras = RunRecord.Extras(thresholds: threshold, marks: mark, metrics: watch.series)
         return record.result(measurements, extras, wasInterrupted: wasInterrupted)
+    }
+
+    private func transcript(_ plan: LoadPlan, _ source: TrafficSource) async throws -> String {
+        var traffic = source.traffic(worker: 0, plan)
+        return try await Exchange(target: plan.target, trust: plan.trust, timeout: plan.timeout)
+            .transcript(of: traffic.next())
     }
 
     private func scrapeTargets() throws -> [LoadTarget] {
@@ -182,13 +179,11 @@ extension HTTPCommand {
             }
         }
     }
+}
 
-    static func write(_ result: RunResult, to path: String) throws {
-        do {
-            try (try JSONText.of(result) + "\n").write(toFile: path, atomically: true, encoding: .utf8)
-        } catch {
-            throw TrafficError.file(path, "cannot be written.")
-        }
+extension RunResult {
+    func write(to path: String) throws {
+        try FileError.write(try JSONText.of(self) + "\n", to: path)
     }
 }
 
@@ -203,11 +198,10 @@ extension LoadPlan {
 
 extension TrafficOptions {
     /// Returns the plan for results.
-    func description(of plan: LoadPlan) -> RunResult.Plan {
-        let sendsReceipts = body == nil && method == nil
-        return RunResult.Plan(
-            url: plan.target.url, loop: plan.isClosed ? .closed : .open,
-            arrival: plan.schedule.pattern == .poisson ? .poisson : .constant,
+    func description(of plan: LoadPlan, name: String? = nil, _ purpose: String? = nil) -> RunResult.Plan {
+        RunResult.Plan(
+            name: name, description: purpose, url: plan.target.url, loop: plan.isClosed ? .closed : .open,
+            arrival: plan.schedule.pattern,
             stages: plan.isClosed
                 ? []
                 : plan.schedule.curve.stages.map { stage in

@@ -5,17 +5,22 @@ internal import Synchronization
 internal import UnixSignals
 
 /// One run with a display: seconds are shown, and ^C ends it early.
-struct LoadSession: Sendable {
-    let run: LoadRun
-    private let interruption = Interruption()
+final class LoadSession: Sendable {
+    private let run: LoadRun
+    private let wasEnded = Mutex(false)
 
-    /// Runs, and returns the measurements and whether the run was ended early. `meanwhile` begins with the first
-    /// request and is cancelled at the end; `second` receives each second as it ends.
+    init(_ plan: LoadPlan, _ source: TrafficSource, requestsBefore: Int = 0) {
+        run = LoadRun(plan: plan) { source.traffic(worker: $0, plan, requestsBefore: requestsBefore) }
+    }
+
+    /// Runs, records and shows each second, and returns the measurements and whether the run was ended early.
+    /// `meanwhile` begins with the first request and is cancelled at the end; `second` receives each second as it ends.
     func measure(
-        watching metrics: MetricWatch,
-        meanwhile: @escaping @Sendable (ContinuousClock.Instant) async -> Void = { _ in },
-        _ second: (SecondSlice) -> Void
+        _ record: inout RunRecord, watching metrics: MetricWatch = MetricWatch([]), on display: RunDisplay? = nil,
+        _ second: (RunResult.Second) -> Void = { _ in },
+        meanwhile: @escaping @Sendable (ContinuousClock.Instant) async -> Void = { _ in }
     ) async throws -> (LoadMeasurements, wasInterrupted: Bool) {
+        defer { display?.end() }
         // Whatever asks this program to end, the terminal is given back first.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup, .sigquit)
         var helpers = [Task { for await _ in signals { stop() } }]
@@ -24,20 +29,19 @@ struct LoadSession: Sendable {
             switch event {
             case .began(let origin):
                 helpers += [Task { await metrics.run(from: origin) }, Task { await meanwhile(origin) }]
-            case .second(let slice): second(slice)
+            case .second(let slice):
+                let ended = record.add(slice)
+                display?.show(ended, slice.counts)
+                second(ended)
             }
         }
-        return (measurements, interruption.happened.withLock { $0 })
+        return (measurements, wasEnded.withLock { $0 })
     }
 
     /// Ends the run early.
     func stop() {
-        interruption.happened.withLock { $0 = true }
+        wasEnded.withLock { $0 = true }
         run.stop()
-    }
-
-    private final class Interruption: Sendable {
-        let happened = Mutex(false)
     }
 }
 

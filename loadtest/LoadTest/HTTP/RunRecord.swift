@@ -94,16 +94,20 @@ extension LoadPlan {
 
 extension RunResult.Second {
     init(_ slice: SecondSlice, target: Double?) {
-        let counts = slice.counts
-        func at(_ percentile: Double) -> Double? {
-            slice.response.milliseconds(atPercentile: percentile)?.rounded(toDecimals: 4)
-        }
+        let counts = slice.counts, at = slice.response.figure
         let counted = Outcome.allCases.filter { counts[$0] > 0 }.map { ($0.rawValue, counts[$0]) }
         self.init(
             second: slice.second, target: target, sent: counts.sent, answered: counts.answered, failed: counts.errors,
             shed: counts.shed, p50: at(50), p90: at(90), p99: at(99), maximum: at(100),
-            sendLagP99: slice.sendLag.milliseconds(atPercentile: 99)?.rounded(toDecimals: 4),
+            sendLagP99: slice.sendLag.figure(99),
             outcomes: Dictionary(uniqueKeysWithValues: counted))
+    }
+}
+
+extension Latencies {
+    /// Returns a percentile in milliseconds, as results have it.
+    fileprivate func figure(_ percentile: Double) -> Double? {
+        milliseconds(atPercentile: percentile)?.rounded(toDecimals: 4)
     }
 }
 
@@ -112,9 +116,7 @@ extension RunResult.Distribution {
         self.init()
         count = latencies.count
         guard count > 0 else { return }
-        func at(_ percentile: Double) -> Double? {
-            latencies.milliseconds(atPercentile: percentile)?.rounded(toDecimals: 4)
-        }
+        let at = latencies.figure
         mean = latencies.mean?.rounded(toDecimals: 4)
         minimum = latencies.shortest?.rounded(toDecimals: 4)
         maximum = at(100)

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
-internal import FoundationEssentials
 
 /// A result for readers: the verdict first.
 struct RunText {
@@ -35,8 +34,8 @@ struct RunText {
             + (isBusy ? ": it may be what limits, use more --workers" : "")
         guard result.plan.loop == .open else {
             return
-                "closed loop: each of \(result.plan.connections) connections waits for its answer, so a slow server is "
-                + "asked less\ngenerator: \(cpu)"
+                "closed loop: each of \(result.plan.connections) connections waits for its answer, so a slow server "
+                + "gets fewer requests\ngenerator: \(cpu)"
         }
         let lag = generator.sendLag
         let kept = generator.keptSchedule ? "kept its schedule" : "did NOT keep its schedule"
@@ -85,7 +84,6 @@ struct RunText {
 }
 
 extension RunResult.Verdict {
-    /// The first word of a report.
     var title: String {
         switch self {
         case .passed: "PASSED"
@@ -118,29 +116,19 @@ enum RunFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case quiet
 }
 
-struct RunPrinter {
-    let format: RunFormat
-
-    /// Returns the text for a second that has ended.
+extension RunFormat {
     func line(_ second: RunResult.Second) throws -> String {
-        format == .ndjson ? try Self.line(of: second) : ""
+        self == .ndjson ? try JSONText.compact(second) + "\n" : ""
     }
 
-    /// Returns the text for the end.
     func text(_ result: RunResult) throws -> String {
-        switch format {
+        switch self {
         case .text: RunText(result: result).text + "\n"
         case .json: try JSONText.of(result) + "\n"
-        case .ndjson: try Self.line(of: result)
+        case .ndjson: try JSONText.compact(result) + "\n"
         case .csv: Self.rows(result.timeline)
         case .quiet: ""
         }
-    }
-
-    private static func line(of value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
     }
 
     private static func rows(_ timeline: [RunResult.Second]) -> String {

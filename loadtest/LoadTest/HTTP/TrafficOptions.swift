@@ -127,7 +127,6 @@ struct TrafficOptions: ParsableArguments {
 
     /// Returns the server; throws a sentence if the URL names none.
     func target() throws -> LoadTarget {
-        let sendsReceipts = body == nil && method == nil
         do throws(LoadTargetError) {
             return try LoadTarget(url ?? "", defaultPath: sendsReceipts ? "/v1/verify" : "/")
         } catch {
@@ -135,11 +134,13 @@ struct TrafficOptions: ParsableArguments {
         }
     }
 
+    /// False if every request is the same, without a receipt.
+    var sendsReceipts: Bool { body == nil && method == nil }
+
     var fields: [HeaderField] {
         header + (apiKey.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? [])
     }
 
-    /// The certificates of an https target that are accepted.
     var trust: TLSTrust { insecure ? .anything : caFile.map(TLSTrust.file) ?? .system }
 
     /// Returns the plan without a schedule.

@@ -22,23 +22,17 @@ enum TrafficSource: Sendable {
     }
 }
 
-/// The reason for which there is nothing to send.
-enum TrafficError: Error, Hashable, CustomStringConvertible {
-    case file(String, String)
-
-    var description: String {
-        switch self {
-        case .file(let path, let reason): "'\(path)': \(reason)"
-        }
-    }
-}
-
 extension TrafficOptions {
     /// Makes the requests of a run of about so many requests, if that is known, and seconds; shows progress.
     func source(requests: Double?, seconds: Double) async throws -> TrafficSource {
         let target = try target()
-        if body != nil || method != nil {
-            let content = try body.map { try Self.contents(of: $0) }
+        if !sendsReceipts {
+            let content = try body.map { path in
+                guard let data = FileManager.default.contents(atPath: path) else {
+                    throw FileError.notReadable(path: path)
+                }
+                return Array(data)
+            }
             return .same(
                 SameRequest(request: RequestForm.request(method ?? "POST", target, fields, body: content)))
         }
@@ -48,20 +42,19 @@ extension TrafficOptions {
     }
 
     private func pools(_ form: RequestForm, requests: Double?, seconds: Double) async throws -> ReceiptPools {
-        let pki = try corpus.map { try ForgedPKI(corpusDirectory: $0) } ?? ForgedPKI(seed: CorpusCommand.defaultSeed)
-        let mint = ReceiptMint(pki, seed: seed, form: form, bodyBytes: receiptBytes)
+        let factory = ReceiptFactory(try ForgedPKI(corpus: corpus), seed: seed, form: form, bodyBytes: receiptBytes)
         let freshCount = freshCount(of: requests), expiringCount = mix[.nearExpiry] > 0 ? Self.expiring : 0
-        let minted = corpus == nil ? keys : 0
-        let progress = ProgressLine(unit: "receipts", total: minted + freshCount + expiringCount)
+        let made = corpus == nil ? keys : 0
+        let progress = ProgressLine(unit: "receipts", total: made + freshCount + expiringCount)
         defer { progress.finish() }
         var pools = ReceiptPools(repeated: [])
         if let corpus {
             pools.repeated = try CorpusFolder(path: corpus).genuineReceipts(keys).map { PooledRequest($0, form) }
         }
-        if minted > 0 { pools.repeated = await mint.repeated(minted) { progress.update(done: $0) } }
-        pools.fresh = await mint.fresh(freshCount) { progress.update(done: minted + $0) }
-        pools.nearExpiry = await mint.nearExpiry(expiringCount, after: Date(), seconds: max(60, seconds)) {
-            progress.update(done: minted + freshCount + $0)
+        if made > 0 { pools.repeated = await factory.repeated(made) { progress.update(done: $0) } }
+        pools.fresh = await factory.fresh(freshCount) { progress.update(done: made + $0) }
+        pools.nearExpiry = await factory.nearExpiry(expiringCount, after: Date(), seconds: max(60, seconds)) {
+            progress.update(done: made + freshCount + $0)
         }
         return pools
     }
@@ -80,19 +73,8 @@ extension TrafficOptions {
 
     private static let expiring = 200
 
-    private static func contents(of path: String) throws(TrafficError) -> [UInt8] {
-        guard let data = FileManager.default.contents(atPath: path) else { throw .file(path, "cannot be read.") }
-        return Array(data)
-    }
-
     /// Writes the certificate that a gateway must trust, if an option says so.
     func writeRoot() throws {
-        guard let root else { return }
-        let pki = try corpus.map { try ForgedPKI(corpusDirectory: $0) } ?? ForgedPKI(seed: CorpusCommand.defaultSeed)
-        do {
-            try pki.rootPEM.write(toFile: root, atomically: true, encoding: .utf8)
-        } catch {
-            throw TrafficError.file(root, "cannot be written.")
-        }
+        if let root { try FileError.write(try ForgedPKI(corpus: corpus).rootPEM, to: root) }
     }
 }

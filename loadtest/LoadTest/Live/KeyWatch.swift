@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import NIOCore
+internal import NIOPosix
 internal import Synchronization
 
 /// Reads keys from a terminal as they are pressed.
@@ -10,7 +12,7 @@ internal import Synchronization
 final class KeyWatch {
     private let before: termios
     private let ending: Ending
-    private let thread: WorkerThread
+    private let listening: EventLoopFuture<Void>
     private var isOver = false
 
     /// True if standard input is a terminal of this process.
@@ -25,14 +27,11 @@ final class KeyWatch {
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         guard unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings) == 0 else { return nil }
         let ending = Ending()
-        guard let thread = try? WorkerThread({ Self.listen(ending, press) }) else {
-            var before = before
-            _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)
-            return nil
-        }
         self.before = before
         self.ending = ending
-        self.thread = thread
+        listening = NIOThreadPool.singleton.runIfActive(eventLoop: MultiThreadedEventLoopGroup.singleton.next()) {
+            Self.listen(ending, press)
+        }
     }
 
     deinit {
@@ -44,7 +43,7 @@ final class KeyWatch {
         guard !isOver else { return }
         isOver = true
         ending.isWanted.withLock { $0 = true }
-        thread.join()
+        try? listening.wait()
         var settings = before
         _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }

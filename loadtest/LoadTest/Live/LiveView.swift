@@ -4,7 +4,7 @@
 /// The lines of the live view of a run, redrawn each second.
 struct LiveView {
     let plan: LoadPlan
-    let marks: [MarkOption]
+    let marks: [RunResult.Mark]
     let hasColours: Bool
     /// True if keys are read.
     let listens: Bool
@@ -89,8 +89,10 @@ struct LiveView {
     }
 
     private func events(upTo second: Double, _ width: Int) -> String {
-        guard let mark = marks.filter({ $0.seconds <= second }).max(by: { $0.seconds < $1.seconds }) else { return "" }
-        return clip("  \(PlainNumber.text(mark.seconds)) s: \(mark.text)", width)
+        guard let mark = marks.filter({ $0.atSeconds <= second }).max(by: { $0.atSeconds < $1.atSeconds }) else {
+            return ""
+        }
+        return clip("  \(PlainNumber.text(mark.atSeconds)) s: \(mark.text)", width)
     }
 
     private static func figure(_ value: Double?) -> String { value.map { "\($0.fourDigits) ms" } ?? "–" }

@@ -18,7 +18,9 @@ final class RunDisplay {
     ///   - isQuiet: True if nothing is shown.
     ///   - isPlain: True if there is no live view, even on a terminal.
     ///   - stop: Called on a thread of its own when `q` is pressed.
-    init(_ plan: LoadPlan, marks: [MarkOption], isQuiet: Bool, isPlain: Bool, stop: @escaping @Sendable () -> Void) {
+    init(
+        _ plan: LoadPlan, marks: [RunResult.Mark], isQuiet: Bool, isPlain: Bool, stop: @escaping @Sendable () -> Void
+    ) {
         guard !isQuiet, !isPlain, StandardError.isTerminal else {
             kind = isQuiet ? .none : .lines
             keys = nil

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ArgumentParser
+internal import FoundationEssentials
 
-/// The option for the gateway's program.
 struct GatewayProgram: ParsableArguments {
     @Option(
         name: .customLong("gateway"),
@@ -19,8 +19,33 @@ enum OutputFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case json
 }
 
+enum FileError: Error, Hashable, CustomStringConvertible {
+    case notReadable(path: String)
+    case notWritable(path: String)
+
+    var description: String {
+        switch self {
+        case .notReadable(let path): "Cannot read '\(path)'."
+        case .notWritable(let path): "Cannot write '\(path)'."
+        }
+    }
+
+    static func text(of path: String) throws(FileError) -> String {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { throw .notReadable(path: path) }
+        return text
+    }
+
+    /// Writes the whole text or nothing.
+    static func write(_ text: String, to path: String) throws(FileError) {
+        do {
+            try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
+        } catch {
+            throw .notWritable(path: path)
+        }
+    }
+}
+
 extension ParsableArguments {
-    /// Throws unless the condition holds.
     func check(_ condition: Bool, _ message: String) throws(ValidationError) {
         guard condition else { throw ValidationError(message) }
     }

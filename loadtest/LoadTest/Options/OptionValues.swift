@@ -33,14 +33,8 @@ extension NumberList: CustomStringConvertible {
     var description: String { numbers.map(String.init).joined(separator: ",") }
 }
 
-/// `--mark`: an event of the run, for readers of the result.
-struct MarkOption: Hashable, Sendable {
-    let seconds: Double
-    let text: String
-}
-
-extension MarkOption: ExpressibleByArgument {
-    /// Reads `30s=kill redis`.
+extension RunResult.Mark: ExpressibleByArgument {
+    /// Reads `30s=kill redis`, for `--mark`.
     init?(argument: String) {
         guard let sign = argument.firstIndex(of: "="), let span = TimeSpan(argument: String(argument[..<sign])) else {
             return nil
@@ -49,7 +43,7 @@ extension MarkOption: ExpressibleByArgument {
         guard !text.isEmpty, text.utf8.count <= 200, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             return nil
         }
-        self.init(seconds: span.seconds, text: text)
+        self.init(atSeconds: span.seconds, text: text)
     }
 }
 

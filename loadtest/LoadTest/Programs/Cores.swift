@@ -49,9 +49,7 @@ struct ProcessTree: Sendable {
 
     /// The memory in RAM of all together.
     var residentBytes: Int {
-        entries.map { entry in
-            ProcessMemory(status: Self.text(of: "/proc/\(entry.process)/status"))?.resident ?? 0
-        }.reduce(0, +)
+        entries.map { KernelFile("/proc/\($0.process)/status").bytes("VmRSS") ?? 0 }.reduce(0, +)
     }
 
     /// The number of files, connections among them, that the first of them has open.
@@ -59,7 +57,7 @@ struct ProcessTree: Sendable {
 
     private var entries: [ProcessEntry] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        let all = names.compactMap { Int($0) }.compactMap { ProcessEntry(stat: Self.text(of: "/proc/\($0)/stat")) }
+        let all = names.compactMap { Int($0) }.compactMap { ProcessEntry(stat: KernelFile("/proc/\($0)/stat").text) }
         return Self.descendants(of: root, among: all)
     }
 
@@ -70,10 +68,6 @@ struct ProcessTree: Sendable {
             for entry in all where family.contains(entry.parent) { family.insert(entry.process) }
         }
         return all.filter { family.contains($0.process) }
-    }
-
-    private static func text(of path: String) -> String {
-        (try? ByteFile(path: path).text) ?? ""
     }
 }
 

@@ -70,7 +70,7 @@ extension RunResult {
         var description: String?
         var url: String
         var loop: Loop
-        var arrival: Arrival
+        var arrival: ArrivalPattern
         /// Rates in their order; none in a closed loop.
         var stages: [Stage] = []
         var warmupSeconds: Double
@@ -100,11 +100,6 @@ extension RunResult {
         case open
         /// Each connection waits for an answer before its next request.
         case closed
-    }
-
-    /// The spacing of requests.
-    enum Arrival: String, Codable, Sendable {
-        case constant, poisson
     }
 
     /// A rate, or a ramp from one to another.

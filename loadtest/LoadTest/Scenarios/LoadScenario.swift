@@ -10,12 +10,10 @@ struct LoadScenario: Sendable {
     /// The purpose, in one sentence.
     var title: String
     var fleet = FleetShape()
-    /// The options of the load.
     var load: HTTPCommand
     var events: [Event] = []
     var thresholds: [Threshold] = []
 
-    /// An action on the fleet.
     struct Event: Hashable, Sendable {
         /// The time from the first request, the warm-up included.
         let seconds: Double

@@ -4,11 +4,10 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-/// `receipt-loadtest scenario`
 struct ScenarioCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scenario",
-        abstract: "Start a fleet, put load on it while something happens to it, and judge.",
+        abstract: "Start a fleet, put load on it while faults occur, and check thresholds.",
         discussion: """
             Each file says which fleet is started on free ports of this machine (gateways, Redis, HAProxy, a simulated \
             Apple), what its clients send, what happens when, and which thresholds apply. loadtest/scenarios/load has some, with \
@@ -62,7 +61,7 @@ struct ScenarioCommand: AsyncParsableCommand {
                 let result = try await result(of: scenario)
                 verdicts.append(result.verdict)
                 StandardOutput.write(scenario.name + ": " + RunText(result: result).verdict + "\n")
-                if let output { try HTTPCommand.write(result, to: "\(output)/\(scenario.name).json") }
+                if let output { try result.write(to: "\(output)/\(scenario.name).json") }
             }
             return verdicts
         }

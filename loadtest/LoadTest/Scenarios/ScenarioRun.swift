@@ -4,7 +4,6 @@
 internal import ArgumentParser
 internal import Synchronization
 
-/// One run of a scenario.
 struct ScenarioRun: Sendable {
     let scenario: LoadScenario
     let scale: ScenarioScale
@@ -22,22 +21,22 @@ struct ScenarioRun: Sendable {
         let plan = try await plan(on: fleet)
         let watch = MetricWatch(
             try await fleet.adminPorts.map { port in try LoadTarget("http://127.0.0.1:\(port)/metrics") })
-        let session = LoadSession(run: LoadRun(plan: plan) { source.traffic(worker: $0, plan) })
-        var record = RunRecord(plan: plan, description: description(of: plan))
+        let session = LoadSession(plan, source)
+        let description = scenario.load.traffic.description(of: plan, name: scenario.name, scenario.title)
+        var record = RunRecord(plan: plan, description: description)
         let display = RunDisplay(plan, marks: marks, isQuiet: !StandardError.isTerminal, isPlain: false) {
             session.stop()
         }
-        defer { display.end() }
         let log = EventLog()
-        let (measurements, wasInterrupted) = try await session.measure(watching: watch) { [scenario, scale] origin in
-            for event in scenario.events {
-                try? await ContinuousClock().sleep(until: origin + .seconds(scale.seconds(event.seconds)))
-                if Task.isCancelled { return }
-                await log.carryOut(event.action, on: fleet, from: origin)
-            }
-        } _: { slice in
-            display.show(record.add(slice), slice.counts)
-        }
+        let (measurements, wasInterrupted) = try await session.measure(
+            &record, watching: watch, on: display,
+            meanwhile: { [scenario, scale] origin in
+                for event in scenario.events {
+                    try? await ContinuousClock().sleep(until: origin + .seconds(scale.seconds(event.seconds)))
+                    if Task.isCancelled { return }
+                    await log.carryOut(event.action, on: fleet, from: origin)
+                }
+            })
         await log.end()
         var extras = RunRecord.Extras(thresholds: scenario.thresholds.map(scale.applied), marks: log.marks)
         (extras.metrics, extras.questions) = (watch.series, await fleet.questions)
@@ -55,14 +54,8 @@ struct ScenarioRun: Sendable {
         return plan
     }
 
-    private func description(of plan: LoadPlan) -> RunResult.Plan {
-        var description = scenario.load.traffic.description(of: plan)
-        (description.name, description.description) = (scenario.name, scenario.title)
-        return description
-    }
-
-    private var marks: [MarkOption] {
-        scenario.events.map { MarkOption(seconds: scale.seconds($0.seconds), text: "\($0.action)") }
+    private var marks: [RunResult.Mark] {
+        scenario.events.map { .init(atSeconds: scale.seconds($0.seconds), text: "\($0.action)") }
     }
 }
 

@@ -4,7 +4,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-/// `receipt-loadtest search`
 struct SearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
@@ -132,12 +131,9 @@ extension SearchCommand {
             curve: RateCurve(stages: [RateStage(from: rate, to: rate, seconds: stepDuration.seconds)]),
             pattern: traffic.arrival, first: rate)
         plan.seed = traffic.seed &+ UInt64(number)
-        let session = LoadSession(
-            run: LoadRun(plan: plan) { [plan] in
-                source.traffic(worker: $0, plan, requestsBefore: requestsBefore)
-            })
-        let record = RunRecord(plan: plan, description: traffic.description(of: plan))
-        let (measurements, wasInterrupted) = try await session.measure(watching: MetricWatch([])) { _ in }
+        var record = RunRecord(plan: plan, description: traffic.description(of: plan))
+        let (measurements, wasInterrupted) = try await LoadSession(plan, source, requestsBefore: requestsBefore)
+            .measure(&record)
         return record.result(
             measurements, RunRecord.Extras(thresholds: slo.thresholds), wasInterrupted: wasInterrupted)
     }

@@ -28,7 +28,6 @@ struct SearchReport: Codable, Hashable, Sendable {
         case interrupted
     }
 
-    /// One run at one rate.
     struct Step: Codable, Hashable, Sendable {
         var target: Double
         var achieved: Double
@@ -99,7 +98,6 @@ extension SearchReport {
         }
     }
 
-    /// The exit status: 0 if a rate was found, 99 if none meets the objective.
     var exitStatus: Int32 {
         switch end {
         case .interrupted: 130

@@ -10,8 +10,6 @@ struct ReceiptPools: Sendable {
     /// Requests that are sent once each, as long as there are some.
     var fresh: [PooledRequest] = []
     var nearExpiry: [PooledRequest] = []
-
-    var byteCount: Int { (repeated + fresh + nearExpiry).reduce(0) { $0 + $1.bytes.readableBytes } }
 }
 
 /// A whole request, and the range of its receipt.

@@ -63,7 +63,6 @@ struct RequestForm: Sendable {
     }
 }
 
-/// A header field of requests.
 struct HeaderField: Hashable, Sendable {
     let name: String
     let value: String

@@ -22,13 +22,11 @@ enum RequestKind: String, CaseIterable, Sendable {
 enum VerifyMode: String, CaseIterable, Hashable, Sendable, ExpressibleByArgument {
     /// Apple if it matters, else the receipt.
     case auto
-    /// The receipt alone.
     case local
     /// Apple.
     case apple
 }
 
-/// The share of each kind of request.
 struct RequestMix: Hashable, Sendable {
     /// The shares of all kinds, in their order; together 1.
     private let shares: [Double]

@@ -5,7 +5,7 @@ internal import ReceiptForge
 
 /// A receipt to verify, and the parts of it that the crypto floor works on.
 ///
-/// A class, so that handing one to a contender costs one reference and no more.
+/// A class, so that handing one to an implementation costs one reference and no more.
 final class SampleReceipt: Sendable {
     let der: [UInt8]
     /// The receipt as requests carry it.
@@ -37,9 +37,7 @@ struct SampleReceipts: Sendable {
     let purchases: Int
     let all: [SampleReceipt]
 
-    /// The mean size of a receipt in bytes.
     var meanByteCount: Int { mean(of: \.der.count) }
-    /// The mean size of a receipt's base64 text in bytes.
     var meanBase64ByteCount: Int { mean(of: \.base64.count) }
 
     private func mean(of size: KeyPath<SampleReceipt, Int>) -> Int {
@@ -48,7 +46,7 @@ struct SampleReceipts: Sendable {
 }
 
 extension SampleReceipts {
-    /// Mints receipts; the same seed gives the same ones.
+    /// Makes receipts; the same seed gives the same ones.
     init(count: Int, purchases: Int, signedBy pki: ForgedPKI, seed: UInt64) throws(SampleError) {
         self.purchases = purchases
         var receipts: [SampleReceipt] = []

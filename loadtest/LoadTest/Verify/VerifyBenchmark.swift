@@ -1,37 +1,39 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The measurements of `verify`.
+internal import NIOCore
+internal import NIOPosix
+
 struct VerifyPlan: Hashable, Sendable {
     /// The sizes of receipts, in purchases.
     var purchases = [1, 3, 9, 187]
     var threads = [1]
-    /// The time of each contender in each case.
+    /// The time of each implementation in each case.
     var duration = Duration.seconds(1)
     /// The number of distinct receipts of each size.
     var receipts = 64
     /// The origin of authority and receipts.
     var seed: UInt64 = 1
 
-    /// The number of turns of each contender. Never fewer than nine, so that the median stands on something.
+    /// The number of turns of each implementation. Never fewer than nine, so that the median stands on something.
     var rounds: Int { max(9, Int(duration / .milliseconds(80))) }
 
     var slice: Duration { duration / rounds }
 
     var entrants: [Entrant] {
-        threads.flatMap { threads in Contender.allCases.map { Entrant(contender: $0, threads: threads) } }
+        threads.flatMap { threads in Implementation.allCases.map { Entrant(implementation: $0, threads: threads) } }
     }
 
     var turns: Int { purchases.count * entrants.count * rounds }
 }
 
-/// A contender on a number of threads.
+/// An implementation on a number of threads.
 struct Entrant: Hashable, Sendable {
-    let contender: Contender
+    let implementation: Implementation
     let threads: Int
 }
 
-/// Mints, checks and measures as a plan says.
+/// Makes, checks and measures as a plan says.
 struct VerifyBenchmark {
     let plan: VerifyPlan
 
@@ -55,7 +57,7 @@ struct VerifyBenchmark {
         let measurements = try Slice(bench: bench, samples: samples, duration: plan.slice)
             .measure(plan.entrants, rounds: plan.rounds, afterEachTurn: afterEachTurn)
         return plan.threads.flatMap { threads in
-            ChainState.allCases.map { chain in VerifyCase(samples, measurements, threads: threads, chain: chain) }
+            [.warm, .cold].map { chain in VerifyCase(samples, measurements, threads: threads, chain: chain) }
         }
     }
 }
@@ -92,22 +94,7 @@ struct Rates: Hashable, Sendable {
 }
 
 /// The rates of all entrants for receipts of one size.
-struct Measurements: Sendable {
-    private var rates: [Entrant: Rates]
-
-    init(_ rates: [Entrant: Rates] = [:]) {
-        self.rates = rates
-    }
-
-    mutating func append(_ rate: Double, of entrant: Entrant) {
-        rates[entrant, default: Rates()].append(rate)
-    }
-
-    /// The rates of an entrant; none if it took no turn.
-    subscript(contender: Contender, threads threads: Int) -> Rates {
-        rates[Entrant(contender: contender, threads: threads), default: Rates()]
-    }
-}
+typealias Measurements = [Entrant: Rates]
 
 struct Slice: Sendable {
     let bench: TestBench
@@ -121,11 +108,11 @@ struct Slice: Sendable {
     ///
     /// - Parameter afterEachTurn: called once for each entrant and round.
     func measure(_ entrants: [Entrant], rounds: Int, afterEachTurn: () -> Void) throws -> Measurements {
-        var measurements = Measurements()
+        var measurements: Measurements = [:]
         for round in 0..<rounds {
             for position in entrants.indices {
                 let entrant = entrants[(position + round) % entrants.count]
-                measurements.append(try receiptsPerSecond(of: entrant), of: entrant)
+                measurements[entrant, default: Rates()].append(try receiptsPerSecond(of: entrant))
                 afterEachTurn()
             }
         }
@@ -136,30 +123,53 @@ struct Slice: Sendable {
     func receiptsPerSecond(of entrant: Entrant) throws -> Double {
         let rates = try Threads(count: entrant.threads).run { thread in
             // Each thread begins elsewhere, so that two do not pull at one receipt.
-            try receiptsPerSecond(of: entrant.contender, from: samples.all.count * thread / entrant.threads)
+            try receiptsPerSecond(of: entrant.implementation, from: samples.all.count * thread / entrant.threads)
         }
         return rates.reduce(0, +)
     }
 
-    private func receiptsPerSecond(of contender: Contender, from offset: Int) throws -> Double {
-        let worker = bench.worker(for: contender)
+    private func receiptsPerSecond(of implementation: Implementation, from offset: Int) throws -> Double {
+        let worker = bench.worker(for: implementation)
         guard let (count, elapsed) = turn(of: worker, from: offset) else {
-            throw RefusedReceipt(contender: contender, purchases: samples.purchases)
+            throw RefusedReceipt(implementation: implementation, purchases: samples.purchases)
         }
         return Double(count) / elapsed.seconds
     }
 
     /// Works for the length of the slice; nil if a receipt was rejected.
-    private func turn(of worker: some ContenderWorker, from offset: Int) -> (count: Int, elapsed: Duration)? {
+    private func turn(
+        of worker: (SampleReceipt) -> Bool, from offset: Int
+    ) -> (count: Int, elapsed: Duration)? {
         // Contexts are filled before the clock starts.
-        guard worker.accepts(samples.all[offset]) else { return nil }
+        guard worker(samples.all[offset]) else { return nil }
         let clock = ContinuousClock(), start = clock.now
         var count = 0, elapsed = Duration.zero
         while elapsed < duration || count == 0 {
-            guard worker.accepts(samples.all[(offset + count) % samples.all.count]) else { return nil }
+            guard worker(samples.all[(offset + count) % samples.all.count]) else { return nil }
             count += 1
             elapsed = clock.now - start
         }
         return (count, elapsed)
+    }
+}
+
+/// A number of threads that do the same at the same time.
+///
+/// The threads of Swift's concurrency are shared and as many as the cores; a measurement needs an exact number, and
+/// blocks them.
+struct Threads {
+    let count: Int
+
+    /// Runs `body` on each thread, with the thread's number from 0, and waits for all of them.
+    ///
+    /// - Returns: the results in the threads' order.
+    /// - Throws: the error of the first thread that failed.
+    func run<Value: Sendable>(_ body: @escaping @Sendable (_ thread: Int) throws -> Value) throws -> [Value] {
+        let threads = NIOThreadPool(numberOfThreads: count)
+        threads.start()
+        defer { try? threads.syncShutdownGracefully() }
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let results = (0..<count).map { thread in threads.runIfActive(eventLoop: loop) { try body(thread) } }
+        return try results.map { try $0.wait() }
     }
 }

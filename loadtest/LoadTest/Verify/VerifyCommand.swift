@@ -3,15 +3,13 @@
 
 internal import ArgumentParser
 internal import FoundationEssentials
-internal import Receipts
 
-/// `receipt-loadtest verify`
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Measure parsing and verifying receipts in this process, beside what the cryptography alone takes.",
         discussion: """
-            Mints receipts, checks that every contender accepts each of them, and lets the contenders take short turns \
+            Makes receipts, checks that every implementation accepts each of them, and lets the implementations take short turns \
             in one run, so that a busy machine slows all alike:
 
               verifier       DER bytes to a verified receipt, its signer's chain
@@ -25,7 +23,6 @@ struct VerifyCommand: ParsableCommand {
 
               receipt-loadtest verify
               receipt-loadtest verify --purchases 3 --threads 1 --duration 5 --format json
-              receipt-loadtest verify --memory 5000000
 
             Compare ratios, not rates, between two machines or two days; and know that a neighbour on the same core \
             slows parsing more than cryptography.
@@ -40,7 +37,7 @@ struct VerifyCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long each contender works for each size and number of threads, in at least nine turns.",
+            "How long each implementation works for each size and number of threads, in at least nine turns.",
             valueName: "seconds"))
     var duration = 1.0
 
@@ -53,29 +50,17 @@ struct VerifyCommand: ParsableCommand {
     @Option(help: "How to print the results.")
     var format = OutputFormat.text
 
-    @Option(
-        help: ArgumentHelp(
-            "Measure instead the peak memory of one receipt of about this size, full of purchases (at most 20,000), "
-                + "in a process of its own.",
-            valueName: "bytes"))
-    var memory: Int?
-
     func validate() throws {
         // With yearly periods, 1,000 purchases reach back to the Middle Ages; thousands leave the calendar.
         try purchases.check("--purchases", in: 0...1000)
         try threads.check("--threads", in: 1...1024)
         try check(duration > 0 && duration <= 3600, "--duration takes seconds above 0, up to 3600, not \(duration).")
         try check((1...10_000).contains(receipts), "--receipts takes a number from 1 to 10000, not \(receipts).")
-        let largest = Limits().maximumReceiptBytes
-        try check(
-            memory.map { (10_000...largest).contains($0) } ?? true,
-            "--memory takes from 10000 to \(largest) bytes, the most a verifier takes by default.")
     }
 
     func run() throws {
-        if let memory { return try measureMemory(byteCount: memory) }
         let report = try measure()
-        print(try format == .json ? JSONText.of(report) : VerifyTable(report: report).text)
+        print(try format == .json ? JSONText.of(report) : report.table)
     }
 }
 
@@ -90,14 +75,6 @@ extension VerifyCommand {
         let progress = ProgressLine(unit: "turns", total: plan.turns)
         defer { progress.finish() }
         return try VerifyBenchmark(plan: plan).run { progress.update(done: $0) }
-    }
-
-    private func measureMemory(byteCount: Int) throws {
-        let folder = try ScratchFolder()
-        defer { folder.remove() }
-        let sample = MemorySample(folder: folder.path)
-        try sample.write(byteCount: byteCount, seed: seed)
-        try MemoryProbeCommand.runInNewProcess(on: sample, format: format)
     }
 }
 

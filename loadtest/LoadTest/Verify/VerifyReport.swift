@@ -6,18 +6,6 @@ struct VerifyReport: Encodable, Sendable {
     let cases: [VerifyCase]
 }
 
-/// The state of the signer's chain: verified before or not.
-enum ChainState: String, CaseIterable, Encodable, Sendable {
-    case warm, cold
-
-    var contender: Contender {
-        switch self {
-        case .warm: .warm
-        case .cold: .cold
-        }
-    }
-}
-
 /// One row: receipts of one size on a number of threads. Rates are medians over the rounds, of all threads together;
 /// ratios are medians of the ratios within each round.
 struct VerifyCase: Encodable, Sendable {
@@ -25,11 +13,10 @@ struct VerifyCase: Encodable, Sendable {
     /// The mean size of a receipt in DER.
     let bytes: Int
     let threads: Int
-    let chain: ChainState
+    /// `warm` or `cold`: the signer's chain was verified before or not.
+    let chain: Implementation
     let receiptsPerSecond: Double
-    /// The rate of the crypto floor.
     let floorPerSecond: Double
-    /// The rate of `CMS_verify`.
     let cmsVerifyPerSecond: Double
     /// 1 would mean that everything but the cryptography is free.
     let ratioToFloor: Double
@@ -38,9 +25,7 @@ struct VerifyCase: Encodable, Sendable {
     let nanosecondsPerReceipt: Double
     /// The speed of decoding base64 text; not part of the other numbers.
     let base64BytesPerSecond: Double
-    /// The rate in the slowest turn.
     let lowestReceiptsPerSecond: Double
-    /// The rate in the fastest turn.
     let highestReceiptsPerSecond: Double
     /// The rate as a multiple of one thread's; nil if one thread was not measured.
     let scaling: Double?
@@ -60,33 +45,34 @@ struct VerifyCase: Encodable, Sendable {
 }
 
 extension VerifyCase {
-    init(_ samples: SampleReceipts, _ measurements: Measurements, threads: Int, chain: ChainState) {
-        let rates = measurements[chain.contender, threads: threads]
-        let floor = measurements[.floor, threads: threads]
-        let cmsVerify = measurements[.cmsVerify, threads: threads]
-        let decoded = measurements[.base64, threads: threads].median * Double(samples.meanBase64ByteCount)
-        let scaling = rates.ratio(to: measurements[chain.contender, threads: 1])
+    init(_ samples: SampleReceipts, _ measurements: Measurements, threads: Int, chain: Implementation) {
+        func rates(of implementation: Implementation, _ threads: Int) -> Rates {
+            measurements[Entrant(implementation: implementation, threads: threads)] ?? Rates()
+        }
+        let ours = rates(of: chain, threads)
+        let floor = rates(of: .floor, threads), cmsVerify = rates(of: .cmsVerify, threads)
+        let decoded = rates(of: .base64, threads).median * Double(samples.meanBase64ByteCount)
+        let scaling = ours.ratio(to: rates(of: chain, 1))
         self.init(
             purchases: samples.purchases, bytes: samples.meanByteCount, threads: threads, chain: chain,
-            receiptsPerSecond: rates.median.rounded(toDecimals: 1),
+            receiptsPerSecond: ours.median.rounded(toDecimals: 1),
             floorPerSecond: floor.median.rounded(toDecimals: 1),
             cmsVerifyPerSecond: cmsVerify.median.rounded(toDecimals: 1),
-            ratioToFloor: rates.ratio(to: floor).rounded(toDecimals: 4),
-            ratioToCMSVerify: rates.ratio(to: cmsVerify).rounded(toDecimals: 2),
-            nanosecondsPerReceipt: (Double(threads) * 1e9 / rates.median).rounded(),
+            ratioToFloor: ours.ratio(to: floor).rounded(toDecimals: 4),
+            ratioToCMSVerify: ours.ratio(to: cmsVerify).rounded(toDecimals: 2),
+            nanosecondsPerReceipt: (Double(threads) * 1e9 / ours.median).rounded(),
             base64BytesPerSecond: decoded.rounded(),
-            lowestReceiptsPerSecond: rates.lowest.rounded(toDecimals: 1),
-            highestReceiptsPerSecond: rates.highest.rounded(toDecimals: 1),
+            lowestReceiptsPerSecond: ours.lowest.rounded(toDecimals: 1),
+            highestReceiptsPerSecond: ours.highest.rounded(toDecimals: 1),
             scaling: scaling > 0 ? scaling.rounded(toDecimals: 3) : nil)
     }
 }
 
-struct VerifyTable {
-    let report: VerifyReport
-
-    var text: String {
+extension VerifyReport {
+    /// The cases for readers.
+    var table: String {
         var table = TextTable(header: Self.header)
-        for row in report.cases { table.append(row.cells) }
+        for row in cases { table.append(row.cells) }
         return table.text + "\n\n" + Self.legend
     }
 
@@ -104,7 +90,7 @@ struct VerifyTable {
         of floor, x CMS_verify, scaling (against one thread)
                        medians of the ratios within each round, because a shared machine has fast and slow rounds
         base64 MB/s    text decoded per second, in millions of bytes; a gateway pays for it beside receipts/s
-        All contenders took turns in one run on the same receipts. Allocations are not counted.
+        All implementations took turns in one run on the same receipts. Allocations are not counted.
         """
 }
 

@@ -4,33 +4,30 @@
 /// Receipts for testing and measuring verifiers: random genuine ones, then every fault once.
 ///
 /// Each entry has its own random stream, so it is made alone, on access, in about a millisecond.
-public struct Corpus: RandomAccessCollection, Sendable {
+package struct Corpus: RandomAccessCollection, Sendable {
     /// The end of the two years in which receipts are issued.
-    public static let issuedBefore = UTCDate(2026, 7, 1)
+    package static let issuedBefore = UTCDate(2026, 7, 1)
     /// The number of purchases in a random receipt.
-    public static let purchases: ClosedRange<Int64> = 1...9
+    package static let purchases: ClosedRange<Int64> = 1...9
 
     /// The authority a verifier must trust, for the environment Sandbox.
-    public let pki: ForgedPKI
+    package let pki: ForgedPKI
     /// The number of random genuine receipts before the faults.
-    public let genuineReceipts: Int
+    package let genuineReceipts: Int
     let seed: UInt64
 
     /// Creates a corpus that depends on `seed` alone; a larger one begins with the same receipts.
-    public init(seed: UInt64, genuineReceipts: Int) {
+    package init(seed: UInt64, genuineReceipts: Int) {
         self.seed = seed
         self.genuineReceipts = genuineReceipts
         pki = ForgedPKI(seed: seed)
     }
 
-    /// The index of the first entry.
-    public var startIndex: Int { 0 }
+    package var startIndex: Int { 0 }
 
-    /// The index after the last fault.
-    public var endIndex: Int { genuineReceipts + Fault.allCases.count }
+    package var endIndex: Int { genuineReceipts + Fault.allCases.count }
 
-    /// Makes the entry at `position`.
-    public subscript(position: Int) -> CorpusEntry {
+    package subscript(position: Int) -> CorpusEntry {
         precondition(indices.contains(position), "the corpus has \(count) entries")
         return position < genuineReceipts
             ? genuineEntry(number: position + 1)
@@ -55,15 +52,13 @@ public struct Corpus: RandomAccessCollection, Sendable {
 }
 
 /// One receipt of a corpus and its only correct answer.
-public struct CorpusEntry: Sendable {
+package struct CorpusEntry: Sendable {
     /// The fields that a verifier must read from a genuine receipt.
-    public struct Contents: Sendable, Hashable {
-        /// The bundle identifier.
-        public let bundleID: String
-        /// The number of in-app purchases.
-        public let purchases: Int
+    package struct Contents: Sendable, Hashable {
+        package let bundleID: String
+        package let purchases: Int
         /// `Sandbox` or `Production`.
-        public let environment: String
+        package let environment: String
 
         init(_ contents: ReceiptContents) {
             bundleID = contents.bundleID
@@ -73,18 +68,14 @@ public struct CorpusEntry: Sendable {
     }
 
     /// A name that is unique in its corpus and fit for a file.
-    public let name: String
-    /// The evidence that a client would send.
-    public let evidence: ForgedEvidence
-    /// The answer that a verifier must give.
-    public let expected: ExpectedAnswer
+    package let name: String
+    package let evidence: ForgedEvidence
+    package let expected: ExpectedAnswer
     /// Nil unless the answer is genuine.
-    public let contents: Contents?
+    package let contents: Contents?
     /// Nil for a random genuine receipt.
-    public let fault: Fault?
-    /// The purpose of this entry.
-    public let explanation: String
+    package let fault: Fault?
+    package let explanation: String
 
-    /// The name of the file with the base64 text.
-    public var fileName: String { name + ".b64" }
+    package var fileName: String { name + ".b64" }
 }

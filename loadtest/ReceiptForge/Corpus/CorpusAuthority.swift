@@ -10,7 +10,7 @@ extension ForgedPKI {
     /// Recreates the authority that signed a corpus.
     ///
     /// - Parameter directory: the folder that a `CorpusWriter` wrote.
-    public init(corpusDirectory directory: String) throws(CorpusAuthorityError) {
+    package init(corpusDirectory directory: String) throws(CorpusAuthorityError) {
         let folder = URL(filePath: directory, directoryHint: .isDirectory)
         let file = folder.appending(path: Self.seedFileName)
         guard let text = try? Data(contentsOf: file) else { throw .notRecorded(directory: directory) }
@@ -25,18 +25,14 @@ extension ForgedPKI {
 }
 
 /// The reasons why the authority of a corpus cannot be recreated.
-public enum CorpusAuthorityError: Error, Hashable, Sendable {
-    /// There is no `pki.json`.
+package enum CorpusAuthorityError: Error, Hashable, Sendable, CustomStringConvertible {
     case notRecorded(directory: String)
     /// It does not have the form that a `CorpusWriter` writes.
     case notReadable(file: String)
     /// Its seed does not give the folder's `root.pem`.
     case signedByAnother(directory: String)
-}
 
-extension CorpusAuthorityError: CustomStringConvertible {
-    /// The fault and its remedy.
-    public var description: String {
+    package var description: String {
         switch self {
         case .notRecorded(let directory):
             "'\(directory)' has no pki.json with the seed of its keys; create it with "

@@ -5,18 +5,18 @@ internal import FoundationEssentials
 internal import Receipts
 
 /// Writes a corpus to a folder: `root.pem`, `pki.json` with its seed, one `.b64` file per entry, and `index.json`.
-public struct CorpusWriter: Sendable {
+package struct CorpusWriter: Sendable {
     private let directory: URL
 
     /// Creates a writer into this folder, which is created if it is missing.
-    public init(directory: String) {
+    package init(directory: String) {
         self.directory = URL(filePath: directory, directoryHint: .isDirectory)
     }
 
     /// Writes every file atomically, the index last: a folder with an index is complete. Entries are made on all cores.
     ///
     /// - Parameter progress: called after each entry with the number of entries written so far.
-    public func write(_ corpus: Corpus, progress: (_ written: Int) -> Void = { _ in }) async throws {
+    package func write(_ corpus: Corpus, progress: (_ written: Int) -> Void = { _ in }) async throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try write(Data(corpus.pki.rootPEM.utf8), to: "root.pem")
         try write(Data("{\"seed\": \(corpus.seed)}\n".utf8), to: ForgedPKI.seedFileName)

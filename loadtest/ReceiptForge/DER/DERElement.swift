@@ -63,7 +63,6 @@ enum DERElement: Sendable, Hashable {
 
 /// The form of an element's length (X.690 §8.1.3). DER allows only `minimal` (§10.1).
 enum DERLengthForm: Sendable, Hashable {
-    /// As few bytes as the length needs.
     case minimal
     /// The long form with this many bytes after the first one, padded with leading zeros.
     case long(bytes: Int)

@@ -41,7 +41,7 @@ extension Fault {
         Fault(
             "digest-md5", .rejected(.digestAlgorithmUnsupported),
             "Properly signed with MD5, whose collisions take seconds.",
-            .container { $0.signed(with: .md5) }),
+            .container { $0.pki.container(signing: $0.contents.payload, digest: .md5) }),
         Fault(
             "digest-algorithms-without-the-signers", .rejected(.digestAlgorithmNotListed),
             "The container announces SHA-1 and the signer uses SHA-256.",

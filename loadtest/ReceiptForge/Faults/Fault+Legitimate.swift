@@ -67,7 +67,7 @@ extension Fault {
         Fault(
             "sha1-digest", .genuine,
             "Receipts issued before August 2023 are signed with SHA-1 and still arrive every day.",
-            .container { $0.signed(with: .sha1) }),
+            .container { $0.pki.container(signing: $0.contents.payload, digest: .sha1) }),
         Fault(
             "length-in-one-byte-form", .genuine,
             "A product ID of 200 characters needs the length form `81`.",
@@ -86,12 +86,6 @@ extension Fault {
             "Several client libraries wrap base64 at 76 characters (RFC 2045 §6.8).",
             .text { Base64.lines(Base64.text($0.wellFormed), width: 76, separator: "\r\n") }),
     ]
-}
-
-extension FaultForge {
-    func signed(with digest: DigestAlgorithm) -> SignedData {
-        pki.container(signing: contents.payload, by: .leaf, certificates: pki.certificates, digest: digest)
-    }
 }
 
 extension ReceiptContents {

@@ -1,19 +1,18 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-public import Receipts
+package import Receipts
 
 /// One named difference from an ordinary receipt, and the answer a verifier must give.
 ///
 /// Some are odd but expected to be genuine: a verifier that rejects everything unusual is as wrong as one that accepts
 /// everything signed. Apart from the difference the receipt is correct and correctly signed.
-public struct Fault: Sendable {
+package struct Fault: Sendable {
     /// A stable name in kebab case, fit for a file name.
-    public let name: String
-    /// The only correct answer.
-    public let expected: ExpectedAnswer
+    package let name: String
+    package let expected: ExpectedAnswer
     /// The difference and its significance, in one sentence or two.
-    public let explanation: String
+    package let explanation: String
     let recipe: Recipe
 
     init(_ name: String, _ expected: ExpectedAnswer, _ explanation: String, _ recipe: Recipe) {
@@ -23,8 +22,7 @@ public struct Fault: Sendable {
         self.recipe = recipe
     }
 
-    /// Finds the fault with this name.
-    public init?(named name: String) {
+    package init?(named name: String) {
         guard let fault = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = fault
     }
@@ -33,9 +31,7 @@ public struct Fault: Sendable {
 extension Fault {
     /// The step at which the difference is made. All later steps are correct.
     enum Recipe: Sendable {
-        /// The text that a client sends.
         case text(@Sendable (FaultForge) -> String)
-        /// The bytes of the receipt.
         case bytes(@Sendable (FaultForge) -> [UInt8])
         /// A container made from scratch.
         case container(@Sendable (FaultForge) -> SignedData)
@@ -52,33 +48,30 @@ extension Fault {
 
 extension Fault: CaseIterable {
     /// Every fault, in the order of a verifier's work: text, encoding, container, payload, chain, signature.
-    public static let allCases: [Fault] =
+    package static let allCases: [Fault] =
         legitimate + base64 + encoding + limits + container + signedAttributes + attributes + values + certificates
         + chains + signatures
 }
 
 extension Fault: Hashable, CustomStringConvertible {
     /// Compares the names, which are unique.
-    public static func == (left: Fault, right: Fault) -> Bool { left.name == right.name }
+    package static func == (left: Fault, right: Fault) -> Bool { left.name == right.name }
 
-    /// Hashes the name.
-    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
-    /// The name, for test reports.
-    public var description: String { name }
+    package var description: String { name }
 }
 
 /// The answer of a verifier that trusts the forged root for the environment Sandbox, and nothing else.
-public enum ExpectedAnswer: Sendable, Hashable {
+package enum ExpectedAnswer: Sendable, Hashable {
     /// The receipt is valid, however odd it looks.
     case genuine
-    /// The receipt is rejected because of exactly this rule.
     case rejected(Rule)
     /// The text is not base64, so there is no verdict.
     case badRequest(Base64Error.Fault)
 
     /// `genuine`, `rejected` or `bad_request`.
-    public var verdict: String {
+    package var verdict: String {
         switch self {
         case .genuine: "genuine"
         case .rejected: "rejected"
@@ -87,7 +80,7 @@ public enum ExpectedAnswer: Sendable, Hashable {
     }
 
     /// The name of the broken rule or of the base64 fault; nil if genuine.
-    public var reason: String? {
+    package var reason: String? {
         switch self {
         case .genuine: nil
         case .rejected(let rule): rule.rawValue
@@ -96,15 +89,13 @@ public enum ExpectedAnswer: Sendable, Hashable {
     }
 }
 
-/// The evidence that a client would send.
-public enum ForgedEvidence: Sendable, Hashable {
+package enum ForgedEvidence: Sendable, Hashable {
     /// A receipt, correctly encoded or not.
     case der([UInt8])
     /// A text in place of base64.
     case text(String)
 
-    /// The text of the request field.
-    public var base64: String {
+    package var base64: String {
         switch self {
         case .der(let bytes): Base64.text(bytes)
         case .text(let text): text

@@ -2,25 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Applies faults to one sample receipt.
-public struct FaultForge: Sendable {
+package struct FaultForge: Sendable {
     /// The authority that a verifier under test must trust.
-    public let pki: ForgedPKI
+    package let pki: ForgedPKI
     /// The contents of the sample: a sandbox receipt with an active and an expired period of one subscription.
-    public let contents: ReceiptContents
+    package let contents: ReceiptContents
 
-    /// Creates a forge for receipts of this authority.
-    public init(pki: ForgedPKI) {
+    package init(pki: ForgedPKI) {
         self.pki = pki
         contents = .faultSample
     }
 
-    /// The sample without any fault.
-    public var wellFormed: [UInt8] {
+    package var wellFormed: [UInt8] {
         pki.sign(contents)
     }
 
     /// Returns the evidence that a client would send with this fault.
-    public func evidence(with fault: Fault) -> ForgedEvidence {
+    package func evidence(with fault: Fault) -> ForgedEvidence {
         switch fault.recipe {
         case .text(let make): .text(make(self))
         case .bytes(let make): .der(make(self))
@@ -54,7 +52,7 @@ extension FaultForge {
 
     /// Signs the sample with the key of the first of `certificates`.
     func signed(by signer: KeyRole, certificates: [Certificate]) -> SignedData {
-        pki.container(signing: contents.payload, by: signer, certificates: certificates, digest: pki.digest)
+        pki.container(signing: contents.payload, by: signer, certificates: certificates)
     }
 
     /// A chain with the genuine names and an attacker's keys.
@@ -88,7 +86,7 @@ extension PurchaseContents {
 
 extension FaultForge {
     /// Returns the contents that a verifier must read from a receipt with this fault; nil unless it is genuine.
-    public func contents(with fault: Fault) -> ReceiptContents? {
+    package func contents(with fault: Fault) -> ReceiptContents? {
         guard fault.expected == .genuine else { return nil }
         switch fault.recipe {
         case .contents(let edit): return edited(contents, by: edit)

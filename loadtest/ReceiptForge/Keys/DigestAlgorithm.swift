@@ -5,14 +5,12 @@ internal import COpenSSL
 
 /// The digests of receipts' signatures. Apple used SHA-1 until January 2024 and uses SHA-256 now, and SHA-384 for the
 /// certificates of transactions; MD5 exists to be rejected.
-public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
+package enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// 128 bits, broken.
     case md5
     /// 160 bits; in every receipt issued before August 2023.
     case sha1
-    /// 256 bits.
     case sha256
-    /// 384 bits.
     case sha384
 
     var objectIdentifier: ObjectIdentifier { identifiers.digest }

@@ -3,7 +3,6 @@
 
 internal import COpenSSL
 
-/// An elliptic key that can sign.
 struct ECPrivateKey: PrivateKey {
     /// The curves of Apple's keys (RFC 5480 §2.1.1.1).
     enum Curve: Sendable, CaseIterable {

@@ -3,15 +3,15 @@
 
 /// A hierarchy like the one that signs App Store receipts: root, intermediate and leaf, all RSA-2048, with Apple's two
 /// marker extensions. Everything is derived from the seed.
-public struct ForgedPKI: Sendable {
+package struct ForgedPKI: Sendable {
     /// The digest of receipts' signatures.
-    public let digest: DigestAlgorithm
+    package let digest: DigestAlgorithm
     /// Leaf, intermediate, root: the order in receipts.
-    public let certificates: [Certificate]
+    package let certificates: [Certificate]
     let keys: KeyRing
 
     /// Creates three keys, about a tenth of a second each, and their certificates.
-    public init(seed: UInt64, digest: DigestAlgorithm = .sha256) {
+    package init(seed: UInt64, digest: DigestAlgorithm = .sha256) {
         let keys = KeyRing(seed: seed)
         self.digest = digest
         self.keys = keys
@@ -19,16 +19,16 @@ public struct ForgedPKI: Sendable {
     }
 
     /// The signer of receipts, with marker 1.2.840.113635.100.6.11.1. Valid 2016 to 2036.
-    public var leaf: Certificate { certificates[0] }
+    package var leaf: Certificate { certificates[0] }
 
     /// The issuer of leaves, with marker 1.2.840.113635.100.6.2.1. Valid 2015 to 2040.
-    public var intermediate: Certificate { certificates[1] }
+    package var intermediate: Certificate { certificates[1] }
 
     /// The self-signed root, which a verifier must trust. Valid 2014 to 2044.
-    public var root: Certificate { certificates[2] }
+    package var root: Certificate { certificates[2] }
 
     /// The root in PEM, for a file of trusted roots.
-    public var rootPEM: String { root.pem }
+    package var rootPEM: String { root.pem }
 
     /// The leaf's private key as PKCS #8 in PEM (RFC 5958, RFC 7468).
     package var leafKeyPEM: String { keys.key(for: .leaf).pem }
@@ -36,19 +36,17 @@ public struct ForgedPKI: Sendable {
 
 extension ForgedPKI {
     /// Signs a receipt: one encoding of the payload and one RSA signature, about a millisecond.
-    public func sign(_ contents: ReceiptContents) -> [UInt8] {
+    package func sign(_ contents: ReceiptContents) -> [UInt8] {
         container(signing: contents.payload).encoded
     }
 
-    /// Returns the container of a genuine receipt, for edits.
-    func container(signing payload: [UInt8]) -> SignedData {
-        container(signing: payload, by: .leaf, certificates: certificates, digest: digest)
-    }
-
-    /// Returns a container signed with the key of the first of `certificates`.
+    /// Returns the container of a genuine receipt, or one signed with the key of the first of other `certificates`.
     func container(
-        signing payload: [UInt8], by signer: KeyRole, certificates: [Certificate], digest: DigestAlgorithm
+        signing payload: [UInt8], by signer: KeyRole = .leaf, certificates: [Certificate]? = nil,
+        digest: DigestAlgorithm? = nil
     ) -> SignedData {
-        SignedData(signing: payload, by: keys.key(for: signer), certificates: certificates, digest: digest)
+        SignedData(
+            signing: payload, by: keys.key(for: signer), certificates: certificates ?? self.certificates,
+            digest: digest ?? self.digest)
     }
 }

@@ -4,28 +4,27 @@
 /// An authority for test servers: a client that trusts its certificate accepts every identity it issues.
 ///
 /// Everything is derived from the seed and the names of the hosts. All identities share one key.
-public struct TLSAuthority: Sendable {
+package struct TLSAuthority: Sendable {
     /// The self-signed certificate, which a client must trust. Valid 2014 to 2044.
-    public let certificate: Certificate
+    package let certificate: Certificate
     private let keys: KeyRing
 
     /// Creates one key, about a tenth of a second, and its certificate.
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         keys = KeyRing(seed: seed)
         let key = keys.key(for: .tlsAuthority)
         certificate = CertificateTemplate.tlsAuthority(key: key).signed(by: key)
     }
 
-    /// The certificate in PEM, for a file of trusted authorities.
-    public var certificatePEM: String { certificate.pem }
+    package var certificatePEM: String { certificate.pem }
 
     /// Issues a certificate for these hosts, DNS names or IPv4 addresses such as `127.0.0.1`. Valid 2016 to 2036.
-    public func identity(forHosts hosts: [String]) -> TLSIdentity {
+    package func identity(forHosts hosts: [String]) -> TLSIdentity {
         identity(forHosts: hosts, validity: .init(UTCDate(2016, 1, 1), UTCDate(2036, 12, 31)))
     }
 
     /// Issues an expired certificate for these hosts. Valid 2016 to 2017.
-    public func expiredIdentity(forHosts hosts: [String]) -> TLSIdentity {
+    package func expiredIdentity(forHosts hosts: [String]) -> TLSIdentity {
         identity(forHosts: hosts, validity: .init(UTCDate(2016, 1, 1), UTCDate(2017, 1, 1)))
     }
 
@@ -39,14 +38,13 @@ public struct TLSAuthority: Sendable {
 }
 
 /// The certificate and the private key of a TLS server or client.
-public struct TLSIdentity: Sendable, Hashable {
+package struct TLSIdentity: Sendable, Hashable {
     /// The server's certificate (RFC 7468), without the authority's.
-    public let certificatePEM: String
+    package let certificatePEM: String
     /// The server's private key as PKCS #8 text (RFC 5958, RFC 7468).
-    public let privateKeyPEM: String
+    package let privateKeyPEM: String
 
-    /// Creates an identity from the texts of its files.
-    public init(certificatePEM: String, privateKeyPEM: String) {
+    package init(certificatePEM: String, privateKeyPEM: String) {
         self.certificatePEM = certificatePEM
         self.privateKeyPEM = privateKeyPEM
     }

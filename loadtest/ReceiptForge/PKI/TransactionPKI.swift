@@ -5,15 +5,14 @@
 /// with a P-256 key, and Apple's two marker extensions.
 ///
 /// The keys are derived from the seed. The certificates are not, because no two ECDSA signatures are alike.
-public struct TransactionPKI: Sendable {
+package struct TransactionPKI: Sendable {
     /// Leaf, intermediate, root: the order of an `x5c` (RFC 7515 §4.1.6).
-    public let certificates: [Certificate]
+    package let certificates: [Certificate]
     let rootKey: ECPrivateKey
     let intermediateKey: ECPrivateKey
     let leafKey: ECPrivateKey
 
-    /// Creates three keys and their certificates.
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         rootKey = ECPrivateKey(.p384, seed: seed, purpose: "transaction root")
         intermediateKey = ECPrivateKey(.p384, seed: seed, purpose: "transaction intermediate")
         leafKey = ECPrivateKey(.p256, seed: seed, purpose: "transaction leaf")
@@ -25,10 +24,10 @@ public struct TransactionPKI: Sendable {
     }
 
     /// The self-signed root, which a verifier must trust. Valid 2014 to 2044.
-    public var root: Certificate { certificates[2] }
+    package var root: Certificate { certificates[2] }
 
     /// Signs as in a JWS: ES256, r ‖ s of 64 bytes (RFC 7518 §3.4).
-    public func sign(_ message: [UInt8]) -> [UInt8] {
+    package func sign(_ message: [UInt8]) -> [UInt8] {
         leafKey.fixedLengthSignature(over: message, digest: .sha256)
     }
 }

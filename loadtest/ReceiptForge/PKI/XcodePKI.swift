@@ -5,23 +5,21 @@
 ///
 /// Every Xcode has the same private key, so such a receipt proves nothing; a gateway accepts it only if its operator
 /// trusts that certificate for the environment Xcode.
-public struct XcodePKI: Sendable {
+package struct XcodePKI: Sendable {
     /// The self-signed certificate that signs receipts and is its own root. Valid 2020 to 2040.
-    public let certificate: Certificate
+    package let certificate: Certificate
     private let key: RSAPrivateKey
 
-    /// Creates one key and its certificate.
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         let key = KeyRing(seed: seed).key(for: .xcode)
         self.key = key
         certificate = CertificateTemplate.xcode(key: key).signed(by: key)
     }
 
-    /// The certificate in PEM, for a file of trusted roots.
-    public var rootPEM: String { certificate.pem }
+    package var rootPEM: String { certificate.pem }
 
     /// Signs a receipt as Xcode does. The receipt type is `Xcode`, whatever `contents` has.
-    public func signLikeXcode(_ contents: ReceiptContents) -> [UInt8] {
+    package func signLikeXcode(_ contents: ReceiptContents) -> [UInt8] {
         let payload = contents.xcodePayload
         var container = SignedData(signing: payload, by: key, certificates: [certificate], digest: .sha256)
         container.signerInfos[0].signatureAlgorithm = AlgorithmIdentifier(.sha256WithRSAEncryption)

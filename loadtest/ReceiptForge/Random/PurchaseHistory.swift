@@ -117,7 +117,7 @@ extension ReceiptContents {
     /// - Parameters:
     ///   - generator: the only source of randomness; its state determines the receipt.
     ///   - deadline: the end of the two years in which the receipt is issued.
-    public static func random(
+    package static func random(
         using generator: inout SplitMix64, purchases: Int, issuedBefore deadline: UTCDate = Corpus.issuedBefore
     ) -> ReceiptContents {
         let bundleID = randomBundleID(using: &generator)

@@ -5,16 +5,16 @@
 ///
 /// The algorithm is SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). It
 /// is **not** cryptographic: the seed reveals every key made from it, as a test PKI requires.
-public struct SplitMix64: RandomNumberGenerator, Sendable {
+package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     /// Creates a generator at the start of the sequence of `seed`.
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         state = seed
     }
 
     /// Creates an independent generator for one purpose, so that the order of use does not matter.
-    public init(seed: UInt64, purpose: String) {
+    package init(seed: UInt64, purpose: String) {
         var mixer = SplitMix64(seed: seed)
         state = purpose.utf8.reduce(mixer.next()) { hash, byte in
             // FNV-1a, 64 bits: stable across processes, which `Hasher` is not.
@@ -22,8 +22,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
         }
     }
 
-    /// Returns the next 64 bits.
-    public mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -39,6 +38,11 @@ extension SplitMix64 {
     mutating func number(in range: ClosedRange<Int64>) -> Int64 {
         let width = UInt64(range.upperBound - range.lowerBound) + 1
         return range.lowerBound + Int64(next() % width)
+    }
+
+    /// Returns a number from 0 to below 1, of 53 random bits.
+    package mutating func fraction() -> Double {
+        Double(next() >> 11) * 0x1p-53
     }
 
     /// Returns true in `percent` of one hundred draws.

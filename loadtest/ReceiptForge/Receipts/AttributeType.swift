@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Apple's number of an attribute of a receipt or of a purchase.
-public struct AttributeType: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral {
+package struct AttributeType: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral {
     /// Genuine numbers fit 32 bits; wider and negative ones exist to be rejected.
-    public let rawValue: Int64
+    package let rawValue: Int64
 
-    /// Creates the type with this number.
-    public init(rawValue: Int64) {
+    package init(rawValue: Int64) {
         self.rawValue = rawValue
     }
 
-    /// Creates the type with this number.
-    public init(integerLiteral value: Int64) {
+    package init(integerLiteral value: Int64) {
         rawValue = value
     }
 }

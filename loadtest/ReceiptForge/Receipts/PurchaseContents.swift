@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The contents of one in-app purchase (attribute 17).
-public struct PurchaseContents: Sendable, Hashable {
+package struct PurchaseContents: Sendable, Hashable {
     /// Apple's numbers for attribute 1707.
-    public enum ProductType: Int64, Sendable, Hashable, CaseIterable {
+    package enum ProductType: Int64, Sendable, Hashable, CaseIterable {
         /// Bought once, kept for ever.
         case nonConsumable = 0
         /// Used up; removed from the receipt once finished.
@@ -16,46 +16,42 @@ public struct PurchaseContents: Sendable, Hashable {
     }
 
     /// Apple's numbers for attribute 1720.
-    public enum CancellationReason: Int64, Sendable, Hashable, CaseIterable {
+    package enum CancellationReason: Int64, Sendable, Hashable, CaseIterable {
         /// Another reason, for example bought by accident.
         case other = 0
         /// The customer found an issue in the app.
         case issueInApp = 1
     }
 
-    /// The number of items bought at once.
-    public var quantity: Int64 = 1
-    /// The product's identifier, usually below the bundle ID.
-    public var productID: String
+    package var quantity: Int64 = 1
+    package var productID: String
     /// The identifier of this purchase or renewal, decimal digits.
-    public var transactionID: String
+    package var transactionID: String
     /// The identifier of the first purchase of the chain.
-    public var originalTransactionID: String
+    package var originalTransactionID: String
     /// The time this period was bought.
-    public var purchaseDate: UTCDate
+    package var purchaseDate: UTCDate
     /// The time the first period was bought.
-    public var originalPurchaseDate: UTCDate
+    package var originalPurchaseDate: UTCDate
     /// The end of the subscription period; nil for everything but subscriptions.
-    public var expiresDate: UTCDate?
-    /// The time of the refund.
-    public var cancellationDate: UTCDate?
-    /// The reason for the refund.
-    public var cancellationReason: CancellationReason?
+    package var expiresDate: UTCDate?
+    package var cancellationDate: UTCDate?
+    package var cancellationReason: CancellationReason?
     /// The identifier of a subscription period across devices; 0 means none.
-    public var webOrderLineItemID: Int64 = 0
+    package var webOrderLineItemID: Int64 = 0
     /// True in a free trial. Nil omits the attribute.
-    public var isTrialPeriod: Bool? = false
+    package var isTrialPeriod: Bool? = false
     /// True in an introductory price period. Nil omits the attribute, as in receipts before 2017.
-    public var isInIntroOfferPeriod: Bool? = false
+    package var isInIntroOfferPeriod: Bool? = false
     /// The subscription offer the customer redeemed.
-    public var promotionalOfferID: String?
+    package var promotionalOfferID: String?
     /// Nil omits the attribute.
-    public var productType: ProductType? = .autoRenewableSubscription
+    package var productType: ProductType? = .autoRenewableSubscription
     /// Attribute 1722, undocumented by Apple; 0 in every genuine receipt seen so far.
-    public var attribute1722: Int64 = 0
+    package var attribute1722: Int64 = 0
 
     /// Creates a purchase that is the first of its chain.
-    public init(productID: String, transactionID: String, purchaseDate: UTCDate) {
+    package init(productID: String, transactionID: String, purchaseDate: UTCDate) {
         self.productID = productID
         self.transactionID = transactionID
         self.originalTransactionID = transactionID

@@ -2,18 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
-public struct ReceiptAttribute: Sendable, Hashable {
-    /// The type, which defines the meaning of the value.
-    public var type: AttributeType
+package struct ReceiptAttribute: Sendable, Hashable {
+    package var type: AttributeType
     /// 1 everywhere but in attribute 4 of Apple's receipts, where it is 2.
-    public var version: Int64 = 1
+    package var version: Int64 = 1
     /// The bytes inside the `OCTET STRING`: another element, or raw bytes in attributes 4 to 7.
-    public var value: [UInt8]
+    package var value: [UInt8]
     /// Superfluous elements inside the SEQUENCE.
     var trailing: [DERElement] = []
 
     /// Creates an attribute with this value, unchecked.
-    public init(_ type: AttributeType, version: Int64 = 1, value: [UInt8]) {
+    package init(_ type: AttributeType, version: Int64 = 1, value: [UInt8]) {
         self.type = type
         self.version = version
         self.value = value
@@ -41,7 +40,6 @@ extension ReceiptAttribute {
 
 /// `Payload ::= SET OF ReceiptAttribute`: the content Apple signs, and also the value of each purchase.
 struct AttributeSet: Sendable {
-    /// The order of the attributes.
     enum Order: Sendable {
         /// By their encodings, shortest first, as DER requires and genuine receipts do.
         case sorted
@@ -64,7 +62,6 @@ struct AttributeSet: Sendable {
         attributes.removeAll { $0.type == type }
     }
 
-    /// Replaces every attribute of the same type.
     mutating func replace(with replacement: ReceiptAttribute) {
         attributes = attributes.map { $0.type == replacement.type ? replacement : $0 }
     }

@@ -2,48 +2,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The contents of an app receipt before signing.
-public struct ReceiptContents: Sendable, Hashable {
+package struct ReceiptContents: Sendable, Hashable {
     /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox`, `Sandbox`, or `Xcode`.
-    public var receiptType = "ProductionSandbox"
+    package var receiptType = "ProductionSandbox"
     /// The app's number in the App Store; 0 in the sandbox.
-    public var adamID: Int64 = 0
-    /// The app's bundle identifier.
-    public var bundleID: String
+    package var adamID: Int64 = 0
+    package var bundleID: String
     /// The app's `CFBundleVersion`.
-    public var applicationVersion = "1"
+    package var applicationVersion = "1"
     /// The salt of the device hash, 16 bytes in genuine receipts.
-    public var opaqueValue: [UInt8]
+    package var opaqueValue: [UInt8]
     /// The vendor identifier of the device, 16 bytes; only its hash enters the receipt.
-    public var deviceIdentifier: [UInt8]
+    package var deviceIdentifier: [UInt8]
     /// Undocumented raw bytes, 30 to 60 of them.
-    public var opaque6: [UInt8]
+    package var opaque6: [UInt8]
     /// Undocumented raw bytes, 30 to 60 of them.
-    public var opaque7: [UInt8]
+    package var opaque7: [UInt8]
     /// The time of issue, at which the certificates must be valid.
-    public var creationDate: UTCDate
-    /// The App Store's age rating.
-    public var ageRating = "4+"
+    package var creationDate: UTCDate
+    package var ageRating = "4+"
     /// The developer's number; 0 in the sandbox.
-    public var developerID: Int64 = 0
+    package var developerID: Int64 = 0
     /// The number of the download, up to 60 bits; 0 in the sandbox.
-    public var downloadID: Int64 = 0
+    package var downloadID: Int64 = 0
     /// The number of the app's version in the App Store; 0 in the sandbox.
-    public var versionExternalIdentifier: Int64 = 0
+    package var versionExternalIdentifier: Int64 = 0
     /// The time the app was first bought. Apple's sandbox always has 2013-08-01T07:00:00Z.
-    public var originalPurchaseDate = UTCDate(2013, 8, 1, 7)
+    package var originalPurchaseDate = UTCDate(2013, 8, 1, 7)
     /// The version first bought. Apple's sandbox always has 1.0.
-    public var originalApplicationVersion = "1.0"
+    package var originalApplicationVersion = "1.0"
     /// The end of a volume licence.
-    public var expirationDate: UTCDate?
-    /// The time the app was pre-ordered.
-    public var preorderDate: UTCDate?
-    /// Undocumented attributes.
-    public var unknownAttributes: [ReceiptAttribute] = []
-    /// The in-app purchases, none to thousands.
-    public var purchases: [PurchaseContents] = []
+    package var expirationDate: UTCDate?
+    package var preorderDate: UTCDate?
+    package var unknownAttributes: [ReceiptAttribute] = []
+    package var purchases: [PurchaseContents] = []
 
     /// Creates the receipt of a free app without purchases. Opaque bytes are derived from the bundle ID.
-    public init(bundleID: String, creationDate: UTCDate) {
+    package init(bundleID: String, creationDate: UTCDate) {
         var generator = SplitMix64(seed: 0, purpose: bundleID)
         self.bundleID = bundleID
         self.creationDate = creationDate
@@ -55,7 +50,6 @@ public struct ReceiptContents: Sendable, Hashable {
 }
 
 extension ReceiptContents {
-    /// The signed bytes.
     var payload: [UInt8] {
         attributeSet.element.encoded
     }

@@ -4,17 +4,16 @@
 package import Receipts
 
 /// A second in time, UTC, without leap seconds.
-public struct UTCDate: Sendable, Hashable, Comparable {
+package struct UTCDate: Sendable, Hashable, Comparable {
     /// Seconds since 1970-01-01T00:00:00Z.
-    public var secondsSince1970: Int64
+    package var secondsSince1970: Int64
 
-    /// Creates the date this many seconds after 1970-01-01T00:00:00Z.
-    public init(secondsSince1970: Int64) {
+    package init(secondsSince1970: Int64) {
         self.secondsSince1970 = secondsSince1970
     }
 
     /// Creates a date of the proleptic Gregorian calendar; months and days count from 1.
-    public init(_ year: Int, _ month: Int, _ day: Int, _ hour: Int = 0, _ minute: Int = 0, _ second: Int = 0) {
+    package init(_ year: Int, _ month: Int, _ day: Int, _ hour: Int = 0, _ minute: Int = 0, _ second: Int = 0) {
         let time = CivilTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
         secondsSince1970 = time.secondsSince1970
     }
@@ -29,23 +28,22 @@ public struct UTCDate: Sendable, Hashable, Comparable {
         Timestamp(millisecondsSince1970: secondsSince1970 * 1000)
     }
 
-    /// Orders dates, the earlier first.
-    public static func < (left: UTCDate, right: UTCDate) -> Bool {
+    package static func < (left: UTCDate, right: UTCDate) -> Bool {
         left.secondsSince1970 < right.secondsSince1970
     }
 
     /// Returns the date `seconds` later; negative values go back.
-    public func advanced(bySeconds seconds: Int64) -> UTCDate {
+    package func advanced(bySeconds seconds: Int64) -> UTCDate {
         UTCDate(secondsSince1970: secondsSince1970 + seconds)
     }
 
     /// Returns the date `days` of 86,400 seconds later.
-    public func advanced(byDays days: Int64) -> UTCDate {
+    package func advanced(byDays days: Int64) -> UTCDate {
         advanced(bySeconds: days * 86_400)
     }
 
     /// `2025-12-26T18:39:47Z`, the form of every date in a receipt (RFC 3339).
-    public var rfc3339: String { timestamp.description }
+    package var rfc3339: String { timestamp.description }
 
     /// UTCTime through the year 2049, GeneralizedTime from 2050 on (RFC 5280 §4.1.2.5).
     var element: DERElement {

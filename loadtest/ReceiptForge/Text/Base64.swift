@@ -5,7 +5,6 @@ internal import FoundationEssentials
 
 /// Base64 with the standard alphabet and padding (RFC 4648 §4), as `receipt-data` carries it.
 enum Base64 {
-    /// Returns the encoding on one line.
     static func text(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString()
     }

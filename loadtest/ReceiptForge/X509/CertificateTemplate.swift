@@ -62,13 +62,11 @@ extension CertificateTemplate {
 }
 
 /// A signed certificate and its template.
-public struct Certificate: Sendable {
+package struct Certificate: Sendable {
     let template: CertificateTemplate
-    /// The DER encoding.
-    public var der: [UInt8]
+    package var der: [UInt8]
 
-    /// The certificate in PEM (RFC 7468).
-    public var pem: String {
+    package var pem: String {
         PEM.text(der, label: "CERTIFICATE")
     }
 

@@ -6,10 +6,10 @@ internal import NIOCore
 extension Bench {
     /// Measures the most expensive of the bodies that are read on an event loop, where other connections wait.
     func measureBodies() async throws {
-        try await withGateway { contestant in
+        try await withGateway { server in
             var most = 0.0
             for body in ExpensiveBody.all {
-                let milliseconds = try await milliseconds(of: body, at: contestant)
+                let milliseconds = try await milliseconds(of: body, at: server)
                 report.add("64 KiB of \(body.name), refused", milliseconds, "ms of CPU")
                 most = max(most, milliseconds)
                 passed(1)
@@ -18,14 +18,14 @@ extension Bench {
         }
     }
 
-    private func milliseconds(of body: ExpensiveBody, at contestant: Contestant) async throws -> Double {
-        var load = try closedPlan(for: contestant.port, seconds: 600)
+    private func milliseconds(of body: ExpensiveBody, at server: BenchServer) async throws -> Double {
+        var load = try closedPlan(for: server.port, seconds: 600)
         (load.connections, load.maximumRequests) = (1, Self.requestsOfEachBody)
-        let target = try LoadTarget("http://127.0.0.1:\(contestant.port)/verifyReceipt")
+        let target = try LoadTarget("http://127.0.0.1:\(server.port)/verifyReceipt")
         let request = RequestForm.request("POST", target, [], body: body.bytes)
-        let before = contestant.processes.cpuSeconds
+        let before = server.processes.cpuSeconds
         let answers = try await drive(load, .same(SameRequest(request: request))).counts[.ok]
-        let seconds = contestant.processes.cpuSeconds - before
+        let seconds = server.processes.cpuSeconds - before
         guard answers == Self.requestsOfEachBody else {
             let failed = Self.requestsOfEachBody - answers
             throw BenchError.failures("the gateway", count: failed, of: Self.requestsOfEachBody)

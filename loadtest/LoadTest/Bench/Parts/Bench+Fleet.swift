@@ -80,11 +80,11 @@ extension Bench {
             guard let redis = await fleet.redis else { return }
             let fields = await fleet.key.map { [HeaderField(name: "Authorization", value: "Bearer \($0)")] } ?? []
             let form = RequestForm(target: try LoadTarget("http://127.0.0.1/v1/verify"), mode: .auto, fields: fields)
-            let mint = ReceiptMint(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes, receiptType: "Production")
-            let pool = await mint.fresh(min(500, plan.keys)) { _ in }
+            let factory = ReceiptFactory(pki, seed: 1, form: form, bodyBytes: plan.bodyBytes, receiptType: "Production")
+            let pool = await factory.fresh(min(500, plan.keys)) { _ in }
             try await body(
                 MeasuredFleet(
-                    bench: self, gateways: await fleet.contestants, redis: redis, receipts: pool.count,
+                    bench: self, gateways: await fleet.servers, redis: redis, receipts: pool.count,
                     source: traffic(ReceiptPools(repeated: pool, fresh: pool), .only(.fresh))))
         }
     }
@@ -93,7 +93,7 @@ extension Bench {
 /// Gateways that share a Redis, and requests about each of some receipts in turn.
 private struct MeasuredFleet {
     let bench: Bench
-    let gateways: [Contestant]
+    let gateways: [BenchServer]
     let redis: RunningRedis
     let receipts: Int
     let source: TrafficSource

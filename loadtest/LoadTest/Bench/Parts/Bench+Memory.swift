@@ -11,11 +11,11 @@ extension Bench {
             "GATEWAY_HTTP_LIMITS_CONNECTIONS_PER_ADDRESS": "\(plan.idleConnections + 1000)",
             "GATEWAY_HTTP_DEADLINES_HEADERS": "2m", "GATEWAY_HTTP_DEADLINES_IDLE": "2m",
         ]
-        try await withGateway(settings) { contestant in
-            try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
-            let before = contestant.processes.residentBytes
-            let (resident, open) = try await whileIdle(contestant) {
-                (contestant.processes.residentBytes, contestant.processes.openFiles)
+        try await withGateway(settings) { server in
+            try await turn(server, repeatedTraffic, seconds: plan.warmupSeconds)
+            let before = server.processes.residentBytes
+            let (resident, open) = try await whileIdle(server) {
+                (server.processes.residentBytes, server.processes.openFiles)
             }
             guard open >= plan.idleConnections else { throw BenchError.connections(open, of: plan.idleConnections) }
             let each = Double(resident - before) / Double(plan.idleConnections) / 1024
@@ -26,11 +26,11 @@ extension Bench {
 
     /// Sends a request over each connection, and then hardly any while the body runs.
     private func whileIdle<Value: Sendable>(
-        _ contestant: Contestant, _ body: () async throws -> Value
+        _ server: BenchServer, _ body: () async throws -> Value
     ) async throws -> Value {
         let asking = max(1, Double(plan.idleConnections) / Self.openingRate), idle = 4.0
         let rate = Double(plan.idleConnections) / asking
-        var load = try plan(for: contestant.port)
+        var load = try plan(for: server.port)
         load.connections = plan.idleConnections
         load.timeout = .seconds(60)
         load.schedule = LoadSchedule(
@@ -47,9 +47,9 @@ extension Bench {
 
     /// Measures the growth of memory under a steady load.
     func measureGrowth() async throws {
-        try await withGateway { contestant in
-            let rate = try await saturation(of: contestant).requestsPerSecond / 2, seconds = 60 * plan.minutes
-            let load = try openPlan(for: contestant.port, rate: rate, seconds: seconds)
+        try await withGateway { server in
+            let rate = try await saturation(of: server).requestsPerSecond / 2, seconds = 60 * plan.minutes
+            let load = try openPlan(for: server.port, rate: rate, seconds: seconds)
             let interval = max(0.2, seconds / Double(Self.looks))
             let points = try await during(run(load, repeatedTraffic)) {
                 var points: [MemoryPoint] = []
@@ -57,7 +57,7 @@ extension Bench {
                 for number in 0..<Self.looks {
                     try await Task.sleep(until: start + .seconds(interval * Double(number)))
                     let now = (ContinuousClock.now - start).seconds
-                    points.append(MemoryPoint(seconds: now, residentBytes: contestant.processes.residentBytes))
+                    points.append(MemoryPoint(seconds: now, residentBytes: server.processes.residentBytes))
                     passed(interval)
                 }
                 return points
@@ -76,26 +76,26 @@ extension Bench {
     /// Measures the memory that many distinct receipts leave behind beyond the cache's size.
     func measureChurn() async throws {
         let size = plan.churnCacheMebibytes
-        try await withGateway(["GATEWAY_CACHE_NEAR_SIZE": "\(size)MiB"]) { contestant in
+        try await withGateway(["GATEWAY_CACHE_NEAR_SIZE": "\(size)MiB"]) { server in
             var before = 0, done = 0
             while done < plan.churnReceipts {
                 try await cores.useAll()
                 let count = min(Self.churnChunk, plan.churnReceipts - done)
-                let pool = await mint.fresh(count, from: done) { _ in }
+                let pool = await factory.fresh(count, from: done) { _ in }
                 try await cores.useGenerators()
                 if done == 0 {
                     // Buffers and pools are as full before as afterwards; ten receipts fill no cache.
                     let few = traffic(ReceiptPools(repeated: Array(repeated.prefix(10))), .repeated)
-                    try await turn(contestant, few, seconds: plan.warmupSeconds)
-                    before = contestant.processes.residentBytes
+                    try await turn(server, few, seconds: plan.warmupSeconds)
+                    before = server.processes.residentBytes
                 }
-                var load = try closedPlan(for: contestant.port, seconds: 600)
+                var load = try closedPlan(for: server.port, seconds: 600)
                 load.maximumRequests = count
                 _ = try await drive(load, traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh)))
                 done += count
                 passed(Double(count) / 1000)
             }
-            let growth = Double(contestant.processes.residentBytes - before) / 1_048_576
+            let growth = Double(server.processes.residentBytes - before) / 1_048_576
             report.add(
                 "memory after \(done.grouped) distinct receipts, growth / configured cache", growth / Double(size),
                 "ratio", .atMost(1))

@@ -6,27 +6,27 @@ extension Bench {
     /// gateways that log fewer requests or none.
     func measureNear() async throws {
         try await ProgramGroup().whileRunning { group in
-            let gateway = Contestant(try await group.add(startGateway()))
+            let gateway = BenchServer(try await group.add(startGateway()))
             try await cores.useGenerators()
             let warm = try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
             let upstream = try await group.add(peers.ceiling(answerBytes: warm.answerBytes, core: cores.generator))
             let behind = ProcessTree(root: upstream.program.processIdentifier)
             let others =
                 try await quieterGateways(in: group)
-                + contestants(answerBytes: warm.answerBytes, upstream: upstream.port, in: group)
+                + servers(answerBytes: warm.answerBytes, upstream: upstream.port, in: group)
             for other in others { try await turn(other, repeatedTraffic, seconds: plan.warmupSeconds) }
-            let turns = try await turns([gateway] + others) { contestant in
+            let turns = try await turns([gateway] + others) { server in
                 // What expired while others had their turn is there again.
-                try await self.turn(contestant, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+                try await self.turn(server, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
                 let before = behind.cpuSeconds
-                let turn = try await self.turn(contestant, repeatedTraffic, seconds: plan.seconds)
-                if contestant.name.isGateway { try check(turn, .hitNear) }
+                let turn = try await self.turn(server, repeatedTraffic, seconds: plan.seconds)
+                if server.name.isGateway { try check(turn, .hitNear) }
                 guard behind.cpuSeconds - before <= Self.idleShare * plan.seconds else {
-                    throw BenchError.notCached(contestant.name.rawValue)
+                    throw BenchError.notCached(server.name.rawValue)
                 }
                 return turn
             }
-            report.contestants += turns.rows
+            report.servers += turns.rows
             add(turns)
         }
         try await cores.useAll()
@@ -35,30 +35,30 @@ extension Bench {
     /// The share of its core that an idle upstream may use.
     private static let idleShare = 0.05
 
-    private func quieterGateways(in group: ProgramGroup) async throws -> [Contestant] {
+    private func quieterGateways(in group: ProgramGroup) async throws -> [BenchServer] {
         let (sampled, none) = (["GATEWAY_LOG_REQUESTS": "sampled"], ["GATEWAY_LOG_REQUESTS": "none"])
         return [
-            Contestant(try await group.add(startGateway(sampled)), as: .gatewaySampled),
-            Contestant(try await group.add(startGateway(none)), as: .gatewayUnlogged),
+            BenchServer(try await group.add(startGateway(sampled)), as: .gatewaySampled),
+            BenchServer(try await group.add(startGateway(none)), as: .gatewayUnlogged),
         ]
     }
 
-    private func contestants(answerBytes: Int, upstream: Int, in group: ProgramGroup) async throws -> [Contestant] {
+    private func servers(answerBytes: Int, upstream: Int, in group: ProgramGroup) async throws -> [BenchServer] {
         [
-            Contestant(.nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server))),
-            Contestant(.nginx, try await group.add(peers.nginx(upstream: upstream))),
-            Contestant(.varnish, try await group.add(peers.varnish(upstream: upstream))),
+            BenchServer(.nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server))),
+            BenchServer(.nginx, try await group.add(peers.nginx(upstream: upstream))),
+            BenchServer(.varnish, try await group.add(peers.varnish(upstream: upstream))),
         ]
     }
 
-    /// Lets contestants take turns; each run begins with another one.
+    /// Lets servers take turns; each run begins with another one.
     func turns(
-        _ contestants: [Contestant], _ turn: (Contestant) async throws -> BenchTurn
+        _ servers: [BenchServer], _ turn: (BenchServer) async throws -> BenchTurn
     ) async throws -> [BenchTurn] {
         var turns: [BenchTurn] = []
         for run in 0..<plan.runs {
-            for position in contestants.indices {
-                turns.append(try await turn(contestants[(position + run) % contestants.count]))
+            for position in servers.indices {
+                turns.append(try await turn(servers[(position + run) % servers.count]))
             }
         }
         return turns

@@ -5,11 +5,11 @@ extension Bench {
     /// Measures p99 at half of saturation for the gateway and for a bare handler, whose wait no gateway can avoid.
     func measureTail() async throws {
         try await ProgramGroup().whileRunning { group in
-            let gateway = Contestant(try await group.add(startGateway()))
+            let gateway = BenchServer(try await group.add(startGateway()))
             try await cores.useGenerators()
             let saturation = try await saturation(of: gateway)
             let answerBytes = saturation.answerBytes, rate = saturation.requestsPerSecond / 2
-            let ceiling = Contestant(
+            let ceiling = BenchServer(
                 .nio, try await group.add(peers.ceiling(answerBytes: answerBytes, core: cores.server)))
             var ours = Tails(), bare = Tails()
             for _ in 0..<plan.runs {
@@ -21,10 +21,10 @@ extension Bench {
         try await cores.useAll()
     }
 
-    private func tail(of contestant: Contestant, rate: Double) async throws -> LoadMeasurements {
+    private func tail(of server: BenchServer, rate: Double) async throws -> LoadMeasurements {
         // What expired while the other had its turn is there again.
-        try await turn(contestant, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
-        let load = try openPlan(for: contestant.port, rate: rate, seconds: plan.seconds)
+        try await turn(server, repeatedTraffic, seconds: BenchPlan.refreshSeconds)
+        let load = try openPlan(for: server.port, rate: rate, seconds: plan.seconds)
         let measurements = try await drive(load, repeatedTraffic)
         passed(plan.seconds)
         return measurements
@@ -48,7 +48,7 @@ extension Bench {
     }
 
     /// Measures the near-cache hits of a warm gateway in a second.
-    func saturation(of gateway: Contestant) async throws -> BenchTurn {
+    func saturation(of gateway: BenchServer) async throws -> BenchTurn {
         try await turn(gateway, repeatedTraffic, seconds: plan.warmupSeconds)
         let turn = try await turn(gateway, repeatedTraffic, seconds: plan.seconds)
         try check(turn, .hitNear)
@@ -57,14 +57,14 @@ extension Bench {
 
     /// Measures a thousand genuine requests a second, alone and beside twice as many forged ones as can be rejected.
     func measureFlood() async throws {
-        try await withGateway { contestant in
+        try await withGateway { server in
             let flood = traffic(ReceiptPools(repeated: repeated), .only(.forged))
-            try await turn(contestant, repeatedTraffic, seconds: plan.warmupSeconds)
-            let refused = try await turn(contestant, flood, seconds: plan.seconds).requestsPerSecond
+            try await turn(server, repeatedTraffic, seconds: plan.warmupSeconds)
+            let refused = try await turn(server, flood, seconds: plan.seconds).requestsPerSecond
             var alone = Rates(), beside = Rates(), shares = Rates()
             for _ in 0..<plan.runs {
-                alone.append(try await genuine(contestant).tail)
-                let run = try await genuine(contestant, beside: flood, rate: 2 * refused)
+                alone.append(try await genuine(server).tail)
+                let run = try await genuine(server, beside: flood, rate: 2 * refused)
                 beside.append(run.tail)
                 shares.append(run.generatorShare)
             }
@@ -86,11 +86,11 @@ extension Bench {
 
     /// Measures the p99 of genuine requests in milliseconds, and the use of the generator's core by all requests.
     private func genuine(
-        _ contestant: Contestant, beside flood: TrafficSource? = nil, rate: Double = 0
+        _ server: BenchServer, beside flood: TrafficSource? = nil, rate: Double = 0
     ) async throws -> (tail: Double, generatorShare: Double) {
         let seconds = plan.seconds
         let flooding = try flood.map { flood in
-            var load = try openPlan(for: contestant.port, rate: rate, seconds: 10 * seconds)
+            var load = try openPlan(for: server.port, rate: rate, seconds: 10 * seconds)
             load.connections = Self.floodConnections
             // Else genuine requests would wait for the flood in the generator.
             load.givesWay = true
@@ -99,7 +99,7 @@ extension Bench {
         async let flooded: LoadMeasurements? = flooding?.run()
         let genuine: LoadMeasurements
         do {
-            var load = try openPlan(for: contestant.port, rate: Self.genuineRate, seconds: seconds)
+            var load = try openPlan(for: server.port, rate: Self.genuineRate, seconds: seconds)
             // What is recorded begins when the flood has.
             load.warmupSeconds = flood == nil ? 0 : min(1, seconds)
             genuine = try await drive(load, repeatedTraffic)

@@ -6,26 +6,26 @@ internal import NIOCore
 extension Bench {
     /// Measures receipts that no cache knows, over HTTP, beside the ceiling and the cryptography together.
     func measureLocal() async throws {
-        let pool = await mint.fresh(plan.distinctReceipts) { _ in }
+        let pool = await factory.fresh(plan.distinctReceipts) { _ in }
         let source = traffic(ReceiptPools(repeated: repeated, fresh: pool), .only(.fresh))
         let floor = try floor()
         try await ProgramGroup().whileRunning { group in
             // A near cache that holds far fewer than come between two requests with the same receipt.
-            let gateway = Contestant(try await group.add(startGateway(["GATEWAY_CACHE_NEAR_SIZE": "512KiB"])))
+            let gateway = BenchServer(try await group.add(startGateway(["GATEWAY_CACHE_NEAR_SIZE": "512KiB"])))
             try await cores.useGenerators()
             let warm = try await turn(gateway, source, seconds: plan.warmupSeconds)
             var sent = warm.requests
-            let nio = Contestant(
+            let nio = BenchServer(
                 .nio, try await group.add(peers.ceiling(answerBytes: warm.answerBytes, core: cores.server)))
             try await turn(nio, repeatedTraffic, seconds: plan.warmupSeconds)
             var floors = Rates()
-            let turns = try await turns([gateway, nio]) { contestant in
-                guard contestant.name == .gateway else {
-                    return try await turn(contestant, repeatedTraffic, seconds: plan.seconds)
+            let turns = try await turns([gateway, nio]) { server in
+                guard server.name == .gateway else {
+                    return try await turn(server, repeatedTraffic, seconds: plan.seconds)
                 }
-                floors.append(try floor.receiptsPerSecond(of: Entrant(contender: .floor, threads: 1)))
+                floors.append(try floor.receiptsPerSecond(of: Entrant(implementation: .floor, threads: 1)))
                 passed(1)
-                let turn = try await turn(contestant, source, seconds: plan.seconds, before: sent)
+                let turn = try await turn(server, source, seconds: plan.seconds, before: sent)
                 sent += turn.requests
                 try check(turn, .local)
                 return turn
@@ -38,7 +38,7 @@ extension Bench {
     private func floor() throws -> Slice {
         let bench = try TestBench(seed: CorpusCommand.defaultSeed)
         let samples = try SampleReceipts(
-            count: Self.floorReceipts, purchases: mint.purchases, signedBy: bench.pki, seed: 1)
+            count: Self.floorReceipts, purchases: factory.purchases, signedBy: bench.pki, seed: 1)
         return Slice(bench: bench, samples: samples, duration: .seconds(1))
     }
 

@@ -2,22 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension UInt8 {
-    /// The value of a decimal digit.
     var decimalValue: Int? {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) ? Int(self - UInt8(ascii: "0")) : nil
     }
 
-    /// The value of a hexadecimal digit.
-    var hexadecimalValue: Int? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(self - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(self - UInt8(ascii: "a")) + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(self - UInt8(ascii: "A")) + 10
-        default: nil
-        }
-    }
+    var hexadecimalValue: Int? { Character(UnicodeScalar(self)).hexDigitValue }
 
-    /// A space or a tab.
     var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
     /// RFC 9110 §5.6.2: visible, and no delimiter.

@@ -3,9 +3,8 @@
 
 /// The kind of an answer, or of its absence; the raw values stand in results.
 enum Outcome: String, CaseIterable, Codable, Sendable {
-    /// From the memory of the node that was asked.
+    /// From the memory of the node that got the request.
     case hitNear = "hit_near"
-    /// From the shared cache.
     case hitShared = "hit_shared"
     /// From the receipt alone.
     case local
@@ -15,9 +14,7 @@ enum Outcome: String, CaseIterable, Codable, Sendable {
     case collapsed
     /// From an earlier answer of Apple's.
     case stale
-    /// The receipt is not genuine.
     case rejected
-    /// No verdict.
     case undecided
     /// 2xx of a server that says nothing of verdicts.
     case ok

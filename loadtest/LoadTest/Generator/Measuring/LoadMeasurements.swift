@@ -8,7 +8,6 @@ internal import Histogram
 struct RequestCounts: Hashable, Sendable {
     /// Requests that were due.
     var intended = 0
-    /// Requests that were written to a connection.
     var sent = 0
     /// Requests with an answer other than 429, 503 and an error of the server's.
     var answered = 0
@@ -124,7 +123,6 @@ struct LoadMeasurements: Sendable {
     var cpuSeconds = 0.0
     /// The time for which those threads were ready to run while others had the cores.
     var readySeconds = 0.0
-    /// The number of connections that were made again.
     var reconnects = 0
     /// The time from the beginning of the recorded part to the last answer.
     var seconds = 0.0

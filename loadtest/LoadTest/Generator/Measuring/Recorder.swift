@@ -19,7 +19,6 @@ struct Recorder: Sendable {
         return finished
     }
 
-    /// Ends the last second.
     mutating func finish(_ time: ThreadTime, seconds: Double) -> SecondSlice? {
         (measurements.cpuSeconds, measurements.readySeconds) = (time.running, time.waiting)
         measurements.seconds = seconds
@@ -110,6 +109,5 @@ struct Recorder: Sendable {
 }
 
 extension Duration {
-    /// The number of whole nanoseconds.
     var nanoseconds: Int64 { Int64(self / .nanoseconds(1)) }
 }

@@ -1,10 +1,9 @@
 // Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
 // SPDX-License-Identifier: Apache-2.0
 
-/// The plan of one run.
 struct LoadPlan: Sendable {
     var target: LoadTarget
-    /// The certificates that the target may prove its name with, if it is asked over TLS.
+    /// The certificates that the target may prove its name with, if the URL is https.
     var trust = TLSTrust.system
     /// The times of requests; ignored in a closed loop.
     var schedule = LoadSchedule(curve: RateCurve(stages: []), pattern: .constant, first: 0)
@@ -26,7 +25,6 @@ struct LoadPlan: Sendable {
     var givesWay = false
     /// The longest time from the sending of a request to the end of its answer, and of the wait for a connection.
     var timeout = Duration.seconds(10)
-    /// The origin of everything random.
     var seed: UInt64 = 1
     var limits = GeneratorLimits()
     /// Receives the end of each request, on the worker's thread; nil if only sums matter.
@@ -38,9 +36,11 @@ struct LoadPlan: Sendable {
         var cursor = RateCursor(schedule.curve)
         return cursor.time(ofCount: Double(maximumRequests)) ?? schedule.curve.seconds
     }
+
+    /// Returns the part of a number that falls to the worker with this number; all parts together make the number.
+    func share(of total: Int, worker: Int) -> Int { total / workers + (worker < total % workers ? 1 : 0) }
 }
 
-/// The end of one request.
 struct Completion: Sendable {
     /// The time from the moment the request was due.
     let latency: Duration
@@ -50,7 +50,6 @@ struct Completion: Sendable {
     let opening: [UInt8]
 }
 
-/// The times of requests.
 struct LoadSchedule: Hashable, Sendable {
     let curve: RateCurve
     let pattern: ArrivalPattern
@@ -84,7 +83,6 @@ struct GeneratorLimits: Hashable, Sendable {
     var answer = AnswerLimits()
 }
 
-/// The limits of one answer.
 struct AnswerLimits: Hashable, Sendable {
     /// Bytes of the status line and all header fields, and again of the trailer.
     var maximumHeadBytes = 32 << 10

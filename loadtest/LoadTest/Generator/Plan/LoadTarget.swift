@@ -14,12 +14,10 @@ struct LoadTarget: Hashable, Sendable {
     /// The value of the field Host (RFC 9110 §7.2).
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
-        return port == usualPort ? name : "\(name):\(port)"
+        return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 
     var url: String { "\(isSecure ? "https" : "http")://\(authority)\(path)" }
-
-    private var usualPort: Int { isSecure ? 443 : 80 }
 }
 
 /// The reason for which a text is no URL of a target.

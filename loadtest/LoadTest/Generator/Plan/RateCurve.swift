@@ -3,7 +3,6 @@
 
 /// A stretch of a run in which the rate stays or changes evenly.
 struct RateStage: Hashable, Sendable {
-    /// The rate at the beginning.
     let from: Double
     /// The rate at the end.
     let to: Double

@@ -34,8 +34,8 @@ struct Timetable: Sendable {
     private static func nanoseconds(_ seconds: Double) -> Int64 { Int64((seconds * 1e9).rounded()) }
 }
 
-/// The distances between requests.
-enum ArrivalPattern: String, CaseIterable, Sendable, ExpressibleByArgument {
+/// The distances between requests; the raw values stand in results.
+enum ArrivalPattern: String, CaseIterable, Codable, Sendable, ExpressibleByArgument {
     /// All alike.
     case constant
     /// Random, as of many independent customers.
@@ -75,9 +75,4 @@ struct Arrivals: Sendable {
         guard pattern == .poisson else { return Double(workers) }
         return -log(1 - generator.fraction()) * Double(workers)
     }
-}
-
-extension SplitMix64 {
-    /// Returns a number from 0 to below 1, of 53 random bits.
-    mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

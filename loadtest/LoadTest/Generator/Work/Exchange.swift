@@ -52,6 +52,30 @@ struct Exchange: Sendable {
     func get() async throws(LoadRunError) -> Reply {
         try await send(RequestForm.request("GET", target, [], body: nil))
     }
+
+    /// Sends a request, and returns it and its answer as they go over the wire, for readers.
+    func transcript(of request: ByteBuffer) async throws(LoadRunError) -> String {
+        let reply = try await send(request)
+        let verdict = reply.answer.map { "outcome: \($0.outcome.rawValue)" } ?? "no whole answer in HTTP/1.1"
+        return "--- request, \(request.readableBytes.grouped) bytes\n" + Self.readable(request)
+            + "\n--- answer, \(reply.bytes.readableBytes.grouped) bytes\n" + Self.readable(reply.bytes)
+            + "\n--- \(verdict)\n"
+    }
+
+    /// Bytes that cannot be printed are shown as their numbers.
+    private static func readable(_ bytes: ByteBuffer) -> String {
+        let shown = bytes.readableBytesView.prefix(maximumShownBytes)
+        let text = shown.map { byte in
+            switch byte {
+            case UInt8(ascii: "\n"), 0x20...0x7E: String(UnicodeScalar(byte))
+            case UInt8(ascii: "\r"): ""
+            default: "\\x" + String(byte, radix: 16)
+            }
+        }.joined()
+        return text + (bytes.readableBytes > shown.count ? "..." : "")
+    }
+
+    private static let maximumShownBytes = 16 << 10
 }
 
 /// Keeps everything until one answer is complete.

@@ -78,9 +78,7 @@ extension LoadWorker {
     private static var now: Int64 { Int64(NIODeadline.now().uptimeNanoseconds) }
 
     /// The number of connections of this worker.
-    private var connectionShare: Int {
-        plan.connections / plan.workers + (number < plan.connections % plan.workers ? 1 : 0)
-    }
+    private var connectionShare: Int { plan.share(of: plan.connections, worker: number) }
 
     /// Makes all connections; nothing is sent before `begin`.
     func connect() {
@@ -163,12 +161,7 @@ extension LoadWorker {
 
     private var mayTakeMore: Bool {
         guard plan.isClosed else { return nextDue != nil }
-        return Self.now < end && taken < closedLimit
-    }
-
-    private var closedLimit: Int {
-        guard let maximum = plan.maximumRequests else { return .max }
-        return maximum / plan.workers + (number < maximum % plan.workers ? 1 : 0)
+        return Self.now < end && taken < plan.share(of: plan.maximumRequests ?? .max, worker: number)
     }
 }
 
@@ -214,7 +207,7 @@ extension LoadWorker {
     }
 
     private func takeEagerly() {
-        while let connection = nextFree(orNone: !mayTakeMore) {
+        while mayTakeMore, let connection = nextFree() {
             let now = Self.now
             if now >= start { taken += 1 }
             recorder.took(role(now), lag: 0)
@@ -234,8 +227,7 @@ extension LoadWorker {
         freed(connection)
     }
 
-    private func nextFree(orNone: Bool = false) -> LoadConnection? {
-        guard !orNone else { return nil }
+    private func nextFree() -> LoadConnection? {
         while let connection = free.popFirst() {
             connection.isListed = false
             if connection.isFree { return connection }

@@ -12,9 +12,7 @@ struct ThreadTime: Hashable, Sendable {
 
     /// Returns the time since the thread began.
     static func current() -> ThreadTime {
-        if let text = try? ByteFile(path: "/proc/thread-self/schedstat").text, let time = ThreadTime(schedstat: text) {
-            return time
-        }
+        if let time = ThreadTime(schedstat: KernelFile("/proc/thread-self/schedstat").text) { return time }
         var time = timespec()
         unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return ThreadTime(running: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
@@ -36,15 +34,13 @@ extension ThreadTime {
 
 /// The order of threads that want the same core.
 enum ThreadPriority {
-    private enum Policy {
-        /// SCHED_IDLE of sched(7).
-        static let idle: CInt = 5
-    }
+    /// SCHED_IDLE of sched(7).
+    private static let idle: CInt = 5
 
     /// Lets the calling thread run only when no other wants its core, which any thread may (sched(7), SCHED_IDLE).
     static func giveWay() {
         var parameters = sched_param()
-        unsafe sched_setscheduler(0, Policy.idle, &parameters)
+        unsafe sched_setscheduler(0, idle, &parameters)
     }
 }
 

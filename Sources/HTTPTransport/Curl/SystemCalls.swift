@@ -42,3 +42,17 @@ enum SocketAddress {
         return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: MemoryLayout<Part>.size))
     }
 }
+
+extension HTTPTransport {
+    /// The default file of trusted authorities that libcurl was built with; nil if it has none.
+    package static var systemCAFile: String? {
+        // SAFETY: libcurl keeps the text for the life of the process.
+        unsafe CCurl_default_authorities().map { unsafe String(cString: $0) }
+    }
+
+    /// Checks at start that the file of authorities is readable, so that a typing error is found before the first
+    /// request.
+    static func check(caFile: String?) throws(TransportError) {
+        if let caFile, unsafe access(caFile, R_OK) != 0 { throw .trustStore }
+    }
+}

@@ -6,56 +6,56 @@ import Testing
 
 @testable import LoadTest
 
-/// A contender that accepted anything would be fast for nothing.
-struct ContenderTests {
+/// An implementation that accepted anything would be fast for nothing.
+struct ImplementationTests {
     private static let receipt = SampleReceipts.two.all[0]
-    private static let verifying: [Contender] = [.warm, .cold, .floor, .cmsVerify]
+    private static let verifying: [Implementation] = [.warm, .cold, .floor, .cmsVerify]
 
-    private static func accepts(_ contender: Contender, _ receipt: SampleReceipt) -> Bool {
-        TestBench.sample.worker(for: contender).accepts(receipt)
+    private static func accepts(_ implementation: Implementation, _ receipt: SampleReceipt) -> Bool {
+        TestBench.sample.worker(for: implementation)(receipt)
     }
 
-    @Test(arguments: Contender.allCases)
-    func `every contender accepts every sample`(_ contender: Contender) {
-        #expect(SampleReceipts.two.all.allSatisfy { Self.accepts(contender, $0) })
+    @Test(arguments: Implementation.allCases)
+    func `every implementation accepts every sample`(_ implementation: Implementation) {
+        #expect(SampleReceipts.two.all.allSatisfy { Self.accepts(implementation, $0) })
     }
 
     @Test(arguments: verifying)
-    func `a flipped bit of the signed content is refused`(_ contender: Contender) throws {
+    func `a flipped bit of the signed content is refused`(_ implementation: Implementation) throws {
         // The last bytes of the content are text of an attribute: the receipt stays well formed.
         let position = try #require(Self.receipt.positionOfContent) + Self.receipt.content.count - 1
         let tampered = try #require(Self.receipt.flippingBit(at: position))
         #expect(tampered.content != Self.receipt.content)
-        #expect(!Self.accepts(contender, tampered))
+        #expect(!Self.accepts(implementation, tampered))
     }
 
     @Test(arguments: verifying)
-    func `a flipped bit of the signature is refused`(_ contender: Contender) throws {
+    func `a flipped bit of the signature is refused`(_ implementation: Implementation) throws {
         let tampered = try #require(Self.receipt.flippingBit(at: Self.receipt.der.count - 1))
         #expect(tampered.signature != Self.receipt.signature)
-        #expect(!Self.accepts(contender, tampered))
+        #expect(!Self.accepts(implementation, tampered))
     }
 
-    @Test(arguments: [Contender.warm, .cold, .floor, .cmsVerify])
-    func `a receipt of another authority is refused`(_ contender: Contender) throws {
+    @Test(arguments: [Implementation.warm, .cold, .floor, .cmsVerify])
+    func `a receipt of another authority is refused`(_ implementation: Implementation) throws {
         let stranger = try SampleReceipts(count: 1, purchases: 3, signedBy: ForgedPKI(seed: 2), seed: 1)
-        #expect(!Self.accepts(contender, stranger.all[0]))
+        #expect(!Self.accepts(implementation, stranger.all[0]))
     }
 
-    @Test(arguments: [Contender.warm, .cold])
-    func `a receipt that says something else than expected is refused`(_ contender: Contender) throws {
+    @Test(arguments: [Implementation.warm, .cold])
+    func `a receipt that says something else than expected is refused`(_ implementation: Implementation) throws {
         let der = Self.receipt.der, bundleID = Self.receipt.bundleID
         let otherCount = try #require(SampleReceipt(der: der, bundleID: bundleID, purchases: 4))
-        #expect(!Self.accepts(contender, otherCount))
+        #expect(!Self.accepts(implementation, otherCount))
         let otherApp = try #require(SampleReceipt(der: der, bundleID: bundleID + "x", purchases: 3))
-        #expect(throws: RefusedReceipt(contender: .warm, purchases: 3)) {
+        #expect(throws: RefusedReceipt(implementation: .warm, purchases: 3)) {
             try TestBench.sample.checkAcceptance(of: SampleReceipts(purchases: 3, all: [otherApp]))
         }
     }
 
-    @Test func `samples that a contender refuses are not measured`() throws {
+    @Test func `samples that an implementation refuses are not measured`() throws {
         let stranger = try SampleReceipts(count: 1, purchases: 3, signedBy: ForgedPKI(seed: 2), seed: 1)
-        #expect(throws: RefusedReceipt(contender: .warm, purchases: 3)) {
+        #expect(throws: RefusedReceipt(implementation: .warm, purchases: 3)) {
             try TestBench.sample.checkAcceptance(of: stranger)
         }
     }

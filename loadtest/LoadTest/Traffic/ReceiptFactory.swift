@@ -6,7 +6,7 @@ internal import ReceiptForge
 
 /// Makes the receipts of a run, in parallel. Everything but the dates of those that are about to expire follows from the
 /// seed.
-struct ReceiptMint: Sendable {
+struct ReceiptFactory: Sendable {
     private let pki: ForgedPKI
     private let form: RequestForm
     private let seed: UInt64
@@ -31,27 +31,27 @@ struct ReceiptMint: Sendable {
     private static let maximumPurchases = 1000
 
     /// Makes receipts that are sent again and again.
-    func repeated(_ count: Int, minted: (Int) -> Void) async -> [PooledRequest] {
-        await mint(count, minted) { [self] in Self.receipt(pki, seed, "load \($0)", purchases, receiptType) }
+    func repeated(_ count: Int, made: (Int) -> Void) async -> [PooledRequest] {
+        await make(count, made) { [self] in Self.receipt(pki, seed, "load \($0)", purchases, receiptType) }
     }
 
     /// Makes receipts that are sent once, from the one with number `first` on.
-    func fresh(_ count: Int, from first: Int = 0, minted: (Int) -> Void) async -> [PooledRequest] {
-        await mint(count, minted) { [self] in
+    func fresh(_ count: Int, from first: Int = 0, made: (Int) -> Void) async -> [PooledRequest] {
+        await make(count, made) { [self] in
             Self.receipt(pki, seed, "fresh \(first + $0)", purchases, receiptType)
         }
     }
 
     /// Makes receipts whose last subscription ends in the seconds after a moment, evenly spread.
-    func nearExpiry(_ count: Int, after moment: Date, seconds: Double, minted: (Int) -> Void) async -> [PooledRequest] {
-        await mint(count, minted) { [self] number in
+    func nearExpiry(_ count: Int, after moment: Date, seconds: Double, made: (Int) -> Void) async -> [PooledRequest] {
+        await make(count, made) { [self] number in
             let end = moment.addingTimeInterval(seconds * Double(number + 1) / Double(count))
             return expiring(number, at: UTCDate(secondsSince1970: Int64(end.timeIntervalSince1970)))
         }
     }
 
-    private func mint(
-        _ count: Int, _ minted: (Int) -> Void, _ receipt: @escaping @Sendable (Int) -> String
+    private func make(
+        _ count: Int, _ made: (Int) -> Void, _ receipt: @escaping @Sendable (Int) -> String
     ) async -> [PooledRequest] {
         let form = form
         var pool: [PooledRequest] = []
@@ -62,7 +62,7 @@ struct ReceiptMint: Sendable {
             let end = min(count, start + turn)
             let chunks = stride(from: start, to: end, by: Self.chunk).map { $0..<min(end, $0 + Self.chunk) }
             pool += await Self.inParallel(chunks) { chunk in chunk.map { PooledRequest(receipt($0), form) } }
-            minted(pool.count)
+            made(pool.count)
         }
         return pool
     }

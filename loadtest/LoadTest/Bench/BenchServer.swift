@@ -5,7 +5,7 @@ internal import FoundationEssentials
 internal import Glibc
 
 /// A server that is measured, on a core of its own.
-struct Contestant: Sendable {
+struct BenchServer: Sendable {
     let name: Name
     let port: Int
     let processes: ProcessTree
@@ -35,7 +35,7 @@ struct Contestant: Sendable {
     }
 }
 
-/// The way to start a contestant other than the gateway.
+/// The way to start a server other than the gateway.
 struct PeerStart: Sendable {
     let ceilingsPath: String
     /// The folder loadtest/peers.
@@ -100,9 +100,9 @@ extension PeerTemplate {
     }
 }
 
-/// One contestant in a closed loop for a while.
+/// One server in a closed loop for a while.
 struct BenchTurn: Hashable, Sendable {
-    let name: Contestant.Name
+    let name: BenchServer.Name
     let requests: Int
     let seconds: Double
     let serverCPUSeconds: Double
@@ -122,7 +122,7 @@ struct BenchTurn: Hashable, Sendable {
 }
 
 extension BenchTurn {
-    init(_ name: Contestant.Name, _ measurements: LoadMeasurements, serverCPUSeconds: Double) {
+    init(_ name: BenchServer.Name, _ measurements: LoadMeasurements, serverCPUSeconds: Double) {
         let counts = measurements.counts
         self.init(
             name: name, requests: counts.answered, seconds: max(measurements.seconds, 0.001),
@@ -132,19 +132,19 @@ extension BenchTurn {
 }
 
 extension [BenchTurn] {
-    func rates(_ name: Contestant.Name, _ value: (BenchTurn) -> Double) -> Rates {
+    func rates(_ name: BenchServer.Name, _ value: (BenchTurn) -> Double) -> Rates {
         Rates(filter { $0.name == name }.map(value))
     }
 
     /// Returns the ratio of requests per second of processor time: the median of the ratios within each run.
-    func ratio(_ name: Contestant.Name, to other: Contestant.Name) -> Double {
+    func ratio(_ name: BenchServer.Name, to other: BenchServer.Name) -> Double {
         rates(name, \.requestsPerBusySecond).ratio(to: rates(other, \.requestsPerBusySecond))
     }
 
-    /// A row for each contestant, in the order of all names.
-    var rows: [BenchReport.Contestant] {
-        LoadTest.Contestant.Name.allCases.filter { name in contains { $0.name == name } }.map { name in
-            BenchReport.Contestant(
+    /// A row for each server, in the order of all names.
+    var rows: [BenchReport.Server] {
+        BenchServer.Name.allCases.filter { name in contains { $0.name == name } }.map { name in
+            BenchReport.Server(
                 name: name, requestsPerSecond: rates(name, \.requestsPerSecond).median.rounded(toDecimals: 0),
                 requestsPerBusySecond: rates(name, \.requestsPerBusySecond).median.rounded(toDecimals: 0),
                 generatorCpuShare: rates(name, \.generatorShare).median.rounded(toDecimals: 2))
