@@ -143,8 +143,8 @@ let package = Package(
         .target(
             name: "Endpoints",
             dependencies: [
-                "AppStore", "Gateway", "HTTPServer", "JSON", "RateLimits", "Receipts", "Secrets", "Settings",
-                "Telemetry",
+                "AppStore", "Cryptography", "Gateway", "HTTPServer", "JSON", "RateLimits", "Receipts", "Secrets",
+                "Settings", "Telemetry",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

@@ -68,29 +68,3 @@ package struct AES256GCM: Sendable, CustomReflectable {
         return unsafe EVP_DecryptFinal_ex(cipher.pointer, nil, &count) == 1 ? text : nil
     }
 }
-
-/// An algorithm, fetched once and kept: fetching it by name for each value costs a quarter of opening a small one.
-///
-/// SAFETY (@unchecked Sendable): OpenSSL does not change a fetched algorithm, and counts its users atomically.
-@safe private final class CipherAlgorithm: @unchecked Sendable {
-    static let aes256GCM = CipherAlgorithm("AES-256-GCM")
-    /// Nil if OpenSSL, as configured, does not offer it.
-    let pointer: OpaquePointer?
-
-    private init(_ name: String) {
-        unsafe pointer = EVP_CIPHER_fetch(nil, name, nil)
-        ERR_clear_error()
-    }
-}
-
-/// The owner of an `EVP_CIPHER_CTX`.
-@safe private final class CipherContext {
-    let pointer: OpaquePointer
-
-    init() {
-        guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
-        unsafe pointer = context
-    }
-
-    deinit { unsafe EVP_CIPHER_CTX_free(pointer) }
-}

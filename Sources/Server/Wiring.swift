@@ -86,18 +86,23 @@ private struct Wiring {
         let apple = try AppleConnection(
             configuration.apple, access: access, upstreams: upstreams, fleet: fleet, verifier: verifier,
             observer: metrics.upstream, in: dependencies)
-        let handler = handler(
-            VerificationService(
-                verifier: verifier, apple: apple?.verification, onVerification: dependencies.tracing.onVerification),
-            fleet)
+        let verification = VerificationService(
+            verifier: verifier, apple: apple?.verification, onVerification: dependencies.tracing.onVerification)
+        let admission = admission(by: fleet)
+        let handler = handler(verification, admission)
+        let forms = FormRoutes(
+            verification: handler, access: access,
+            wrongCredentials: WrongCredentials(admission: admission, charging: charging), configuration.form,
+            clock: dependencies.clock)
         let health = NodeHealth(lifecycle: lifecycle, store: storeHealth)
-        let routes = RouteTable([
-            handler.route(at: VerdictEndpoint()),
-            handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
-            .verifyReceiptByGet(announcing: upstreams.lifecycle),
-            .status(health, upstreams, isAppleEnabled: configuration.apple.isEnabled, clock: dependencies.clock),
-            .purge(apple?.invalidation),
-        ])
+        let routes = RouteTable(
+            [
+                handler.route(at: VerdictEndpoint()),
+                handler.route(at: DropInEndpoint(undecidedReply: configuration.undecidedReply)),
+                .verifyReceiptByGet(announcing: upstreams.lifecycle),
+                .status(health, upstreams, isAppleEnabled: configuration.apple.isEnabled, clock: dependencies.clock),
+                .purge(apple?.invalidation),
+            ] + forms.routes)
         let foundations: [(any Service)?] = [
             fleet.service, apple.map { TransportService(transport: $0.transport) }, reloadService(),
         ]
@@ -107,17 +112,23 @@ private struct Wiring {
             reloads: reloads, routes: routes)
     }
 
-    private func handler(_ verification: VerificationService, _ fleet: FleetStore) -> VerifyHandler {
-        let slots = MeteredInFlightLimiter(
-            slots: EmbeddedInFlightLimiter { [storeHealth] in storeHealth.liveNodes }, metrics: metrics.limits)
-        let charging = RequestCharging(
+    private func admission(by fleet: FleetStore) -> ClientAdmission {
+        let slots = EmbeddedInFlightLimiter { [storeHealth] in storeHealth.liveNodes }
+        return ClientAdmission(
+            rates: fleet.ports.limiter, slots: MeteredInFlightLimiter(slots: slots, metrics: metrics.limits))
+    }
+
+    private var charging: RequestCharging {
+        RequestCharging(
             addresses: configuration.http.remoteAddresses,
             sendsLegacyFields: configuration.http.sendsLegacyRateLimitFields, metrics: metrics.limits)
-        return VerifyHandler(
-            admission: ClientAdmission(rates: fleet.ports.limiter, slots: slots), verification: verification,
-            access: access, charging: charging, metrics: metrics.verification,
-            nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes), lifecycle: upstreams.lifecycle,
-            clock: dependencies.clock)
+    }
+
+    private func handler(_ verification: VerificationService, _ admission: ClientAdmission) -> VerifyHandler {
+        VerifyHandler(
+            admission: admission, verification: verification, access: access, charging: charging,
+            metrics: metrics.verification, nearCache: NearCache(maximumBytes: configuration.nearCacheSize.bytes),
+            lifecycle: upstreams.lifecycle, clock: dependencies.clock)
     }
 
     private func dataPlane(_ routes: RouteTable) -> any Service {

@@ -249,7 +249,7 @@ import Testing
 
 extension RunningGateway {
     /// Waits until there were this many successful reloads.
-    fileprivate func expect(successes count: Double) async throws { try await expect("success", count) }
+    func expect(successes count: Double) async throws { try await expect("success", count) }
 
     /// Waits until there were this many refused reloads.
     fileprivate func expect(refusals count: Double) async throws { try await expect("refused", count) }
@@ -263,7 +263,7 @@ extension RunningGateway {
 
 extension ScratchFolder {
     /// Replaces a file in one step.
-    fileprivate func replace(_ name: String, with text: String) throws {
+    func replace(_ name: String, with text: String) throws {
         try Data(text.utf8).write(to: url.appending(path: name), options: .atomic)
     }
 

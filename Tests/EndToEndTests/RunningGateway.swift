@@ -109,12 +109,14 @@ final class RunningGateway: Sendable {
     }
 
     func post(
-        _ body: Data, to path: String = "/v1/verify", contentType: String = "application/json", key: String? = nil
+        _ body: Data, to path: String = "/v1/verify", contentType: String = "application/json", key: String? = nil,
+        fields: [String: String] = [:]
     ) async throws -> Answer {
         var request = URLRequest(url: url(dataPort, path))
         request.httpMethod = "POST"
         request.httpBody = body
         request.setValue(contentType, forHTTPHeaderField: "Content-Type")
+        for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
         if let key { request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization") }
         return try await answer(to: request)
     }

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import clients
+import form_clients
 import dependencies
 import outputs
 import pages
@@ -56,6 +57,7 @@ def main() -> int:
         snippets.run(report)
     if not chosen or "clients" in chosen:
         clients.run(report, gateway, loadtest)
+        form_clients.run(report, gateway, loadtest)
     return report.close()
 
 

@@ -25,33 +25,34 @@ package struct RequestCharging: Sendable {
 
     /// Returns the client of a request that was read: its permitted apps, and the buckets and concurrency slots it takes
     /// from.
-    package func client(for options: VerificationOptions, in context: RequestContext) -> RequestClient {
-        client(of: context, under: context.client.limits.policies) {
-            context.client.charges(for: options, from: address(of: context))
+    package func requestClient(
+        of client: Client, asking options: VerificationOptions, in context: RequestContext
+    ) -> RequestClient {
+        requestClient(of: client, under: client.limits.policies, in: context) {
+            client.charges(for: options, from: address(of: context))
         }
     }
 
     /// Returns the client of a request that was not read: only the limits that do not depend on the app.
-    package func client(of context: RequestContext) -> RequestClient {
-        client(of: context, under: context.client.limits.policiesWithoutApp) {
-            context.client.charges(from: address(of: context))
+    package func requestClient(of client: Client, in context: RequestContext) -> RequestClient {
+        requestClient(of: client, under: client.limits.policiesWithoutApp, in: context) {
+            client.charges(from: address(of: context))
         }
     }
 
-    private func client(
-        of context: RequestContext, under policies: [ClientPolicy], charges: () -> [RateCharge]
+    private func requestClient(
+        of client: Client, under policies: [ClientPolicy], in context: RequestContext, charges: () -> [RateCharge]
     ) -> RequestClient {
-        var client = RequestClient(permittedApps: context.client.apps)
-        client.inFlight = context.client.limits.concurrency.map {
-            InFlightLimit(client: context.client.name, maximum: $0)
-        }
-        guard !policies.isEmpty else { return client }
-        client.charges = charges()
-        client.onAdmission = { record($0, under: policies, in: context) }
-        return client
+        var charged = RequestClient(permittedApps: client.apps)
+        charged.inFlight = client.limits.concurrency.map { InFlightLimit(client: client.name, maximum: $0) }
+        guard !policies.isEmpty else { return charged }
+        charged.charges = charges()
+        charged.onAdmission = { record($0, under: policies, in: context) }
+        return charged
     }
 
-    private func address(of context: RequestContext) -> NetworkAddress? {
+    /// Returns the address that a request counts for; nil if the connection has none.
+    func address(of context: RequestContext) -> NetworkAddress? {
         addresses.address(from: context.peer, context.header)
     }
 

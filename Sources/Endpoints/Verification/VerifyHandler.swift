@@ -44,30 +44,35 @@ package final class VerifyHandler: Sendable {
     }
 
     package func route(at endpoint: any VerifyEndpoint) -> Route {
-        Route(.post, endpoint.path) { context, body in try self.answer(context, body, at: endpoint) }
+        Route(.post, endpoint.path) { context, body in
+            try self.answer(context, of: context.client, self.access.now, body, at: endpoint)
+        }
     }
 
-    private typealias Progress = Step<Reply, any Error>
+    typealias Progress = Step<Reply, any Error>
 
     private struct Call: Sendable {
         let context: RequestContext
+        let client: Client
         let endpoint: any VerifyEndpoint
         let now: Timestamp
     }
 
+    /// Answers a request of a client.
+    /// - Parameter access: the access rules that the client was found in.
     /// - Throws: an error that becomes a problem.
-    private func answer(
-        _ context: RequestContext, _ body: ReservedBody, at endpoint: any VerifyEndpoint
+    func answer(
+        _ context: RequestContext, of client: Client, _ access: Access, _ body: ReservedBody,
+        at endpoint: any VerifyEndpoint
     ) throws -> Progress {
         try endpoint.check(contentType: context.header.contentType)
-        let call = Call(context: context, endpoint: endpoint, now: clock())
+        let call = Call(context: context, client: client, endpoint: endpoint, now: clock())
         let key = NearCache.Key(
-            endpoint: endpoint.path, body: body.bytes, secretsVersion: access.now.secretsVersion,
-            client: context.client.name)
+            endpoint: endpoint.path, body: body.bytes, secretsVersion: access.secretsVersion, client: client.name)
         guard let known = key.flatMap({ nearCache.reply(to: $0) }), known.isValid(at: call.now) else {
             return .compute { try self.verify(body, key, call) }
         }
-        let client = charging.client(for: known.options, in: context)
+        let client = charging.requestClient(of: client, asking: known.options, in: context)
         try known.options.checkExpectedApp(for: client)
         return try admission.admit(client) {
             // The request may have waited for tokens.
@@ -80,7 +85,7 @@ package final class VerifyHandler: Sendable {
 
     /// Verifies a body. A client over its limit is refused before anything is read, and every read is charged.
     private func verify(_ body: ReservedBody, _ key: NearCache.Key?, _ call: Call) throws -> Progress {
-        let client = charging.client(of: call.context)
+        let client = charging.requestClient(of: call.client, in: call.context)
         try admission.refuseIfLimited(client)
         let input: VerifyInput
         do {
@@ -91,7 +96,7 @@ package final class VerifyHandler: Sendable {
         switch input {
         case .reply(let reply): return try admission.charge(client) { .done(self.announcing(reply, from: nil, call)) }
         case .request(var request):
-            request.client = charging.client(for: request.options, in: call.context)
+            request.client = charging.requestClient(of: call.client, asking: request.options, in: call.context)
             let kept = body.hold(&request, key)
             return try admission.admit(request.client) { [request] in try self.decide(request, kept, call) }
         }

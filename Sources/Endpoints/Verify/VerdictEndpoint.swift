@@ -15,7 +15,7 @@ package struct VerdictEndpoint: VerifyEndpoint {
     package var path: String { "/v1/verify" }
 
     package func check(contentType: String?) throws {
-        guard RequestMediaType.isJSON(contentType) else { throw Problem.unsupportedMediaType }
+        guard RequestMediaType.json.accepts(contentType) else { throw Problem.unsupportedMediaType }
     }
 
     /// Reads strict JSON, then strict base64, from the received bytes.

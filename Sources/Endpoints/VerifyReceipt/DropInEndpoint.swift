@@ -88,20 +88,8 @@ extension DropInEndpoint {
             return Reply(status: .wrongSharedSecret, because: nil, from: .apple)
         }
         guard let receipt = answer.receipt else { return undecided() }
-        let body =
-            answer.upstreamBody
-            ?? LocalVerifyReceiptResponse(
-                receipt: receipt, latest: answer.transactions,
-                latestReceipt: answer.earlierUpstreamBody.flatMap {
-                    VerifyReceiptResponse.latestReceipt(ofKnown: $0.span)
-                }, requestDate: now
-            ).body
-        var reply = Reply(json: body)
-        reply.fields[.gatewaySource] = provenance.source.rawValue
-        if provenance.isDegraded {
-            reply.fields[.gatewayDegraded] = provenance.degradedReasons.map(\.rawValue).joined(separator: ", ")
-        }
-        return reply
+        let body = answer.upstreamBody ?? receipt.verifyReceiptBody(for: answer, at: now)
+        return Reply(body: ByteBuffer(bytes: body), from: provenance)
     }
 
     /// Returns Apple's "the receipt server could not provide the receipt", which clients take as "retry later".
@@ -115,7 +103,27 @@ extension DropInEndpoint {
     }
 }
 
+extension VerifiedReceipt {
+    /// Returns the JSON of `verifyReceipt` with the contents of the receipt alone.
+    func verifyReceiptBody(for answer: Answer, at now: Timestamp) -> [UInt8] {
+        LocalVerifyReceiptResponse(
+            receipt: self, latest: answer.transactions,
+            latestReceipt: answer.earlierUpstreamBody.flatMap { VerifyReceiptResponse.latestReceipt(ofKnown: $0.span) },
+            requestDate: now
+        ).body
+    }
+}
+
 extension Reply {
+    /// Creates an answer in a format that does not tell its provenance: header fields name it.
+    init(body: ByteBuffer, from provenance: Provenance) {
+        self.init(body: body)
+        fields[.gatewaySource] = provenance.source.rawValue
+        if provenance.isDegraded {
+            fields[.gatewayDegraded] = provenance.degradedReasons.map(\.rawValue).joined(separator: ", ")
+        }
+    }
+
     /// Creates an answer in Apple's form with a status only.
     fileprivate init(status: VerifyReceiptStatus, because reason: String?, from source: Provenance.Source = .local) {
         var json = JSONWriter()
@@ -128,7 +136,7 @@ extension Reply {
 
 extension Rule {
     /// The status Apple would return for a receipt that breaks the rule: unreadable, or not authentic.
-    fileprivate var appleStatus: VerifyReceiptStatus {
+    var appleStatus: VerifyReceiptStatus {
         switch self {
         case .derTruncated, .derTrailingBytes, .derNonMinimalLength, .derLengthTooLarge, .derIndefiniteLength,
             .derNonMinimalInteger, .derIntegerOutOfRange, .derUnexpectedTag, .derConstructedString, .derTooDeep,

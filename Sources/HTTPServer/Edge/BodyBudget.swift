@@ -12,17 +12,28 @@ internal import Synchronization
 /// could use up the budget.
 package final class BodyBudget: Sendable {
     package let capacity: Int
-    private let reservedBytes = Mutex(0)
+    private let usage = Mutex(Usage())
+
+    private struct Usage {
+        var reserved = 0
+        /// The part of `reserved` for clients that are not identified.
+        var unidentified = 0
+    }
 
     package init(_ capacity: ByteCount) {
         self.capacity = capacity.bytes
     }
 
-    package var reserved: Int { reservedBytes.withLock { $0 } }
+    package var reserved: Int { usage.withLock { $0.reserved } }
+
+    /// The part of the budget for bodies that have the client's credentials: anyone may send those.
+    private var capacityForUnidentified: Int { capacity / 4 }
 
     /// Returns true if this many more bytes would fit now. Reserves nothing.
-    func hasRoom(for bytes: Int) -> Bool {
-        bytes <= capacity - reserved
+    func hasRoom(for bytes: Int, isIdentified: Bool = true) -> Bool {
+        let usage = usage.withLock { $0 }
+        return bytes <= capacity - usage.reserved
+            && (isIdentified || bytes <= capacityForUnidentified - usage.unidentified)
     }
 
     /// The size up to which a body may use the whole budget. Larger ones leave an eighth of it free, so that a few
@@ -30,17 +41,23 @@ package final class BodyBudget: Sendable {
     package static let ordinaryBodyBytes = 128 << 10
 
     /// Reserves bytes for a body that then has `total`. Returns false, and reserves nothing, if they do not fit.
-    func reserve(_ bytes: Int, ofBodyWith total: Int) -> Bool {
-        reservedBytes.withLock { reserved in
+    func reserve(_ bytes: Int, ofBodyWith total: Int, isIdentified: Bool = true) -> Bool {
+        usage.withLock { usage in
             let usable = total <= Self.ordinaryBodyBytes ? capacity : capacity - capacity / 8
-            guard bytes <= usable - reserved else { return false }
-            reserved += bytes
+            guard bytes <= usable - usage.reserved,
+                isIdentified || bytes <= capacityForUnidentified - usage.unidentified
+            else { return false }
+            usage.reserved += bytes
+            if !isIdentified { usage.unidentified += bytes }
             return true
         }
     }
 
-    func release(_ bytes: Int) {
-        reservedBytes.withLock { $0 -= bytes }
+    func release(_ bytes: Int, isIdentified: Bool = true) {
+        usage.withLock { usage in
+            usage.reserved -= bytes
+            if !isIdentified { usage.unidentified -= bytes }
+        }
     }
 }
 
@@ -48,14 +65,17 @@ package final class BodyBudget: Sendable {
 /// of a request also holds this.
 package final class BodyReservation: MemoryReservation {
     private let budget: BodyBudget
+    private let isIdentified: Bool
     private let reservedBytes = Mutex(0)
 
-    init(from budget: BodyBudget) {
+    /// - Parameter isIdentified: false if anyone could have sent the body.
+    init(from budget: BodyBudget, isIdentified: Bool = true) {
         self.budget = budget
+        self.isIdentified = isIdentified
     }
 
     deinit {
-        budget.release(reservedBytes.withLock { $0 })
+        budget.release(reservedBytes.withLock { $0 }, isIdentified: isIdentified)
     }
 
     package var bytes: Int { reservedBytes.withLock { $0 } }
@@ -63,7 +83,7 @@ package final class BodyReservation: MemoryReservation {
     /// Reserves more bytes. Returns false, and reserves nothing, if they do not fit.
     func grow(by bytes: Int) -> Bool {
         reservedBytes.withLock { reserved in
-            guard budget.reserve(bytes, ofBodyWith: reserved + bytes) else { return false }
+            guard budget.reserve(bytes, ofBodyWith: reserved + bytes, isIdentified: isIdentified) else { return false }
             reserved += bytes
             return true
         }
@@ -71,7 +91,7 @@ package final class BodyReservation: MemoryReservation {
 
     func shrink(by bytes: Int) {
         reservedBytes.withLock { reserved in
-            budget.release(bytes)
+            budget.release(bytes, isIdentified: isIdentified)
             reserved -= bytes
         }
     }

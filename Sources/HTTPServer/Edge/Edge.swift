@@ -64,12 +64,15 @@ extension EdgeRules {
     func client(of header: RequestHeader, for match: RouteMatch) -> Client? {
         switch match.authentication {
         case .apiKey: authenticate(header.credentials)
+        case .body: .unidentified
         case .none: .loopback
         }
     }
 
     /// Returns the reason to refuse a request of a known client: a page in a browser may have sent it.
-    func refusal(of header: RequestHeader, from client: Client) -> EdgeRefusal? {
+    func refusal(of header: RequestHeader, from client: Client, for match: RouteMatch) -> EdgeRefusal? {
+        // A page has no key to put into the body.
+        guard match.authentication != .body else { return nil }
         if client.isKeyless, !hosts.permits(header.authority, path: header.path) { return .misdirected }
         let isHarmless =
             switch header.method {

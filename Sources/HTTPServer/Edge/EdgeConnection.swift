@@ -98,20 +98,24 @@ struct EdgeConnection {
         request = IncomingRequest(header: header, match: match, client: client, arrival: now)
         phase = .receiving(until: now + rules.requestDeadline)
         guard let client else { return refuse(.unauthenticated, at: now) }
-        if let refusal = rules.refusal(of: header, from: client) { return refuse(refusal, at: now) }
+        if let refusal = rules.refusal(of: header, from: client, for: match) { return refuse(refusal, at: now) }
         guard forwarded?.begin(header) ?? true else { return refuse(.tooManyOfAddress, at: now) }
         if let announced = header.announcedBytes {
-            if announced > rules.bodyLimit.bytes { return refuse(.bodyTooLarge, at: now) }
-            if !budget.hasRoom(for: announced) { return refuse(.overloaded, at: now) }
+            if announced > bodyLimit { return refuse(.bodyTooLarge, at: now) }
+            let isIdentified = match.authentication != .body
+            if !budget.hasRoom(for: announced, isIdentified: isIdentified) { return refuse(.overloaded, at: now) }
         }
         guard let expectsContinue = header.expectsContinue else { return refuse(.expectation, at: now) }
         return expectsContinue ? .sendContinue : .nothing
     }
 
+    /// The maximum size of the current request's body, in bytes.
+    private var bodyLimit: Int { (request?.match.bodyLimit ?? rules.bodyLimit).bytes }
+
     private mutating func append(_ bytes: ByteBuffer, at now: NIODeadline) -> Action {
         let count = bytes.readableBytes
         let sent = (request?.bodyBytes ?? 0) + count
-        guard sent <= rules.bodyLimit.bytes else { return refuse(.bodyTooLarge, at: now) }
+        guard sent <= bodyLimit else { return refuse(.bodyTooLarge, at: now) }
         guard request?.reserve(count, from: budget) == true else { return refuse(.overloaded, at: now) }
         request?.append(bytes)
         return request?.isTooFragmented == true ? refuse(.bodyTooFragmented, at: now) : .nothing

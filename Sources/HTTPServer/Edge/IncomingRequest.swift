@@ -16,13 +16,16 @@ struct IncomingRequest: Sendable {
     /// The time at which the header was complete.
     let arrival: NIODeadline
 
+    /// False if the body has the credentials, so that anyone could have sent it.
+    var isIdentified: Bool { match.authentication != .body }
+
     var bodyBytes: Int { body?.readableBytes ?? 0 }
 
     private(set) var bodyParts = 0
 
     /// Reserves memory for more bytes of the body. Returns false if the budget has no room.
     mutating func reserve(_ bytes: Int, from budget: BodyBudget) -> Bool {
-        let reservation = reservation ?? BodyReservation(from: budget)
+        let reservation = reservation ?? BodyReservation(from: budget, isIdentified: isIdentified)
         self.reservation = reservation
         return reservation.grow(by: bytes)
     }

@@ -201,15 +201,17 @@ extension String {
     }
 }
 
-/// The `Content-Type` of requests (RFC 9110 §8.3).
-package enum RequestMediaType {
-    /// Returns true for JSON in UTF-8: `application/json`, parameters allowed, `charset` only as `utf-8`.
-    package static func isJSON(_ contentType: String?) -> Bool {
-        guard let contentType, contentType != "application/json" else { return contentType != nil }
+/// The `Content-Type` of requests (RFC 9110 §8.3). Parameters are allowed, `charset` only as `utf-8`.
+package enum RequestMediaType: String {
+    case json = "application/json"
+    case form = "application/x-www-form-urlencoded"
+
+    package func accepts(_ contentType: String?) -> Bool {
+        guard let contentType, contentType != rawValue else { return contentType != nil }
         // Types, names and charsets ignore case.
         let parts = contentType.lowercased().split(separator: ";", omittingEmptySubsequences: false)
             .map { String($0).trimmed }
-        guard parts[0] == "application/json" else { return false }
+        guard parts[0] == rawValue else { return false }
         return parts.dropFirst().allSatisfy { parameter in
             !parameter.hasPrefix("charset=") || ["charset=utf-8", "charset=\"utf-8\""].contains(parameter)
         }

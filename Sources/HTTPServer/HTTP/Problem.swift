@@ -9,8 +9,8 @@ internal import JSON
 /// `type` is `about:blank` unless IANA has registered one, so `title` is the status phrase. `code` tells problems of
 /// one status apart; programs should evaluate it.
 package struct Problem: Error, Hashable, Sendable {
-    let status: HTTPResponse.Status
-    let code: Code
+    package let status: HTTPResponse.Status
+    package let code: Code
     /// The fault of this request, for people. Never contains a part of a value that was sent.
     package let detail: String
     package var field: String?

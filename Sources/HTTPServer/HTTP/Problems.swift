@@ -78,6 +78,9 @@ extension Problem {
     package static let unsupportedMediaType = Problem(
         .unsupportedMediaType, .unsupportedMediaType, "Send the body as application/json in UTF-8.")
 
+    package static let notAForm = Problem(
+        .unsupportedMediaType, .unsupportedMediaType, "Send the body as application/x-www-form-urlencoded.")
+
     package static let notReady = Problem(
         .serviceUnavailable, .notReady, "The gateway is starting or stopping.", headerFields: [.retryAfter: "1"])
 

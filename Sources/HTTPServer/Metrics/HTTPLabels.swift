@@ -9,6 +9,8 @@ package enum RouteLabel: String, CaseIterable, Sendable {
     case verify = "/v1/verify"
     case verifyReceipt = "/verifyReceipt"
     case status = "/v1/status"
+    case form = "/api"
+    case encryptedForm = "/apiencrypted"
     case purge = "/v1/cache/transactions/{id}"
     case other
 }

@@ -131,7 +131,7 @@ extension Logger.MetadataProvider {
 
 /// The details of a log line beside status and duration.
 package struct RequestDetails: Sendable {
-    var client: String?
+    package var client: String?
     var bodyBytes: Int?
     package var answer: AnswerDetails?
     /// The last request to Apple for it. A coalesced request has none.

@@ -89,7 +89,7 @@ package final class RequestPipeline: Sendable {
                 metadata: ["error_type": "\(type(of: error))", "request_id": "\(context.requestID.text)"])
         }
         context.record { $0.add(problem) }
-        return Reply(problem, requestID: context.requestID.text)
+        return context.match.reply(to: problem, requestID: context.requestID.text)
     }
 
     /// Returns the answer to a request that the edge refuses, and logs it.
@@ -97,8 +97,9 @@ package final class RequestPipeline: Sendable {
     func refuse(
         _ request: IncomingRequest?, _ requestID: RequestID, _ refusal: EdgeRefusal, bodyLimit: ByteCount
     ) -> Reply {
-        let problem = Problem(refusal, bodyLimit: bodyLimit)
-        var reply = Reply(problem, requestID: requestID.text)
+        let problem = Problem(refusal, bodyLimit: request?.match.bodyLimit ?? bodyLimit)
+        var reply =
+            request?.match.reply(to: problem, requestID: requestID.text) ?? Reply(problem, requestID: requestID.text)
         let took = request.map { Duration(NIODeadline.now() - $0.arrival) } ?? .zero
         log.write(reply.status.code, took: took) {
             var line = RequestLog.Line(

@@ -3,6 +3,7 @@
 
 package import Gateway
 package import HTTPTypes
+package import Settings
 
 /// One endpoint of a listener: a method, a path, the required credentials, and the handler.
 ///
@@ -10,9 +11,14 @@ package import HTTPTypes
 package final class Route: Sendable {
     package typealias Handler = @Sendable (RequestContext, ReservedBody) throws -> Step<Reply, any Error>
 
+    /// Writes a problem in the format of the route's answers.
+    package typealias ProblemWriter = @Sendable (_ problem: Problem, _ requestID: String) -> Reply
+
     package enum Authentication: Sendable {
         /// A client's API key, in `Authorization: Bearer`, `X-API-Key` or `Authorization: Basic`.
         case apiKey
+        /// A key in the body: the handler checks it, and the edge accepts the body of any client.
+        case body
         /// None: only operators reach the listener.
         case none
     }
@@ -31,17 +37,27 @@ package final class Route: Sendable {
     let label: RouteLabel
     let authentication: Authentication
     let executor: Executor
+    /// The maximum size of a body; nil for that of the listener.
+    let bodyLimit: ByteCount?
+    let problemWriter: ProblemWriter
+    /// Returns false while the route is switched off, as if it were not in the table.
+    let isOffered: @Sendable () -> Bool
     let handler: Handler
 
     /// Creates a route with a handler that may compute and wait.
     package init(
         _ method: HTTPRequest.Method, _ path: String, authentication: Authentication = .apiKey,
-        on executor: Executor = .eventLoop, handler: @escaping Handler
+        on executor: Executor = .eventLoop, bodyLimit: ByteCount? = nil,
+        problems problemWriter: @escaping ProblemWriter = { Reply($0, requestID: $1) },
+        isOffered: @escaping @Sendable () -> Bool = { true }, handler: @escaping Handler
     ) {
         self.method = method
         self.path = path
         self.authentication = authentication
         self.executor = executor
+        self.bodyLimit = bodyLimit
+        self.problemWriter = problemWriter
+        self.isOffered = isOffered
         self.handler = handler
         label = RouteLabel(rawValue: path) ?? .other
     }
@@ -108,7 +124,7 @@ package struct RouteTable: Sendable {
     ///   case makes another path.
     func match(_ method: HTTPRequest.Method, _ path: String) -> RouteMatch {
         for candidate in paths {
-            guard let parameter = candidate.parameter(in: path) else { continue }
+            guard let parameter = candidate.parameter(in: path), candidate.routes[0].isOffered() else { continue }
             let route = candidate.route(for: method)
             return RouteMatch(
                 path: candidate, route: route, parameter: parameter,
@@ -128,6 +144,16 @@ package struct RouteMatch: Sendable {
     package let parameter: String
     /// The credentials that the request must have.
     let authentication: Route.Authentication
+
+    /// The route, or the first of the path, whose problems a request with another method gets.
+    private var nearestRoute: Route? { route ?? path?.routes[0] }
+
+    var bodyLimit: ByteCount? { nearestRoute?.bodyLimit }
+
+    /// Returns a problem in the format of the path.
+    func reply(to problem: Problem, requestID: String) -> Reply {
+        nearestRoute?.problemWriter(problem, requestID) ?? Reply(problem, requestID: requestID)
+    }
 
     /// The path as in the table; nil for a path without a route.
     var template: String? { path?.template }

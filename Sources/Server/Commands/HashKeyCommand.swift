@@ -3,13 +3,14 @@
 
 internal import ArgumentParser
 internal import JSON
+internal import Secrets
 internal import Settings
 internal import Telemetry
 
 struct HashKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hash-key",
-        abstract: "Make an API key for a client.",
+        abstract: "Make an API key for a client, or hash a form key that exists.",
         discussion: """
             Prints a new key once, on standard error, for the client; and on standard output what to paste under \
             `keys:` in the clients file. The file holds HMAC-SHA256(pepper, secret) only: it is of no use without \
@@ -22,8 +23,16 @@ struct HashKeyCommand: AsyncParsableCommand {
 
             The client sends the key as `Authorization: Bearer KEY` or `X-API-Key: KEY`.
 
-            Exit status: 0 with a new key, 78 if there is no pepper or it is too short.
+            With `--import`, the command reads a key of `POST /api` that clients already use from standard input, and \
+            prints what to paste under `form:` and `keys:`:
+
+              receipt-gateway hash-key --import < key.txt
+
+            Exit status: 0 with a key, 64 if standard input has no key, 78 if there is no pepper or it is too short.
             """)
+
+    @Flag(name: .customLong("import"), help: "Hash a form key from standard input.")
+    var isImporting = false
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -31,6 +40,11 @@ struct HashKeyCommand: AsyncParsableCommand {
         let pepper = try options.orExit { () throws(ConfigurationProblems) in
             try checkOpenSSL()
             return try options.source.pepper()
+        }
+        guard !isImporting else {
+            let key = try StandardInput.secret(maximumBytes: FormCredentialBounds.maximumBytes)
+            let hash = FormKeyHasher(pepper: pepper).hash(ofKey: Array(key.exposed.utf8).span)
+            return print("        - hash: hmac-sha256:\(ASCII.hexadecimal(hash))")
         }
         let key = APIKey.random()
         StandardError.write("The key, shown only now:\n\n  \(key.exposed)\n\n")

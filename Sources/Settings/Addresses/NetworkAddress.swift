@@ -30,7 +30,7 @@ package struct NetworkAddress: Hashable, Sendable {
 
     /// The key for limits per address: an IPv4 address, or the /64 of an IPv6 subscriber (RFC 6177), which has 2^64
     /// addresses.
-    var subscriber: String {
+    package var subscriber: String {
         switch family {
         case .ipv4: String(bits, radix: 16)
         case .ipv6: String(bits >> 64, radix: 16) + "/64"

@@ -9,6 +9,8 @@ internal import Synchronization
 package struct AccessRules: Hashable, Sendable {
     /// The clients; nil if every client is the loopback client.
     var clients: [Client]?
+    /// The clients' access to the form API.
+    var formAccounts: [FormAccount] = []
     var pepper: Secret?
     package var secrets = SharedSecrets()
 }
@@ -17,13 +19,14 @@ extension AccessRules {
     /// Creates the rules from the configuration and the clients file, if there is one.
     package init(_ configuration: GatewayConfiguration, _ file: ClientsFile?) {
         self.init(
-            clients: file?.clients, pepper: configuration.apiKeyPepper,
+            clients: file?.clients, formAccounts: file?.formAccounts ?? [], pepper: configuration.apiKeyPepper,
             secrets: SharedSecrets(configuration, file))
     }
 
     /// Returns the earliest expiry among keys that are still valid; nil if none expires.
     package func firstExpiry(after now: Timestamp) -> Timestamp? {
-        (clients ?? []).lazy.flatMap(\.keys).compactMap(\.expires).filter { now < $0 }.min()
+        let expiries = (clients ?? []).flatMap(\.keys).map(\.expires) + formAccounts.flatMap(\.keys).map(\.expires)
+        return expiries.compactMap(\.self).filter { now < $0 }.min()
     }
 }
 
@@ -39,7 +42,9 @@ extension SharedSecrets {
 package final class Access: Sendable {
     package let rules: AccessRules
     package let authenticator: Authenticator
-    /// The number of changes of the shared secrets. An answer from an earlier version may rest on another secret.
+    package let formAuthenticator: FormAuthenticator
+    /// The number of changes of the shared secrets and of form accounts. An answer from an earlier version may rest on
+    /// another secret, or on another app for the same token.
     package let secretsVersion: UInt64
 
     package init(_ rules: AccessRules, secretsVersion: UInt64 = 0) {
@@ -47,14 +52,17 @@ package final class Access: Sendable {
         self.secretsVersion = secretsVersion
         if let clients = rules.clients, let pepper = rules.pepper {
             authenticator = Authenticator(clients: clients, hasher: KeyHasher(pepper: pepper))
+            formAuthenticator = FormAuthenticator(
+                accounts: rules.formAccounts, hasher: FormKeyHasher(pepper: pepper))
         } else {
-            authenticator = .loopbackOnly
+            (authenticator, formAuthenticator) = (.loopbackOnly, .none)
         }
     }
 
     /// Returns the access that replaces this one when the rules change.
     func followed(by rules: AccessRules) -> Access {
-        Access(rules, secretsVersion: rules.secrets == self.rules.secrets ? secretsVersion : secretsVersion + 1)
+        let answersHold = rules.secrets == self.rules.secrets && rules.formAccounts == self.rules.formAccounts
+        return Access(rules, secretsVersion: answersHold ? secretsVersion : secretsVersion + 1)
     }
 }
 

@@ -37,6 +37,9 @@ package final class Client: Sendable {
     /// The client of every request where no clients are configured.
     package static let loopback = Client(name: "loopback", apps: .all, keys: [], may: Set(Permission.allCases))
 
+    /// The client of a request whose body, which has the credentials, is unread.
+    package static let unidentified = Client(name: "unidentified", apps: .only([]), keys: [])
+
     /// True for a client served without an API key, because it can reach a loopback listener.
     package var isKeyless: Bool { keys.isEmpty }
 }

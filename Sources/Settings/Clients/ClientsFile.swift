@@ -7,6 +7,9 @@ package import Receipts
 package import Secrets
 internal import Yams
 
+/// Reads a text file.
+package typealias FileReader = (String) throws(FileFault) -> String
+
 /// The clients file:
 /// ```yaml
 /// clients:
@@ -20,6 +23,13 @@ internal import Yams
 ///     limits:                        # optional: rate limits
 ///       - {name: minute, quota: 1000, window: 60s}
 ///     concurrency: 200               # optional: the maximum number of requests in flight
+///     form:                          # optional, with or without keys above: access to /api and /apiencrypted
+///       keys:
+///         - hash: hmac-sha256:51d0...  # as `receipt-gateway hash-key --import` prints it
+///       apps:
+///         - token: app_shop
+///           bundle_id: com.example.shop
+///           encryption_key_file: /run/secrets/shop-encryption  # optional: for /apiencrypted
 /// defaults:                          # optional: for clients without limits
 ///   limits: [{name: day, quota: 100000, window: 1d}]
 /// apps:                              # optional: shared secrets by app
@@ -32,7 +42,10 @@ package struct ClientsFile {
     package private(set) var clients: [Client] = []
     /// The apps' shared secrets, by bundle ID.
     package var sharedSecrets: [String: Secret] = [:]
+    /// The clients' access to the form API.
+    package internal(set) var formAccounts: [FormAccount] = []
     private(set) var problems: [ConfigurationProblem] = []
+    let formRules: FormAccountRules
     private let now: Timestamp
     private var defaultLimits = ClientLimits()
 
@@ -40,7 +53,7 @@ package struct ClientsFile {
     /// - Throws: all problems found.
     package init?(
         _ configuration: GatewayConfiguration, at now: Timestamp,
-        readFile: (String) throws(FileFault) -> String = TextFile.read
+        readFile: FileReader = TextFile.read
     ) throws(ConfigurationProblems) {
         guard let path = configuration.clientsFile else { return nil }
         let text: String
@@ -49,28 +62,31 @@ package struct ClientsFile {
         } catch {
             throw ConfigurationProblems(problems: [ConfigurationProblem(error)])
         }
-        try self.init(text, path: path, now: now, readFile: readFile)
+        let rules = FormAccountRules(keyForm: configuration.form.keyForm, pepper: configuration.apiKeyPepper)
+        try self.init(text, path: path, now: now, formRules: rules, readFile: readFile)
     }
 
     /// Reads a text and the files it names.
     /// - Parameter now: decides which keys are active.
     /// - Throws: all problems found.
     package init(
-        _ text: String, path: String, now: Timestamp, readFile: (String) throws(FileFault) -> String = TextFile.read
+        _ text: String, path: String, now: Timestamp, formRules: FormAccountRules = FormAccountRules(),
+        readFile: FileReader = TextFile.read
     ) throws(ConfigurationProblems) {
         self.path = path
+        self.formRules = formRules
         self.now = now
         read(text, readFile: readFile)
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     }
 
-    private mutating func read(_ text: String, readFile: (String) throws(FileFault) -> String) {
+    private mutating func read(_ text: String, readFile: FileReader) {
         do throws(YAMLFault) {
             guard let root = try YAMLText.root(of: text) else { return report("is empty", at: nil) }
             let fields = fields(of: root, named: ["clients", "apps", "defaults"])
             if let node = fields["defaults"] { readDefaults(node) }
             guard let list = fields["clients"] else { return report("has no list named clients", at: root) }
-            for node in elements(of: list, named: "clients") { readClient(node) }
+            for node in elements(of: list, named: "clients") { readClient(node, readFile: readFile) }
             reportDuplicates()
             if let list = fields["apps"] { readApps(elements(of: list, named: "apps"), readFile: readFile) }
         } catch {
@@ -83,9 +99,14 @@ package struct ClientsFile {
         defaultLimits = readLimits(fields, unlessSet: defaultLimits)
     }
 
-    private mutating func readClient(_ node: Node) {
-        let fields = fields(of: node, named: ["name", "apps", "keys", "may"] + Self.limitFields)
+    private mutating func readClient(_ node: Node, readFile: FileReader) {
+        let fields = fields(of: node, named: ["name", "apps", "keys", "may", "form"] + Self.limitFields)
         let name = text(fields["name"], named: "name", of: node)
+        if let form = fields["form"] {
+            readForm(form, ofClientNamed: name, readFile: readFile)
+            // A client with form keys needs no others.
+            if fields["keys"] == nil { return reportUnused(fields) }
+        }
         let apps = readPermittedApps(fields["apps"], of: node)
         let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readKey($0) }
         if fields["keys"] == nil { report("a client needs keys", at: node) }
@@ -94,6 +115,14 @@ package struct ClientsFile {
         guard let name, let apps else { return }
         let permissions = readPermissions(fields["may"])
         clients.append(Client(name: name, apps: apps, keys: keys, limits: limits, may: permissions))
+    }
+
+    /// Reports what a client without API keys cannot use.
+    private mutating func reportUnused(_ fields: [String: Node]) {
+        for name in ["apps", "may"] + Self.limitFields {
+            guard let node = fields[name] else { continue }
+            report("\(name) is for API keys, and this client has none: move it below form, or add keys", at: node)
+        }
     }
 
     private mutating func readPermissions(_ node: Node?) -> Set<Client.Permission> {
@@ -126,16 +155,19 @@ package struct ClientsFile {
         let fields = fields(of: node, named: ["id", "hash", "expires"])
         let id = text(fields["id"], named: "id", of: node)
         let hash = readHash(text(fields["hash"], named: "hash", of: node), at: fields["hash"] ?? node)
-        var expires: Timestamp?
-        if let node = fields["expires"] {
-            expires = Timestamp(rfc3339: "\(node.scalar?.string ?? "")T00:00:00Z")
-            if expires == nil { report("expires must be a day such as 2027-01-31", at: node) }
-        }
+        let expires = readExpiry(fields["expires"])
         guard let id, let hash else { return nil }
         return StoredKey(id: id, hash: hash, expires: expires)
     }
 
-    private mutating func readHash(_ text: String?, at node: Node) -> [UInt8]? {
+    mutating func readExpiry(_ node: Node?) -> Timestamp? {
+        guard let node else { return nil }
+        let expires = Timestamp(rfc3339: "\(node.scalar?.string ?? "")T00:00:00Z")
+        if expires == nil { report("expires must be a day such as 2027-01-31", at: node) }
+        return expires
+    }
+
+    mutating func readHash(_ text: String?, at node: Node) -> [UInt8]? {
         guard let text else { return nil }
         let prefix = "hmac-sha256:"
         let digits = text.hasPrefix(prefix) ? Array(text.dropFirst(prefix.count).utf8) : []
@@ -147,7 +179,7 @@ package struct ClientsFile {
     private mutating func reportDuplicates() {
         var names: Set<String> = []
         var ids: Set<String> = []
-        for client in clients {
+        for client in clients + formAccounts.map(\.client) {
             if !names.insert(client.name).inserted {
                 report("the client \(client.name.printable()) appears twice", at: nil)
             }
@@ -160,8 +192,10 @@ package struct ClientsFile {
     /// Records a problem with its line.
     mutating func report(_ fault: String, at node: Node?) {
         let line = node?.mark.map { ":\($0.line)" } ?? ""
-        problems.append(ConfigurationProblem(location: path + line, fault: fault))
+        add(ConfigurationProblem(location: path + line, fault: fault))
     }
+
+    mutating func add(_ problem: ConfigurationProblem) { problems.append(problem) }
 }
 
 extension ClientsFile {
@@ -171,12 +205,14 @@ extension ClientsFile {
     }
 
     /// Reads the list of apps with their own shared secret.
-    mutating func readApps(_ nodes: [Node], readFile: (String) throws(FileFault) -> String) {
+    mutating func readApps(_ nodes: [Node], readFile: FileReader) {
         var bundleIDs: Set<String> = []
         for node in nodes {
-            let fields = fields(
-                of: node, named: ["bundle_id", "shared_secret", "shared_secret_file"], showsUnknown: false)
-            let secret = readSecret(fields, of: node, readFile: readFile)
+            let fields = fields(of: node, named: ["bundle_id"] + Self.sharedSecretFields, showsUnknown: false)
+            let secret = readSharedSecret(fields, readFile: readFile)
+            if Self.sharedSecretFields.allSatisfy({ fields[$0] == nil }) {
+                report("an app needs shared_secret_file, or shared_secret", at: node)
+            }
             guard let bundleID = text(fields["bundle_id"], named: "bundle_id", of: node) else { continue }
             if bundleID == "*" { report("the secret for any app is gateway.apple.shared_secret", at: node) }
             if !bundleIDs.insert(bundleID).inserted {
@@ -186,25 +222,33 @@ extension ClientsFile {
         }
     }
 
-    private mutating func readSecret(
-        _ fields: [String: Node], of app: Node, readFile: (String) throws(FileFault) -> String
-    ) -> Secret? {
+    static let sharedSecretFields = ["shared_secret", "shared_secret_file"]
+
+    /// Reads a shared secret from the file that is named, or from its place; nil if neither is set.
+    mutating func readSharedSecret(_ fields: [String: Node], readFile: FileReader) -> Secret? {
         switch (fields["shared_secret"], fields["shared_secret_file"]) {
-        case (nil, nil): report("an app needs shared_secret_file, or shared_secret", at: app)
-        case (_?, _?): report("shared_secret and shared_secret_file are both set; set only one", at: app)
+        case (nil, nil): break
+        case (let node?, _?): report("shared_secret and shared_secret_file are both set; set only one", at: node)
         case (let node?, nil):
-            guard let text = text(node, named: "shared_secret", of: app) else { return nil }
+            guard let text = text(node, named: "shared_secret", of: node) else { return nil }
             return secret(text, named: "shared_secret", at: node)
         case (nil, let node?):
-            guard let path = text(node, named: "shared_secret_file", of: app) else { return nil }
-            do throws(FileFault) {
-                return secret(try readFile(path).withoutLineEnds, named: "the file of shared_secret_file", at: node)
-            } catch {
-                // Without the path: it may be the secret, set in the wrong field.
-                report("the file of shared_secret_file \(error.description)", at: node)
-            }
+            guard let text = readSecretFile(node, named: "shared_secret_file", readFile: readFile) else { return nil }
+            return secret(text.exposed, named: "the file of shared_secret_file", at: node)
         }
         return nil
+    }
+
+    /// Reads the file that a field names.
+    mutating func readSecretFile(_ node: Node, named name: String, readFile: FileReader) -> Secret? {
+        guard let path = text(node, named: name, of: node) else { return nil }
+        do throws(FileFault) {
+            return Secret(try readFile(path).withoutLineEnds)
+        } catch {
+            // Without the path: it may be the secret, set in the wrong field.
+            report("the file of \(name) \(error.description)", at: node)
+            return nil
+        }
     }
 
     private mutating func secret(_ text: String, named name: String, at node: Node) -> Secret? {

@@ -66,7 +66,8 @@ package struct ConfigurationKey: Sendable {
 /// All settings, in the order of the documentation. The loader, `check-config` and the test of docs/configuration.md
 /// read this list.
 package enum ConfigurationKeys {
-    package static let all: [ConfigurationKey] = http + admin + shutdown + access + verification + apple + redis + logs
+    package static let all: [ConfigurationKey] =
+        http + admin + shutdown + access + verification + apple + form + redis + logs
 
     private static let ports = 0...65_535
     private static let deadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3600))
@@ -156,8 +157,10 @@ package enum ConfigurationKeys {
             pepperName, \.apiKeyPepper, "Secret pepper of the API key hashes in the clients file."),
     ]
 
-    /// The only setting that `hash-key` needs.
-    static let pepperName = "api_key_pepper"
+    private static let pepperName = "api_key_pepper"
+    private static let keyFormName = "form.encryption_keys"
+    /// The settings that `hash-key` and `seal-key` need.
+    static let ofKeys = [pepperName, keyFormName]
 
     private static let verification = [
         ConfigurationKey("trust_roots", \.trustRoots, "Root certificates trusted besides Apple's."),
@@ -219,6 +222,21 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "verify_receipt.undecided", \.undecidedReply,
             "Response of POST /verifyReceipt without a verdict: status 21005 as Apple's, or HTTP 503."),
+    ]
+
+    private static let form = [
+        ConfigurationKey(
+            "form.body_limit", \.form.bodyLimit, in: .kibibytes(16)...(.mebibytes(64)),
+            "Maximum size of one request body of POST /api and /apiencrypted."),
+        ConfigurationKey(
+            "form.statuses", \.form.statuses,
+            "HTTP statuses of these two: always 200, or the same 401, 403 and 500 as in the JSON."),
+        ConfigurationKey(
+            "form.envelope", \.form.envelope,
+            "Form of encrypted answers: base64 as text/plain, or as a JSON string."),
+        ConfigurationKey(
+            keyFormName, \.form.keyForm,
+            "Form of the apps' encryption keys: encoded in base64 or hexadecimal, or the characters themselves."),
     ]
 
     private static let redis = [

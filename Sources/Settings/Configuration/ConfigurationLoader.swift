@@ -27,11 +27,15 @@ package struct ConfigurationSource: Sendable {
         return try loader.result
     }
 
-    /// Returns the pepper alone: `hash-key` must work before the rest of the configuration does.
-    package func pepper() throws(ConfigurationProblems) -> Secret {
+    /// Returns the pepper: `hash-key` must work before the rest of the configuration does.
+    package func pepper() throws(ConfigurationProblems) -> Secret { try keySettings().pepper }
+
+    /// Returns the settings of `seal-key`, which must work before the rest of the configuration does.
+    package func keySettings() throws(ConfigurationProblems) -> (pepper: Secret, form: EncryptionKeyForm) {
         var loader = ConfigurationLoader(self)
-        for key in ConfigurationKeys.all where key.name == ConfigurationKeys.pepperName { loader.read(key) }
-        if let pepper = try loader.result.apiKeyPepper { return pepper }
+        for key in ConfigurationKeys.all where ConfigurationKeys.ofKeys.contains(key.name) { loader.read(key) }
+        let configuration = try loader.result
+        if let pepper = configuration.apiKeyPepper { return (pepper, configuration.form.keyForm) }
         throw ConfigurationProblems(problems: [.noPepper])
     }
 

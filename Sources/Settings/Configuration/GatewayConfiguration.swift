@@ -25,6 +25,32 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var apple = AppleConfiguration()
     package var redis = RedisConfiguration()
     package var undecidedReply = UndecidedReply.apple
+    package var form = FormConfiguration()
+}
+
+/// The form API: `POST /api` and `POST /apiencrypted`.
+package struct FormConfiguration: Hashable, Sendable {
+    /// One request body. A receipt of 105 KB takes 420 KB if every character is percent-encoded.
+    package var bodyLimit = ByteCount.mebibytes(1)
+    package var statuses = FormStatuses.ok
+    package var envelope = FormEnvelope.text
+    package var keyForm = EncryptionKeyForm.encoded
+}
+
+/// The HTTP statuses of answers whose JSON has a status of its own.
+package enum FormStatuses: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
+    /// Always 200: clients read the JSON of every answer.
+    case ok = "200"
+    /// 401, 403 and 500 as in the JSON; 200 for Apple's.
+    case same
+}
+
+/// The form of an encrypted answer.
+package enum FormEnvelope: String, CaseIterable, Hashable, Sendable, ConfigurationValue {
+    /// The base64 alone, as `text/plain`.
+    case text
+    /// The base64 as a JSON string.
+    case json
 }
 
 package struct ListenerConfiguration: Hashable, Sendable {

@@ -83,7 +83,9 @@ extension AccessRules {
     /// Returns the settings whose values or files differ from the previous rules.
     fileprivate func settingsChanged(since old: AccessRules) -> [String] {
         var names: [String] = []
-        if clients != old.clients || secrets.ofApps != old.secrets.ofApps { names.append("gateway.clients_file") }
+        let isFileNew =
+            clients != old.clients || formAccounts != old.formAccounts || secrets.ofApps != old.secrets.ofApps
+        if isFileNew { names.append("gateway.clients_file") }
         if pepper != old.pepper { names.append("gateway.api_key_pepper") }
         if secrets.primary != old.secrets.primary { names.append("gateway.apple.shared_secret") }
         return names
@@ -92,8 +94,7 @@ extension AccessRules {
     /// A new pepper with old hashes would lock out every client: a rotation was done by half.
     fileprivate func problems(after old: AccessRules) -> [ConfigurationProblem] {
         guard pepper != old.pepper else { return [] }
-        let before = Set((old.clients ?? []).flatMap(\.keys).map(\.hash))
-        let count = (clients ?? []).flatMap(\.keys).filter { before.contains($0.hash) }.count
+        let count = Set(old.keyHashes).intersection(keyHashes).count
         guard count > 0 else { return [] }
         return [
             ConfigurationProblem(
@@ -104,6 +105,12 @@ extension AccessRules {
                     pepper before the clients file, or both in one step
                     """)
         ]
+    }
+}
+
+extension AccessRules {
+    fileprivate var keyHashes: [[UInt8]] {
+        (clients ?? []).flatMap(\.keys).map(\.hash) + formAccounts.flatMap(\.keys).map(\.hash)
     }
 }
 

@@ -10,10 +10,12 @@ package import Settings
 package final class LimitMetrics: Sendable {
     private let decisions: [LimitDecisionLabels: PrometheusCounter]
     private let limited: [LimitedRequestLabel: PrometheusCounter]
+    private let wrongCredentials: [CredentialLabel: PrometheusCounter]
 
     package init(_ registry: PrometheusRegistry) {
         decisions = registry.counters(MetricCatalogue.limitDecisions)
         limited = registry.counters(MetricCatalogue.limitedRequests)
+        wrongCredentials = registry.counters(MetricCatalogue.wrongFormCredentials)
     }
 
     /// Counts the decisions of these policies, one outcome for each, in order.
@@ -27,6 +29,26 @@ package final class LimitMetrics: Sendable {
     package func countTooManyInFlight() {
         limited[.concurrency]?.increment()
     }
+
+    /// Counts a request of the form API with a wrong key or token.
+    package func count(_ fault: FormCredentialFault) {
+        switch fault {
+        case .key: wrongCredentials[.key]?.increment()
+        case .token: wrongCredentials[.token]?.increment()
+        }
+    }
+
+    /// Counts a refusal of a request with wrong credentials, if it is one.
+    package func count(wrongCredentials admission: RateAdmission) {
+        if !admission.isAdmitted { limited[.rate]?.increment() }
+    }
+}
+
+/// The wrong part of a form's credentials.
+package enum CredentialLabel: String, SeriesLabels {
+    case key, token
+
+    package static let labelNames = ["credential"]
 }
 
 /// The labels of one policy's decision about a request.

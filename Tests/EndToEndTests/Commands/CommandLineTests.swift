@@ -22,7 +22,7 @@ import Testing
         let subcommands = help.output.matches(of: /(?m)^  ([a-z][a-z-]*)(?: \(default\))? {2,}\S/).map {
             String($0.output.1)
         }
-        #expect(subcommands == ["serve", "check-config", "doctor", "health", "hash-key"])
+        #expect(subcommands == ["serve", "check-config", "doctor", "health", "hash-key", "seal-key"])
         for subcommand in subcommands {
             let text = try await Program.gateway.run([subcommand, "--help"]).output
             #expect(text.contains("Exit status: 0"), "\(text)")

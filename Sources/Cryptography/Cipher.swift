@@ -1,0 +1,32 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import COpenSSL
+
+/// An algorithm, fetched once and kept: fetching it by name for each value costs a quarter of opening a small one.
+///
+/// SAFETY (@unchecked Sendable): OpenSSL does not change a fetched algorithm, and counts its users atomically.
+@safe final class CipherAlgorithm: @unchecked Sendable {
+    static let aes256GCM = CipherAlgorithm("AES-256-GCM")
+    static let aes128CBC = CipherAlgorithm("AES-128-CBC")
+    static let aes256CBC = CipherAlgorithm("AES-256-CBC")
+    /// Nil if OpenSSL, as configured, does not offer it.
+    let pointer: OpaquePointer?
+
+    private init(_ name: String) {
+        unsafe pointer = EVP_CIPHER_fetch(nil, name, nil)
+        ERR_clear_error()
+    }
+}
+
+/// The owner of an `EVP_CIPHER_CTX`.
+@safe final class CipherContext {
+    let pointer: OpaquePointer
+
+    init() {
+        guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
+        unsafe pointer = context
+    }
+
+    deinit { unsafe EVP_CIPHER_CTX_free(pointer) }
+}

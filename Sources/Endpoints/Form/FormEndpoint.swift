@@ -1,0 +1,85 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import AppStore
+internal import Gateway
+internal import HTTPServer
+internal import HTTPTypes
+internal import NIOCore
+internal import Receipts
+internal import Settings
+
+/// One request of the form API whose key and token are right.
+struct FormEndpoint: VerifyEndpoint {
+    let path: String
+    let app: FormApp
+    /// The form in the body.
+    let form: FormBody
+    /// The HTTP statuses of failures.
+    let statuses: FormStatuses
+
+    /// The form was read as one already.
+    func check(contentType: String?) {}
+
+    /// Reads the receipt. The answer is Apple's if Apple has one, and never fails for want of it.
+    func read(_ body: ByteBuffer) -> VerifyInput {
+        do throws(FormReceiptFault) {
+            let receipt = try form.receiptBytes(in: body.readableBytesUInt8Span)
+            // A receipt for one purchase, as in iOS 6.
+            guard receipt.first != UInt8(ascii: "{") else {
+                return .reply(.form(.serverUnavailable, because: "transaction_receipts_are_not_supported"))
+            }
+            var request = VerificationRequest(evidence: .appReceipt(receipt), mode: .appleFirst)
+            request.options.expectations.bundleID = app.bundleID
+            request.options.sentSecret = app.sharedSecret
+            return .request(request)
+        } catch {
+            return .reply(.form(.malformedOrTemporary, because: "\(error)"))
+        }
+    }
+
+    /// Both replies are the same: the format does not tell the provenance.
+    func replies(to options: VerificationOptions, with answer: Answer, at now: Timestamp) -> Replies {
+        let reply = reply(to: answer, at: now)
+        return Replies(now: reply, repeated: reply)
+    }
+
+    private func reply(to answer: Answer, at now: Timestamp) -> Reply {
+        switch answer.verdict {
+        case .rejected(.rule(.bundleIDMismatch)):
+            .form(.foreignApp, "The receipt belongs to another app.", statuses)
+        case .rejected(.rule(let rule)): .form(rule.appleStatus, because: rule.rawValue)
+        case .rejected(.accountNotFound): .form(.accountNotFound)
+        case .undecided(let reason):
+            .form(.failed, "There is no answer now (\(reason.rawValue)). Try again later.", statuses)
+        case .genuine: genuine(answer, at: now)
+        }
+    }
+
+    private func genuine(_ answer: Answer, at now: Timestamp) -> Reply {
+        guard let receipt = answer.receipt else { return .form(.failed, "The answer has no receipt.", statuses) }
+        let json =
+            answer.upstreamBody.flatMap { FormAnswer.success(from: $0.span) }
+            ?? FormAnswer.success(from: receipt.verifyReceiptBody(for: answer, at: now).span)
+        return Reply(body: ByteBuffer(bytes: json ?? []), from: answer.provenance)
+    }
+
+    /// Always false: this API does not end with Apple's.
+    func announcesEnd(withAnswerFrom source: Provenance.Source?) -> Bool { false }
+}
+
+extension Reply {
+    /// Creates an answer with a status of the format itself.
+    static func form(_ status: FormAnswer.Status, _ description: String, _ statuses: FormStatuses) -> Reply {
+        var reply = Reply(json: FormAnswer.failure(status.rawValue, description))
+        if statuses == .same { reply.status = .init(code: status.rawValue) }
+        return reply
+    }
+
+    /// Creates an answer with a status of Apple's.
+    /// - Parameter reason: the broken rule, for people.
+    fileprivate static func form(_ status: VerifyReceiptStatus, because reason: String? = nil) -> Reply {
+        let reason = reason.map { " (\($0))" } ?? ""
+        return Reply(json: FormAnswer.failure(status.code, status.explanation + reason))
+    }
+}

@@ -1,0 +1,46 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+package import Gateway
+internal import HTTPServer
+internal import RateLimits
+internal import Settings
+internal import Telemetry
+
+/// Limits requests of the form API with a wrong key or token, which may be guesses: per address, and wrong tokens also
+/// per account.
+///
+/// A right pair is never refused here. Otherwise anyone with the key of an app could shut its account.
+package struct WrongCredentials: Sendable {
+    private let admission: ClientAdmission
+    private let charging: RequestCharging
+
+    enum Limits {
+        /// Wrong requests of one address, or IPv6 /64.
+        static let address = RatePolicy(name: "wrong-credentials", quota: 60, window: .seconds(60))
+        /// Requests with one account's key and a wrong token.
+        static let account = RatePolicy(name: "wrong-tokens", quota: 600, window: .seconds(60))
+        /// The owner of the buckets.
+        static let client = "form API"
+    }
+
+    package init(admission: ClientAdmission, charging: RequestCharging) {
+        self.admission = admission
+        self.charging = charging
+    }
+
+    /// Throws the same problem for every fault, or that a limit is exceeded.
+    func refuse(_ fault: FormCredentialFault, in context: RequestContext) throws -> VerifyHandler.Progress {
+        charging.metrics.count(fault)
+        var sender = RequestClient()
+        sender.onAdmission = { [metrics = charging.metrics] in metrics.count(wrongCredentials: $0) }
+        let address = charging.address(of: context)?.subscriber ?? ""
+        sender.charges = [RateCharge(RateBucket(client: Limits.client, policy: Limits.address, subject: address))]
+        if case .token(let client) = fault {
+            context.record { $0.client = client.name }
+            sender.charges.append(
+                RateCharge(RateBucket(client: Limits.client, policy: Limits.account, subject: client.name)))
+        }
+        return try admission.charge(sender) { throw Problem.wrongFormCredentials }
+    }
+}

@@ -1,0 +1,108 @@
+// Part of receipt-gateway, licensed under the Apache License 2.0; see LICENSE.
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Cryptography
+internal import Gateway
+internal import RateLimits
+internal import Receipts
+package import Secrets
+internal import Yams
+
+/// The settings that reading form accounts depends on.
+package struct FormAccountRules: Sendable {
+    /// The form of encryption keys.
+    var keyForm = EncryptionKeyForm.encoded
+    /// Opens sealed values; nil without a pepper, which is a problem of its own.
+    var seal: ClientsFileSeal?
+
+    package init(keyForm: EncryptionKeyForm = .encoded, pepper: Secret? = nil) {
+        self.keyForm = keyForm
+        seal = pepper.map { ClientsFileSeal(pepper: $0) }
+    }
+}
+
+extension ClientsFile {
+    enum FormBounds {
+        /// The limits of a form account without limits of its own. They are per address, because anyone may have its
+        /// key, and wide, because the customers of a mobile network share addresses.
+        static let limits = ClientLimits(policies: [
+            ClientPolicy(subject: .address, rate: RatePolicy(name: "address", quota: 600, window: .seconds(60)))
+        ])
+        /// Characters of a token, as many as a request may have.
+        static let tokenCharacters = 1...FormCredentialBounds.maximumBytes
+    }
+
+    /// Reads the form account of a client.
+    mutating func readForm(_ node: Node, ofClientNamed name: String?, readFile: FileReader) {
+        let fields = fields(of: node, named: ["keys", "apps"] + Self.limitFields)
+        for name in ["keys", "apps"] where fields[name] == nil { report("form needs \(name)", at: node) }
+        let keys = (fields["keys"].map { elements(of: $0, named: "keys") } ?? []).compactMap { readFormKey($0) }
+        let nodes = fields["apps"].map { elements(of: $0, named: "apps") } ?? []
+        let apps = nodes.compactMap { readFormApp($0, readFile: readFile) }
+        for (index, app) in apps.enumerated() where apps[..<index].contains(where: { $0.token == app.token }) {
+            report("two apps have the same token", at: nodes[index])
+        }
+        let limits = readLimits(fields, unlessSet: FormBounds.limits)
+        guard let name else { return }
+        let client = Client(
+            name: "\(name)/form", apps: .only(Set(apps.map(\.bundleID))), keys: [], limits: limits)
+        formAccounts.append(FormAccount(client: client, keys: keys, apps: apps))
+    }
+
+    private mutating func readFormKey(_ node: Node) -> FormKey? {
+        let fields = fields(of: node, named: ["hash", "expires"], showsUnknown: false)
+        let hash = readHash(text(fields["hash"], named: "hash", of: node), at: fields["hash"] ?? node)
+        let expires = readExpiry(fields["expires"])
+        guard let hash else { return nil }
+        if formAccounts.flatMap(\.keys).contains(where: { $0.hash == hash }) {
+            report("another client has this key", at: node)
+        }
+        return FormKey(hash: hash, expires: expires)
+    }
+
+    private mutating func readFormApp(_ node: Node, readFile: FileReader) -> FormApp? {
+        let names = ["token", "bundle_id", "encryption_key", "encryption_key_file"]
+        let fields = fields(of: node, named: names + Self.sharedSecretFields, showsUnknown: false)
+        let token = text(fields["token"], named: "token", of: node)
+        let bundleID = text(fields["bundle_id"], named: "bundle_id", of: node)
+        let encryption = readEncryption(fields, at: node, readFile: readFile)
+        let sharedSecret = readSharedSecret(fields, readFile: readFile)
+        guard let token, let bundleID else { return nil }
+        if !FormBounds.tokenCharacters.contains(token.utf8.count) {
+            report("token must have up to \(FormBounds.tokenCharacters.upperBound) bytes", at: fields["token"])
+        }
+        return FormApp(token: Secret(token), bundleID: bundleID, encryption: encryption, sharedSecret: sharedSecret)
+    }
+
+    private mutating func readEncryption(
+        _ fields: [String: Node], at node: Node, readFile: FileReader
+    ) -> AESCBCEncryption? {
+        guard fields["encryption_key"] != nil || fields["encryption_key_file"] != nil else { return nil }
+        do throws(ConfigurationProblems) {
+            try ClientsFileSeal.checkOpenSSL()
+        } catch {
+            for problem in error.problems { add(problem) }
+            return nil
+        }
+        guard let key = readEncryptionKey(fields, readFile: readFile) else { return nil }
+        if let encryption = formRules.keyForm.encryption(key.exposed) { return encryption }
+        report("the encryption key must be \(formRules.keyForm.accepted)", at: node)
+        return nil
+    }
+
+    private mutating func readEncryptionKey(_ fields: [String: Node], readFile: FileReader) -> Secret? {
+        if let node = fields["encryption_key_file"], fields["encryption_key"] == nil {
+            return readSecretFile(node, named: "encryption_key_file", readFile: readFile)
+        }
+        guard let node = fields["encryption_key"] else { return nil }
+        if fields["encryption_key_file"] != nil {
+            report("encryption_key and encryption_key_file are both set; set only one", at: node)
+        }
+        guard let seal = formRules.seal else { return nil }
+        if let key = seal.open(node.scalar?.string ?? "") { return key }
+        report(
+            "encryption_key must be sealed with this pepper, as `receipt-gateway seal-key` prints it; or set "
+                + "encryption_key_file", at: node)
+        return nil
+    }
+}
